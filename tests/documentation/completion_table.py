@@ -126,7 +126,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import config, graph, new, session, setup, tools
+    from capdisc.commands import config, graph, new, plan, session, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
@@ -168,6 +168,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "graph.format": list(graph.FORMATS),
         "graph.edge": [kind.lower().replace("_", "-") for kind in EDGE_KINDS],
         "mcp.tools": [*groups, EVERY_TOOL],
+        "plan.verb": list(plan.VERBS),
         "session.verb": list(session.VERBS),
         "session.name": "sessions",
         "session.words": "ids",

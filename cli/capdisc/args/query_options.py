@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import capdisc_indexer as cd
@@ -16,13 +16,14 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
-from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.model.types import Query, Ranking, RankingChoices
 from capdisc_indexer.retrieval import query_rules
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.text.normalization import one_line
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
+MAX_SYNONYM_BYTES = 256 * 1024
 
 
 @frozen(kw_only=True)
@@ -145,6 +146,8 @@ def rank_query(
         encoder, failure = try_load_encoder(ctx, encoder_name)
     if query.graph_boost is None:
         query = replace(query, graph_boost=ctx.config["graph_boost"])
+    if query.choices == RankingChoices():
+        query = replace(query, choices=ranking_choices(ctx))
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
         query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
@@ -155,6 +158,31 @@ def rank_query(
     return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
 
 
+def ranking_choices(
+    ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
+) -> RankingChoices:
+    """What option or setting chooses about a ranking: clauses, synonyms and the gain by use."""
+    boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
+    gains: dict[str, float] = {}
+    if boost:
+        from capdisc_indexer.sessions import request_log
+
+        shares = request_log.use_shares(request_log.read_events(ctx.runtime.state_dir()))
+        gains = {key: boost * share for key, share in shares.items()}
+    synonyms: Mapping[str, tuple[str, ...]] = {}
+    if file := ctx.config["synonyms"]:
+        from capdisc.output import user_files
+        from capdisc_indexer.retrieval.query_analysis import parse_synonyms
+
+        data = user_files.read_file_or_stdin(ctx.runtime, file, MAX_SYNONYM_BYTES)
+        synonyms = parse_synonyms(data.decode("utf-8-sig", "replace"), file)
+    return RankingChoices(
+        splits=ctx.config["split_queries"] if splits is None else splits,
+        synonyms=synonyms,
+        use_gains=gains,
+    )
+
+
 def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
     """The least relevance of a hit that is worth showing, by option or setting."""
     return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
@@ -162,7 +190,9 @@ def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None)
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
-    return check_mode(mode or ctx.config["mode"])
+    chosen = check_mode(mode or ctx.config["mode"])
+    is_graph_off = chosen == "auto" and not mode and not ctx.config["use_graph_reranking"]
+    return "no-graph" if is_graph_off else chosen
 
 
 def check_mode(mode: str) -> str:

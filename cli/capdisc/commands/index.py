@@ -334,6 +334,7 @@ def _format_summary(report: BuildReport) -> list[str]:
 _CHANGES = ("added", "updated", "removed")
 _COUNT_LABELS = (
     ("failed", "failed"),
+    ("stale", "stale"),
     ("copies", "identical copies"),
     ("shadowed", "shadowed"),
     ("held", "held back"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated
 
+from capdisc import sessions
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import call
@@ -110,6 +111,8 @@ def _make_call(
     if options.yes:  # else the question has said so
         note_unmasked(unmasked)
     outcome = execute_call(call, runtime.environ, limits)
+    is_ok = outcome.status == "ok"
+    sessions.log_event(runtime, runtime.config(), "run", [descriptor.id], ok=is_ok)
     if options.json:
         console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
     else:

@@ -60,6 +60,25 @@ def search(
         ),
     ] = 0,
     min_relevance: params.MinRelevance = None,
+    whole: Annotated[
+        bool,
+        option(
+            "--whole",
+            help="Search for the query as a whole, and not for its clauses too.",
+            panel="Searching",
+        ),
+    ] = False,
+    usage_boost: Annotated[
+        float | None,
+        option(
+            "--usage-boost",
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Raise what the log says is used, by up to this share of its score.",
+            panel="Searching",
+        ),
+    ] = None,
     graph_boost: Annotated[
         float | None,
         option(
@@ -94,7 +113,9 @@ def search(
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh) as ctx:
         query = replace(
-            filters.query(texts, limit or ctx.config["limit"]), graph_boost=graph_boost
+            filters.query(texts, limit or ctx.config["limit"]),
+            graph_boost=graph_boost,
+            choices=query_options.ranking_choices(ctx, False if whole else None, usage_boost),
         )
         query = query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -109,6 +130,14 @@ def search(
         )
         sessions.remember_printed(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
+        )
+        sessions.log_event(
+            ctx.runtime,
+            ctx.config,
+            "search",
+            [hit.id for hit in ranking.hits if hit.id in shown_ids],
+            texts,
+            session,
         )
         if json:
             console.print_document(
@@ -266,6 +295,8 @@ def _hit_remarks(
         yield "not available: its file says so"
     if hit.section:
         yield f"section: {console.sanitise(one_line(hit.section))}"
+    if header.get("stale"):
+        yield "stale: its file is broken now, this is the last good version"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
     if hit.copies and short_names is None:
@@ -349,6 +380,7 @@ def _hit_document(
         "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
+        "stale": bool(header.get("stale")),
         "path": header["source"]["path"],
         "root": header["source"]["root"],
         "warnings": header.get("warnings", []),

@@ -10,6 +10,7 @@ from capdisc.context.freshness import format_age
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
+from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
@@ -44,6 +45,13 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         for declared in file_state.declared_ids
         if declared.status == file_states.HELD
     )
+    stale = sorted(
+        declared.resolved_id
+        for file_state in files.values()
+        if is_stale(file_state)
+        for declared in file_state.declared_ids
+        if declared.resolved_id
+    )
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": ctx.shared_index.url if ctx.shared_index else str(index.index_dir),
@@ -64,6 +72,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "errors": findings.get(Severity.ERROR, 0),
         "warnings": findings.get(Severity.WARNING, 0),
         "held_back": held_back,
+        "stale": stale,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
         "server": claim.server_pid() or None,
@@ -88,11 +97,15 @@ def _format_status(status: JsonObject) -> list[str]:
         for kind, count in status["kinds"].items()
     )
     capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
-    copy, held_back, server = [], [], []
+    copy, held_back, stale, server = [], [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
         held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
+    if names := console.format_names(status["stale"]):
+        stale = [
+            f"stale       {names}: last good versions of broken files; see why: capdisc index"
+        ]
     if status["server"]:
         server = [f"server      process {status['server']}"]
     age = format_age(status["built_at"], time.time())
@@ -106,6 +119,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,
+        *stale,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc import sessions
 from capdisc.args import query_options
@@ -19,6 +19,9 @@ from capdisc_indexer.tools.definitions import encode_definitions, parameter_rena
 from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
+
+if TYPE_CHECKING:
+    from capdisc_indexer.sessions.session_types import Session
 
 _SWITCH_VALUES = {
     "on": True,
@@ -169,29 +172,40 @@ def _add_pinned(
     matches: list[Definition],
 ) -> list[Definition]:
     """The definitions of discovery tools, of pinned capabilities (by the setting `pin` and by the
-    session), and of matches, each once.
+    session), of what earlier turns of the session found, and of matches, each once.
+
+    What a session found stands in the order in which it was found, so that the list of one turn
+    begins as that of the turn before, and a provider's cache of the prompt holds. With a budget,
+    what fits this turn comes first.
     """
-    names = [*ctx.config["pin"], *_session_active_ids(ctx, request)]
+    session = _load_session(ctx, request)
+    names = [*ctx.config["pin"], *(session.active if session else ())]
     headers = [ctx.index.resolve(name) for name in names]
     for name in (name for name, header in zip(names, headers, strict=True) if header is None):
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
     pinned = tool_selection.define_callable(
         tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
     )
+    found = tool_selection.define_callable(
+        tool_ctx,
+        tool_selection.load_descriptors(tool_ctx, list(session.discovered) if session else []),
+    )
+    offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
     return list(
-        {definition.id: definition for definition in (*discovery, *pinned, *matches)}.values()
+        {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
     )
 
 
-def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionRequest) -> list[str]:
+def _load_session(ctx: open_index.CommandContext, request: DefinitionRequest) -> Session | None:
+    """The session of the request; None where it names none, or one that does not exist yet."""
     if request.session is None:
-        return []
+        return None
     from capdisc_indexer import sessions
 
     state_dir = ctx.runtime.state_dir()
     if not sessions.session_exists(state_dir, request.session):
-        return []
-    return list(sessions.load_session(state_dir, request.session).active)
+        return None
+    return sessions.load_session(state_dir, request.session)
 
 
 def _query_definitions(
@@ -215,10 +229,18 @@ def _query_definitions(
         request.session,
         [identifier for identifier in ids if identifier in defined_ids],
     )
+    sessions.log_event(ctx.runtime, ctx.config, "tools", ids, request.query.texts, request.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
+        readers: list[Definition] = []
+        if request.form not in STUB_LANGUAGES and not request.is_deferred:
+            kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
+            text = " ".join(request.query.texts)
+            readers = tool_selection.reader_definitions(tool_ctx, text, list(kinds))
+        names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
-            f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
+            f"notice: found too, and no functions: {console.format_names(not_callable)} (read by {names})"
         )
+        definitions = [*definitions, *readers]
     if ids:
         print_unmatched(ranking)
     else:

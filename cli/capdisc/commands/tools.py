@@ -149,7 +149,7 @@ def tools(
     fresh: params.Fresh = None,
 ) -> int:
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
-    the others.
+    the others; with --session, also of what earlier turns of it found.
 
     Without a query: those tools alone, or with --static every capability, too. Names that a
     provider would refuse are changed; --map prints the ids and parameters behind them. The formats

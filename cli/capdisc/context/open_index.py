@@ -227,6 +227,7 @@ def build_tool_context(
         workspace=ctx.runtime.workspace,
         min_relevance=ctx.config["min_relevance"],
         graph_boost=ctx.config["graph_boost"],
+        choices=query_options.ranking_choices(ctx),
     )
 
 

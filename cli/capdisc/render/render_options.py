@@ -76,6 +76,14 @@ class RenderOptions:
     prompting: PromptOptions
 
     @property
+    def may_have_template(self) -> bool:
+        """Whether a setting may choose a template: no option lays the prompt out."""
+        shape, prompting = self.shape, self.prompting
+        return shape.format == "text" and not (
+            prompting.template or shape.split or prompting.has_style or prompting.auto
+        )
+
+    @property
     def has_default_layout(self) -> bool:
         """Whether no option chooses a format, parts or a prompt around them."""
         shape, prompting = self.shape, self.prompting

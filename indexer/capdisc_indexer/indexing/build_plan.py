@@ -10,7 +10,7 @@ from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.change_detection import Changes
-from capdisc_indexer.indexing.file_reader import Progress
+from capdisc_indexer.indexing.file_reader import Progress, is_stale
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
@@ -199,7 +199,11 @@ def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
         "files": len(changes.files),
         "parsed": changes.parsed_count,
         # A list that is empty has not failed: an error must say so.
-        "failed": sum(not state.declared_ids and _has_error(state.findings) for state in states),
+        "failed": sum(
+            (not state.declared_ids or is_stale(state)) and _has_error(state.findings)
+            for state in states
+        ),
+        "stale": sum(len(state.declared_ids) for state in states if is_stale(state)),
         "unchanged": len(changes.files) - changes.parsed_count,
         "removed_files": len(previous.files.keys() - changes.files.keys()),
         "capabilities": len(new_hashes),

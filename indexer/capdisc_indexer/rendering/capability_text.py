@@ -114,6 +114,7 @@ def _format_labels(d: Descriptor) -> list[str]:
         if part
     )
     fields: list[tuple[str, object]] = [
+        ("Stale", STALE_NOTE if d.stale else ""),
         ("Category", one_line(d.category) if d.category != UNCATEGORISED else ""),
         ("When to use", one_line(d.usage_hint)),
         ("Not for", d.not_for),
@@ -204,6 +205,7 @@ SHOWN_PARAMETERS = 3
 SHORTER_LENGTHS = (120, 50)
 _ID_CHARACTERS = 100
 ASK_NOTE = "Ask before use."
+STALE_NOTE = "the file is broken now; this is its last good version"
 
 
 def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:

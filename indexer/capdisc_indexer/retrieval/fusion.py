@@ -169,6 +169,13 @@ def lower_unavailable(
     }
 
 
+def raise_used(scores: Mapping[str, float], gains: Mapping[str, float]) -> dict[str, float]:
+    """The scores, those of capabilities that were used raised by their gain, a share of the score:
+    what does not fit is not raised by use.
+    """
+    return {key: min(1.0, score * (1.0 + gains.get(key, 0.0))) for key, score in scores.items()}
+
+
 def order_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     """Best first, ties by id, so that the same input always gives the same order."""
     # A difference below a billionth is a tie; `round` to nine places would take six times as long.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
@@ -34,7 +34,7 @@ from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_du
 from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
-from capdisc_indexer.retrieval.query_analysis import analyse_text
+from capdisc_indexer.retrieval.query_analysis import add_synonyms, analyse_text
 from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
@@ -57,9 +57,13 @@ def search_index(
 
     Raises UsageError for an empty query.
     """
-    encoders = _choose_encoders(index, encoder, mode)
+    encoders, choices = _choose_encoders(index, encoder, mode), query.choices
     times = [time.perf_counter()]
-    texts = [analyse_text(index, text) for text in _require_texts(query)]
+    asked = query
+    if choices.synonyms:
+        variants = add_synonyms(_require_texts(query), choices.synonyms, index.mentions)
+        query = replace(query, texts=tuple(variants))
+    texts = [analyse_text(index, text, choices.splits) for text in _require_texts(query)]
     candidates = [
         find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
@@ -88,6 +92,8 @@ def search_index(
     scores = fusion.penalize_keyword_stuffing(scores, headers)
     if is_available is not None:  # an evaluation asks what fits, wherever it can be used
         scores = fusion.lower_unavailable(scores, headers)
+    if choices.use_gains:
+        scores = fusion.raise_used(scores, choices.use_gains)
     use_graph = mode != "no-graph"
     expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())
@@ -105,7 +111,7 @@ def search_index(
     accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker)
     spread_hits = limit_sources(accepted_hits, headers)
     return Ranking(
-        query=query,
+        query=asked,
         hits=tuple(name_sections(index, spread_hits[: query.limit], best_passages)),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,

@@ -72,6 +72,7 @@ def search_capabilities(
         categories=(category,) if category else (),
         limit=limit,
         graph_boost=ctx.graph_boost,
+        choices=ctx.choices,
     )
     ranking = search_index(ctx.index, query, encoder, search_mode, ctx.available)
     # A hit of no relevance fills up a ranking, and answers nothing.

@@ -32,10 +32,10 @@ OF_THE_FORMAT = ("name", "description", "license", "compatibility", "metadata", 
 KNOWN_TO_CLIENTS = frozenset(
     """
     agent always anyBins apiKey argument-hint arguments author background bins category command-arg-mode
-    command-dispatch command-tool context dependencies disable-model-invocation disallowed-tools displayName effort
-    emoji env examples hidden homepage hooks hypotheticalQueries install keywords model notFor os paths phrases primaryEnv
-    repository requires risk riskLevel shell skillKey source tags title tools triggers usageHint user-invocable version
-    when_to_use
+    command-dispatch command-tool composedWith context dependencies disable-model-invocation disallowed-tools
+    displayName effort emoji env examples hidden homepage hooks hypotheticalQueries install keywords model notFor
+    os paths phrases primaryEnv related relatedTo relatedTools repository requiredTools requires risk riskLevel
+    shell skillKey source tags title tools triggers usageHint user-invocable version when_to_use
     """.split()
 )
 _RESERVED_WORDS = ("anthropic", "claude")

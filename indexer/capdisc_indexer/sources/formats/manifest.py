@@ -26,6 +26,8 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
 DEFAULT_CATEGORY = "general"
+# What a capability of the kind is, where its author names no category.
+CATEGORY_OF_KIND = {"channel": "communication"}
 # Relations are declared as `edges: [{target, type, weight}]`.
 EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
 # Names of other programs for the same relations.
@@ -60,7 +62,7 @@ def build_descriptor(
         description=read_description(fields, content, names.name),
         source=source,
         title=names.title,
-        category=fields.text("category") or DEFAULT_CATEGORY,
+        category=fields.text("category") or CATEGORY_OF_KIND.get(names.kind, DEFAULT_CATEGORY),
         tags=_merge_lists(fields, "tags", "keywords"),
         phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
         not_for=fields.texts("not_for", ",;\n"),

@@ -46,6 +46,9 @@ SKILL_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "hidden": ("disable-model-invocation", "hidden"),
         "risk": ("riskLevel", "risk"),
         "version": ("version",),
+        "requires": ("requires", "requiredTools"),
+        "composed_with": ("composedWith",),
+        "related": ("related", "relatedTo", "relatedTools"),
     }
 )
 _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -56,6 +59,7 @@ _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "keywords": ("keywords",),
         "not_for": ("notFor", "doNotUseFor"),
         "internal": ("internal",),
+        "requires": ("requires", "requiredTools"),
         "client": ("openclaw", "clawdbot", "clawdis", "moltbot", "wunderland", "agentos"),
         "skillport": ("skillport",),
     }
@@ -83,6 +87,9 @@ class SkillFields:
     secrets: tuple[str, ...]
     bins: tuple[str, ...]
     systems: tuple[str, ...]
+    requires: tuple[str, ...]
+    composed_with: tuple[str, ...]
+    related: tuple[str, ...]
     risk: str
     hidden: bool
     usage_hint: str
@@ -114,6 +121,9 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         secrets=_secrets(client, requires),
         bins=_merge_tags(requires.texts("bins"), records.any_of_name(requires.texts("any_bins"))),
         systems=records.parse_systems(client.texts("systems")),
+        requires=_merge_tags(_required_names(fields), _required_names(metadata)),
+        composed_with=fields.texts("composed_with"),
+        related=fields.texts("related"),
         risk=read_risk(fields),
         hidden=fields.flag("hidden") or metadata.flag("internal"),
         usage_hint=fields.text("usage_hint"),
@@ -137,6 +147,13 @@ def _inner(fields: Fields, field: str, names: Mapping[str, tuple[str, ...]], pat
 
 def _merge_tags(*lists: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
+
+
+def _required_names(fields: Fields) -> tuple[str, ...]:
+    """The capabilities that a skill requires. OpenClaw's `requires` is a mapping of programs and
+    secrets, and names none.
+    """
+    return () if isinstance(fields.value("requires"), MapNode) else fields.texts("requires")
 
 
 def _secrets(client: Fields, requires: Fields) -> tuple[str, ...]:
