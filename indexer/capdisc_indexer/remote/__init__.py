@@ -2,12 +2,12 @@
 of it is believed, and how it is reached.
 
     s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the published generation
-    s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and vectors/ written by LanceDB
+    s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and table/ written by LanceDB
 
 The digits are the manifest's, so that two writers of the same number never write the same object.
 CURRENT is written last, on the condition that it is still the one that was built upon. Readers
-copy what searching needs and search the copy; the vectors' table stays in the store, where only
-the next writer reads it.
+copy what searching needs and search the copy; the table stays in the store, where the next writer
+reads it, and readers that query it in place.
 
 A bucket may hold anything. Nothing of it is written anywhere here before its name was checked, and
 nothing is opened before it has the size and the digest that the manifest names; the manifest's own
@@ -29,7 +29,9 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import generation
 
 GENERATIONS = "generations/"
-VECTORS, PENDING = "vectors", "pending"
+# The folder of the LanceDB table; and what of a local generation is not published as files.
+TABLE = "table"
+_LOCAL_FOLDERS = ("vectors", "pending")
 # Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
 # it.
 TABLE_FACTS = "meta/table.json"
@@ -205,7 +207,7 @@ def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
     files = {
         name: entry
         for name, entry in published["files"].items()
-        if name.partition("/")[0] not in (VECTORS, PENDING)
+        if name.partition("/")[0] not in _LOCAL_FOLDERS
     }
     files[TABLE_FACTS] = {
         "size": len(table_facts),

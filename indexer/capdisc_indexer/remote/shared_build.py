@@ -184,7 +184,8 @@ def publish_generation(
     the store refuses. What was written until then is removed, at the latest by a later writer.
     """
     folder = generation.generation_folder(shared.work, local.number)
-    rows = remote_generation.load_local_rows(folder) if local.counts["dim"] else None
+    dim = local.counts["dim"]
+    rows = remote_generation.load_local_rows(folder, dim) if dim else None
     facts = rows.facts() if rows else remote.NO_TABLE
     manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
     target = remote.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
@@ -192,7 +193,7 @@ def publish_generation(
         _upload_files(bucket, folder, target, manifest, facts, progress)
         if rows is not None:
             progress("Uploading", 1, 1)
-            remote_generation.write(shared, target, rows)
+            remote_generation.write(shared, target, shared.work)
         bucket.put(f"{target}/MANIFEST", manifest)
         line = publication.format_pointer(local.number, manifest)
         bucket.replace_pointer(line, expected)
