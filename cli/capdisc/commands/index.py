@@ -158,6 +158,7 @@ def index(
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=bool(rebuild),
+        with_table=build_options.with_table and not shared,
         may_rebuild=rebuild is not False,
         verify=verify,
         is_conventional=not paths and not (again and was_built_by_name(where)),

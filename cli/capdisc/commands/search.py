@@ -63,6 +63,7 @@ def search(
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -80,7 +81,7 @@ def search(
         from capdisc.output import names  # which other searches need not import
 
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)

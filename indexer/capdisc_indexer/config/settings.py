@@ -93,6 +93,11 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_FRESH",
         "a look at the folders before an answer: auto (take in what changed), require, off",
     ),
+    "engine": Setting(
+        "auto",
+        "CAPDISC_ENGINE",
+        "what finds the candidates: matrix (text index and matrix), lancedb (its table), auto",
+    ),
     "table": Setting(
         "aside",
         "CAPDISC_TABLE",

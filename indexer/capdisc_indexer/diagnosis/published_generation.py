@@ -253,8 +253,8 @@ def examine_table(index_dir: Path, deep: bool) -> Check:
     name, fix = "table", index_command(index_dir, "--wait")
     state = lance_table.read_state(index_dir)
     if state is None:
-        text = "there is no LanceDB table yet; only --engine lancedb and other programs read it"
-        return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+        text = "there is no LanceDB table; capdisc index --wait writes one"
+        return Check(name=name, state=CheckState.OK, text=text)
     if not lance_table.equals_index(index_dir):
         text = f"behind: it is of generation {state.generation}"
         return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)

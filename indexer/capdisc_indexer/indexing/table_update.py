@@ -219,6 +219,7 @@ class RowSource:
             for value in values
             if value
         ]
+        analyse = self.index.documents.analyse
         aliases = [f"alias:{alias}" for alias in document.aliases]
         return TableRow(
             id=d.id,
@@ -238,7 +239,8 @@ class RowSource:
             digest=self.digests[d.id],
             labels=[ROW_CAPABILITY, *facets, *aliases],
             words=document.text,
-            name_words=lexical_text(document.name),
+            terms=" ".join(analyse(document.text)),
+            name_terms=" ".join(analyse(lexical_text(document.name))),
             head=document.head,
             body=document.body,
             pieces=document.pieces,
@@ -282,7 +284,8 @@ def _without_document(row: TableRow, part: int, label: str) -> TableRow:
         part=part,
         labels=[label, *row.labels[1:]],
         words=None,
-        name_words=None,
+        terms=None,
+        name_terms=None,
         head=None,
         body=None,
         pieces=None,

@@ -36,6 +36,9 @@ _LOCAL_FOLDERS = ("vectors", "pending")
 # it.
 TABLE_FACTS = "meta/table.json"
 NO_TABLE = b"{}"
+# Listed like that, too: every term with the number of capabilities that have it, for readers that
+# query the table in place.
+TERMS_FILE = "meta/terms.tsv"
 MAX_MANIFEST_BYTES = 16 << 20
 MAX_FILES = 20_000
 MAX_BYTES = 256 << 30
@@ -198,9 +201,9 @@ def _is_plain_name(name: str) -> bool:
     )
 
 
-def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
-    """The manifest of a local generation as it is published: with facts of the table in place of
-    its files. The table holds all rows, also those that lie beside the local one.
+def manifest_to_publish(manifest: bytes, added_files: Mapping[str, bytes]) -> bytes:
+    """The manifest of a local generation as it is published: with these files, which say what
+    readers need of the table, in place of the vectors. The table holds all rows, also those that lie beside the local one.
     """
     published: JsonObject = json.loads(manifest)
     published["counts"]["stored"] = published["counts"]["rows"]
@@ -209,8 +212,8 @@ def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
         for name, entry in published["files"].items()
         if name.partition("/")[0] not in _LOCAL_FOLDERS
     }
-    files[TABLE_FACTS] = {
-        "size": len(table_facts),
-        "sha256": hashlib.sha256(table_facts).hexdigest(),
+    files |= {
+        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in added_files.items()
     }
     return json.dumps({**published, "files": files}, indent=1, sort_keys=True).encode()

