@@ -166,7 +166,12 @@ def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
     """
     with Index(index_dir) as index, translate_store_errors(shared, remote.TABLE):
         source = RowSource(index)
-        lance_table.create_table(_connect(shared, remote_folder), source.dim, source.all_rows())
+        lance_table.create_table(
+            _connect(shared, remote_folder),
+            source.dim,
+            source.all_rows(),
+            min_indexed=lance_table.MIN_INDEXED_IN_STORE,
+        )
 
 
 def read(shared: SharedIndex, remote_folder: str, facts: bytes) -> VectorRows:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -38,6 +39,8 @@ BATCH_ROWS = 4_096
 # From this number of rows on, vectors get an index of parts: of 10,000 the nearest are found in 3 ms
 # instead of 17, all of them.
 MIN_INDEXED_VECTORS = 10_000
+# On an object store from this one on: without it a query reads every vector.
+MIN_INDEXED_IN_STORE = 1_000
 # After so many changes the small files that they left are merged, and their rows indexed.
 CHANGES_BETWEEN_MERGES = 20
 # Versions stay so long for whoever reads one of them.
@@ -239,22 +242,27 @@ def _translate_write_errors() -> Any:
 
 
 def create_table(
-    connection: Any, dim: int, rows: Iterable[TableRow], is_replaced: bool = False
+    connection: Any,
+    dim: int,
+    rows: Iterable[TableRow],
+    is_replaced: bool = False,
+    min_indexed: int = MIN_INDEXED_VECTORS,
 ) -> Any:
     """The table with these rows and its indices, written to the database of this connection, in
-    the place of an earlier one if `is_replaced`.
+    the place of an earlier one if `is_replaced`. From `min_indexed` rows on vectors have an index.
     """
     pa = lazy_imports.pyarrow()
     schema = _make_schema(dim)
     reader = pa.RecordBatchReader.from_batches(schema, record_batches(rows, dim))
     mode = "overwrite" if is_replaced else "create"
     table = connection.create_table(TABLE_NAME, reader, schema=schema, mode=mode)
-    if table.count_rows():
-        _create_indices(table, dim)
+    if count := table.count_rows():
+        _create_indices(table, count if dim and count >= min_indexed else 0)
     return table
 
 
-def _create_indices(table: Any, dim: int) -> None:
+def _create_indices(table: Any, indexed_vectors: int) -> None:
+    """Index words, labels and ids, and so many vectors in as many parts as each part has rows."""
     index_types = lazy_imports.lancedb_index()
     # For texts as people write them.
     english = index_types.FTS(
@@ -281,8 +289,10 @@ def _create_indices(table: Any, dim: int) -> None:
         table.create_index(column, config=analysed)
     table.create_index("labels", config=index_types.LabelList())
     table.create_index("id", config=index_types.BTree())
-    if dim and table.count_rows() >= MIN_INDEXED_VECTORS:
-        table.create_index("vector", config=index_types.IvfFlat(distance_type="cosine"))
+    if indexed_vectors:
+        parts = math.isqrt(indexed_vectors)
+        config = index_types.IvfFlat(distance_type="cosine", num_partitions=parts)
+        table.create_index("vector", config=config)
 
 
 def replace_rows(
