@@ -63,10 +63,10 @@ class TableSearch:
     ) -> Sequence[tuple[str, float]]:
         with _translate_errors():
             search = self._table.search(floats, vector_column_name="vector")
-            search = search.distance_type("cosine")
-            search = search.minimum_nprobes(_SEARCHED_PARTS).maximum_nprobes(0)
+            search = search.distance_type("cosine").nprobes(_SEARCHED_PARTS)
             if condition:
-                search = search.where(condition)
+                # As many more parts as it takes to fill the rows that are wanted.
+                search = search.maximum_nprobes(0).where(condition)
             rows = search.select(["id", "_distance"]).limit(count).to_arrow()
             columns = (rows.column(name).to_pylist() for name in ("id", "_distance"))
             # Equal distances come in no certain order.
