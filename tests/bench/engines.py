@@ -153,10 +153,10 @@ def _text_search(folder: Path, questions: Sequence[list[str]]) -> Callable[[int]
     return lambda turn: documents.search(questions[turn], ALL, WANTED)
 
 
-def _rows(vectors: Any, texts: Sequence[str]) -> Iterator[lance_table.TableRow]:
+def _rows(vectors: Any, texts: Sequence[str]) -> Iterator[lance_table.CapabilityRow]:
     for number, text in enumerate(texts):
         labels = [lance_table.ROW_CAPABILITY, "kind:tool"]
-        yield lance_table.TableRow(
+        yield lance_table.CapabilityRow(
             id=_id(number),
             part=0,
             kind="tool",

@@ -169,7 +169,7 @@ def _open_in_place(
     notices: tuple[str, ...],
 ) -> CommandContext:
     """The context of a shared index that answers from the store, of which nothing is copied."""
-    from capdisc_indexer.remote.in_place import InPlaceIndex
+    from capdisc_indexer.remote.remote_generation import InPlaceIndex
 
     if access is not _OWN_ACCESS:
         access.sync_copy(shared)  # a server leaves the store to the client

@@ -23,7 +23,7 @@ from capdisc_indexer.store.lance_table import (
     ROW_CAPABILITY,
     ROW_PASSAGE,
     ROW_PHRASE,
-    TableRow,
+    CapabilityRow,
     TableState,
 )
 from capdisc_indexer.store.native_errors import REBUILD_HINT
@@ -191,11 +191,11 @@ class RowSource:
             else {}
         )
 
-    def all_rows(self) -> Iterator[TableRow]:
+    def all_rows(self) -> Iterator[CapabilityRow]:
         """The rows of all capabilities, in the order of their ids."""
         return self.rows_of(sorted(self.digests))
 
-    def rows_of(self, ids: Sequence[str]) -> Iterator[TableRow]:
+    def rows_of(self, ids: Sequence[str]) -> Iterator[CapabilityRow]:
         """The rows of these capabilities."""
         for header, body, pieces in self.index.documents.full_records(ids):
             descriptor = from_record(header, body)
@@ -210,7 +210,7 @@ class RowSource:
                 yield new_row if part == 0 else _without_document(new_row, part, ROW_PHRASE)
             yield from self._passage_rows(descriptor, row, len(texts))
 
-    def _make_row(self, descriptor: Descriptor, document: IndexedDocument) -> TableRow:
+    def _make_row(self, descriptor: Descriptor, document: IndexedDocument) -> CapabilityRow:
         """The row of the capability itself, without its text."""
         d = descriptor
         facets = [
@@ -221,7 +221,7 @@ class RowSource:
         ]
         analyse = self.index.documents.analyse
         aliases = [f"alias:{alias}" for alias in document.aliases]
-        return TableRow(
+        return CapabilityRow(
             id=d.id,
             part=0,
             kind=d.kind,
@@ -247,8 +247,8 @@ class RowSource:
         )
 
     def _passage_rows(
-        self, descriptor: Descriptor, row: TableRow, first_part: int
-    ) -> Iterator[TableRow]:
+        self, descriptor: Descriptor, row: CapabilityRow, first_part: int
+    ) -> Iterator[CapabilityRow]:
         """A row for each passage of the body, with its vector as the matrix of passages has it."""
         matrix = self.index.passages.matrix if self.index.passages else None
         if matrix is None or descriptor.id not in self._passage_owners:
@@ -278,7 +278,7 @@ class RowSource:
             ) from None
 
 
-def _without_document(row: TableRow, part: int, label: str) -> TableRow:
+def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRow:
     """The row of another part of the same capability."""
     return row._replace(
         part=part,

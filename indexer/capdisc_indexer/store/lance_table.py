@@ -53,7 +53,7 @@ READ_HINT = "run: capdisc index --wait"
 ROW_CAPABILITY, ROW_PHRASE, ROW_PASSAGE = "row:capability", "row:phrase", "row:passage"
 
 
-class TableRow(NamedTuple):
+class CapabilityRow(NamedTuple):
     """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and `pieces` are
     of the capability itself, None in other rows; `vector` are bytes of float32.
     """
@@ -82,7 +82,7 @@ class TableRow(NamedTuple):
     pieces: bytes | None
 
 
-TableRows = Callable[[], Iterable[TableRow]]
+CapabilityRows = Callable[[], Iterable[CapabilityRow]]
 _TEXT_COLUMNS = frozenset(
     "id kind name description category risk root path section text text_hash digest words "
     "terms name_terms".split()
@@ -164,15 +164,15 @@ def _make_schema(dim: int) -> Any:
         | dict.fromkeys(_BYTES_COLUMNS, pa.large_binary())
         | {"part": pa.uint32(), "vector": pa.list_(pa.float32(), dim)}
     )
-    names = [name for name in TableRow._fields if dim or name != "vector"]
+    names = [name for name in CapabilityRow._fields if dim or name != "vector"]
     return pa.schema([(name, types[name]) for name in names])
 
 
-def record_batches(rows: Iterable[TableRow], dim: int) -> Iterator[Any]:
+def record_batches(rows: Iterable[CapabilityRow], dim: int) -> Iterator[Any]:
     """The rows as record batches of pyarrow."""
     pa, schema, remaining = lazy_imports.pyarrow(), _make_schema(dim), iter(rows)
     while batch := list(islice(remaining, BATCH_ROWS)):
-        columns = dict(zip(TableRow._fields, zip(*batch, strict=True), strict=True))
+        columns = dict(zip(CapabilityRow._fields, zip(*batch, strict=True), strict=True))
         arrays = [_to_array(pa, field, columns[field.name], dim) for field in schema]
         yield pa.record_batch(arrays, schema=schema)
 
@@ -208,7 +208,7 @@ def open_version(index_dir: Path, version: int) -> Any:
         return table
 
 
-def write_table(index_dir: Path, dim: int, rows: TableRows) -> tuple[int, int]:
+def write_table(index_dir: Path, dim: int, rows: CapabilityRows) -> tuple[int, int]:
     """Write all rows as a new version of the table; its number, and how many rows it has. `rows`
     may be called twice.
 
@@ -227,7 +227,9 @@ def write_table(index_dir: Path, dim: int, rows: TableRows) -> tuple[int, int]:
     return result
 
 
-def _write_table(connection: Any, dim: int, rows: TableRows, is_replaced: bool) -> tuple[int, int]:
+def _write_table(
+    connection: Any, dim: int, rows: CapabilityRows, is_replaced: bool
+) -> tuple[int, int]:
     with _translate_write_errors():
         table = create_table(connection, dim, rows(), is_replaced)
         if table.version > CHANGES_BETWEEN_MERGES:
@@ -244,7 +246,7 @@ def _translate_write_errors() -> Any:
 def create_table(
     connection: Any,
     dim: int,
-    rows: Iterable[TableRow],
+    rows: Iterable[CapabilityRow],
     is_replaced: bool = False,
     min_indexed: int = MIN_INDEXED_VECTORS,
 ) -> Any:
@@ -296,7 +298,7 @@ def _create_indices(table: Any, indexed_vectors: int) -> None:
 
 
 def replace_rows(
-    index_dir: Path, version: int, dim: int, rows: Iterable[TableRow], ids: Collection[str]
+    index_dir: Path, version: int, dim: int, rows: Iterable[CapabilityRow], ids: Collection[str]
 ) -> tuple[int, int]:
     """Put these rows in the place of all that the capabilities of these ids have, in one commit on
     the newest version; the number of the new version, and how many rows it has.
