@@ -45,14 +45,13 @@ def moto():
 
 
 class Store:
-    """A bucket of its own. `seen` are the requests as "GET CURRENT", `sent_bytes` the bytes of all answers; `spoil`, if set, is asked about each before it is
+    """A bucket of its own. `seen` are the requests as "GET CURRENT"; `spoil`, if set, is asked about each before it is
     passed on: an answer of (status, body) takes the place of the server's."""
 
     def __init__(self, port: int) -> None:
         self.bucket = f"team-{next(_numbers)}"
         self.url = f"s3://{self.bucket}/idx"
         self.seen: list[str] = []
-        self.sent_bytes = 0
         self.spoil: Callable[[str, dict[str, str]], tuple[int, bytes] | None] | None = None
         self.after: Callable[[str, int], int | None] | None = None
         self.drop: tuple[str, ...] = ()
@@ -125,7 +124,6 @@ def handler_of(store: Store) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-length", length or "0")
             self.end_headers()
             if self.command != "HEAD" and status != 304:
-                store.sent_bytes += len(data)
                 self.wfile.write(data)
 
         def answered(self, what: str, body: bytes):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports, remote
-from capdisc_indexer.indexing.table_update import RowSource
 from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Generation, ProducerEdge
@@ -31,8 +30,6 @@ from capdisc_indexer.store import (
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.passages import Passages
 from capdisc_indexer.store.snapshot import PRODUCERS_FILE, Index, find_producer_edges
-from capdisc_indexer.store.table_documents import TableDocuments, decode_frequencies
-from capdisc_indexer.store.table_search import TableSearch
 from capdisc_indexer.store.vector_files import StoredVectors
 
 if TYPE_CHECKING:
@@ -168,6 +165,8 @@ def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
     """Writes the table of the published generation of a local index into the store, below
     `remote_folder`. Raises StoreError.
     """
+    from capdisc_indexer.indexing.table_update import RowSource  # all that makes documents
+
     with Index(index_dir) as index, translate_store_errors(shared, remote.TABLE):
         source = RowSource(index)
         lance_table.create_table(
@@ -250,6 +249,9 @@ class InPlaceIndex(Index):
     """
 
     def __init__(self, shared: SharedIndex) -> None:
+        from capdisc_indexer.store.table_documents import TableDocuments, decode_frequencies
+        from capdisc_indexer.store.table_search import TableSearch
+
         self.index_dir = shared.copy
         self._bucket = Bucket(shared)
         pointer = self._bucket.read_pointer()

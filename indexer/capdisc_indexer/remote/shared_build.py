@@ -27,7 +27,6 @@ from capdisc_indexer.remote.bucket import POINTER, Bucket
 from capdisc_indexer.remote.remote_generation import download_generation, run_parallel
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.table_documents import encode_frequencies
 
 # Called with what is being done, how many parts of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
@@ -185,13 +184,17 @@ def publish_generation(
     Raises BusyError where another writer has published since `expected` was read, StoreError where
     the store refuses. What was written until then is removed, at the latest by a later writer.
     """
+    from capdisc_indexer.store import table_documents
+
     folder = generation.generation_folder(shared.work, local.number)
     dim = local.counts["dim"]
     rows = remote_generation.load_local_rows(folder, dim) if dim else None
     facts = rows.facts() if rows else remote.NO_TABLE
     added_files = {
         remote.TABLE_FACTS: facts,
-        remote.TERMS_FILE: encode_frequencies(Documents(folder / "text").term_frequencies()),
+        remote.TERMS_FILE: table_documents.encode_frequencies(
+            Documents(folder / "text").term_frequencies()
+        ),
     }
     manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), added_files)
     target = remote.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
