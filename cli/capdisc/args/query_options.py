@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import capdisc_indexer as cd
 from capdisc.args.params import option
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
+from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -17,6 +19,7 @@ from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.retrieval import query_rules
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.store.text_queries import RISKS
+from capdisc_indexer.text.normalization import one_line
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
@@ -103,19 +106,26 @@ def prompt_texts(
     return tuple(text.strip() for text in texts if text.strip())
 
 
-def check_query(ctx: open_index.CommandContext, query: Query) -> None:
-    """Raises UsageError for a kind, category, tag or risk that no capability of the index has."""
+def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
+    """The query with ids for the names of what it leaves out. Raises UsageError for a kind,
+    category, tag or risk that no capability of the index has.
+    """
     query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
             raise query_rules.unknown_filter("tag", tag, ctx.index.documents.tags())
+    excluded = []
     for name in query.exclude:
-        if ctx.index.resolve(name) is None:
+        if header := ctx.index.resolve(name):
+            # The filter knows names, but not with a folder, as a hit is printed.
+            excluded.append(header["id"] if "@" in name else name)
+        else:
             console.print_notice(f"notice: there is no {name} to leave out")
     if query.max_risk and query.max_risk not in RISKS:
         from capdisc_indexer.text.similar_names import unknown_choice
 
         raise unknown_choice("risk", query.max_risk, RISKS)
+    return replace(query, exclude=tuple(excluded)) if query.exclude else query
 
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
@@ -169,4 +179,14 @@ def try_load_encoder(
     try:
         return ctx.access.load_encoder(chosen), ""
     except EncoderError as error:
-        return None, f"{error.message}; {error.hint}"
+        return None, f"{_describe_unknown(chosen)}{error.message}; {error.hint}"
+
+
+def _describe_unknown(name: str) -> str:
+    """What to say first of an encoder that cannot be loaded, where its name may be a slip."""
+    if name == encoders.SHIPPED_ENCODER or os.path.exists(name):  # noqa: PTH110
+        return ""
+    from capdisc_indexer.text.similar_names import suggest_names
+
+    suggestion = suggest_names(name, [encoders.SHIPPED_ENCODER])
+    return f"there is no folder {one_line(name, 80)}; {suggestion}{' ' * bool(suggestion)}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from capdisc.context import surroundings
+from capdisc.context import freshness, surroundings
 from capdisc.output import user_files
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES
 from capdisc_indexer.config.configuration import find_workspace_file, snake_case
@@ -36,6 +36,7 @@ SETTING_CHOICES: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "folders": tuple(CLIENT_PROFILES),
         "mode": MODES,
+        "fresh": freshness.MODES,
         "tokenizer": tuple(TOKENIZERS),
         "progressive": ("on", "off", "auto"),
         "validate.profile": tuple(PROFILES),
@@ -143,8 +144,15 @@ def _edit_file(file: Path, change: Callable[[Any], None]) -> None:
         user_files.write_file(file, edited.encode())
     except (OSError, ValueError, TOMLKitError, LookupError, TypeError) as error:
         raise InputError(
-            f"{file} cannot be changed: {error}", "change it by hand: capdisc config edit"
+            f"{file} cannot be changed: {_explain(error)}",
+            "make it writable, or set the variable that capdisc config names"
+            if isinstance(error, OSError)
+            else "change it by hand: capdisc config edit",
         ) from error
+
+
+def _explain(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _set_value(table: Any, name: str, value: Any) -> None:

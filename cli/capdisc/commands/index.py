@@ -14,7 +14,10 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, table_finisher, workspace_trust
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import locate_index
+from capdisc.context.gateway_servers import names_servers
+from capdisc.context.index_update import LINK_CODE
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -141,43 +144,51 @@ def index(
     config = runtime.config()
     for key in config.unknown:
         console.print_notice(f"notice: unknown setting {key}")
-    waiting = workspace_trust.announce_all(runtime, config)
-    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    if not shared and not paths:
-        place = locate_index(runtime, config, index_dir)
-        where, runtime, config = place.index_dir, place.runtime, place.config
-    declared = runtime.sources(config, paths or ())
-    if not paths and (ask_servers or not quiet):
-        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
-    builder_id = None if shared else runtime.ensure_builder_id(where)
-    build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
-    server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
-    ask_databases(runtime, build_options.sources, ask_servers)
-    build_options = replace(
-        build_options,
-        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
-        encoder_required=bool(encoder),
-        rebuild=bool(rebuild),
-        with_table=build_options.with_table and not shared,
-        may_rebuild=rebuild is not False,
-        verify=verify,
-        is_conventional=not paths and not (again and was_built_by_name(where)),
-    )
-
-    def build(folder: Path) -> BuildReport:
-        roots = [runtime.expand(path) for path in paths or ()]
-        if not roots:
-            roots = existing_roots(runtime, config, folder, builder_id, again)
-        return cd.build(roots, folder, build_options, progress)
-
-    with (
-        standard_streams.silence_native_stderr(),
-        console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
-    ):
-        report = (
-            build_shared_index(shared, build, build_options, progress) if shared else build(where)
+    with read_plugins_once():
+        waiting = workspace_trust.announce_all(runtime, config)
+        where, shared = (
+            runtime.index_dir(index_dir, config),
+            runtime.shared_index(index_dir, config),
         )
-        table_notices = () if shared else _wait_for_table(config, where, builder_id, wait, verify)
+        if not shared and not paths and not (ask_servers and names_servers(runtime, config)):
+            place = locate_index(runtime, config, index_dir)
+            where, runtime, config = place.index_dir, place.runtime, place.config
+        declared = runtime.sources(config, paths or ())
+        if not paths and (ask_servers or not quiet):
+            server_sources.ask_client_servers(runtime, config, declared, ask_servers)
+        builder_id = None if shared else runtime.ensure_builder_id(where)
+        build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+        server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
+        ask_databases(runtime, build_options.sources, ask_servers)
+        build_options = replace(
+            build_options,
+            encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
+            encoder_required=bool(encoder),
+            rebuild=bool(rebuild),
+            with_table=build_options.with_table and not shared,
+            may_rebuild=rebuild is not False,
+            verify=verify,
+            is_conventional=not paths and not (again and was_built_by_name(where)),
+        )
+
+        def build(folder: Path) -> BuildReport:
+            roots = [runtime.expand(path) for path in paths or ()]
+            if not roots:
+                roots = existing_roots(runtime, config, folder, builder_id, again)
+            return cd.build(roots, folder, build_options, progress)
+
+        with (
+            standard_streams.silence_native_stderr(),
+            console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
+        ):
+            report = (
+                build_shared_index(shared, build, build_options, progress)
+                if shared
+                else build(where)
+            )
+            table_notices = (
+                () if shared else _wait_for_table(config, where, builder_id, wait, verify)
+            )
     report = replace(report, degraded=(*waiting, *report.degraded, *table_notices))
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
     address = shared.url if shared else str(where)
@@ -228,7 +239,7 @@ def _print_report(
         console.print_lines(_format_summary(report))
     if not report.counts["files"]:
         console.print_notice(
-            f"hint: looked for {_list_sources()}; to start one: capdisc new skill"
+            f"hint: looked for {_list_sources()}; to start one: capdisc new skill NAME"
         )
 
 
@@ -241,14 +252,17 @@ def _list_sources() -> str:
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:
     """Print the findings by rule, and what is no longer scanned."""
-    # A run that changed nothing has nothing new to say about files.
-    has_warnings = report.published and not quiet
+    # A run that changed nothing has nothing new to say about files; what waits for trust waits on.
     _print_finding_groups(
         [
             finding
             for finding in report.findings
             if finding.severity is Severity.ERROR
-            or (finding.severity is Severity.WARNING and has_warnings)
+            or (
+                _is_shown(finding)
+                and not quiet
+                and (report.published or finding.code == LINK_CODE)
+            )
         ]
     )
     if changed := report.changed_definitions:
@@ -259,8 +273,15 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         count = console.format_count(len(dropped), "file")
         example = console.sanitise(printable_path(dropped[0]))
         console.print_notice(
-            f"notice: no longer scanned: {count} of declared sources, such as {example}; without PATH all are"
+            f"notice: no longer scanned: {count} outside these folders, such as {example}"
         )
+    if dropped or report.dropped_roots:
+        console.print_notice("hint: capdisc index without a path scans what is configured")
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Whether a run names what is no error. Nothing else would say why a list of tools is missing."""
+    return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 
 
 def _print_finding_groups(findings: Sequence[Finding]) -> None:
@@ -273,7 +294,7 @@ def _print_finding_groups(findings: Sequence[Finding]) -> None:
     order = sorted(
         groups, key=lambda rule: (rule[0] is not Severity.ERROR, -len(groups[rule]), rule[1])
     )
-    shown_count, left_out = 0, Counter[str]()
+    shown_count, is_cut, left_out = 0, False, Counter[str]()
     for severity, code in order:
         group = groups[severity, code]
         if severity is Severity.ERROR:
@@ -282,12 +303,13 @@ def _print_finding_groups(findings: Sequence[Finding]) -> None:
             shown = group[: min(SHOWN_OF_RULE, max(MAX_SHOWN_WARNINGS - shown_count, 0))]
             shown_count += len(shown)
         _print_group(shown, len(group) - len(shown))
-        left_out[code] += len(group) - len(shown)
-    if total := left_out.total():
-        of_rules = ", ".join(
-            f"{len(groups[severity, code]):,} {code}" for severity, code in order if left_out[code]
-        )
-        console.print_notice(f"notice: {total:,} more findings; in all {of_rules}")
+        is_cut = is_cut or len(shown) < len(group)
+        if not shown:
+            left_out[code] = len(group)
+    if left_out:
+        of_rules = ", ".join(f"{count:,} {code}" for code, count in left_out.items())
+        console.print_notice(f"notice: and {left_out.total():,} of other rules: {of_rules}")
+    if is_cut:
         console.print_notice(
             "hint: capdisc index --json lists all; capdisc validate --rule CODE explains one"
         )

@@ -18,6 +18,7 @@ from capdisc.mcp_service.discovery_service import DiscoveryService, build_execut
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
 from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import HOW
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
@@ -103,6 +104,7 @@ def mcp(
         )
     surroundings.limit_malloc_arenas()
     if runtime.stdin_is_terminal:
+        lazy_imports.mcp_sdk()  # an error comes before the explanation
         _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),
@@ -117,7 +119,13 @@ def mcp(
             if opened
             else locate_index(runtime, config, index_dir)
         )
-        live = LiveIndex(runtime, config, place, shared, await_first)
+        # A named index, a shared one and that of a gateway stay where they are.
+        find_place = (
+            None
+            if shared or opened or index_dir
+            else lambda: locate_index(runtime, runtime.config(), None)
+        )
+        live = LiveIndex(runtime, config, place, shared, await_first, find_place)
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None

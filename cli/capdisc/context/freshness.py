@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.folder_stamps import MAX_CHANGES, Look, look_at_disk
@@ -88,7 +87,10 @@ def choose_mode(option: str | None, config: Config) -> str:
     """The mode by option or setting. Raises UsageError for an unknown one."""
     mode: str = option or config["fresh"]
     if mode not in MODES:
-        raise UsageError(f"unknown --fresh {mode!r}", f"one of: {', '.join(MODES)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        origin = "--fresh" if option else f"value of fresh ({config.origins['fresh']})"
+        raise unknown_choice(origin, mode, MODES)
     return mode
 
 
@@ -138,10 +140,15 @@ def format_age(built_at: str, now_s: float) -> str:
     >>> format_age("2026-11-22T12:00:00+00:00", 1_795_348_985.0)
     'built 3 minutes ago'
     """
+    return f"built {format_elapsed(built_at, now_s)}"
+
+
+def format_elapsed(moment: str, now_s: float) -> str:
+    """How long ago a moment in ISO 8601 was: `3 minutes ago`, `just now`."""
     from datetime import datetime
 
-    age_s = max(0.0, now_s - datetime.fromisoformat(built_at).timestamp())
+    age_s = max(0.0, now_s - datetime.fromisoformat(moment).timestamp())
     for unit, unit_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if count := int(age_s // unit_s):
-            return f"built {count:,} {unit}{'s' if count > 1 else ''} ago"
-    return "built just now"
+            return f"{count:,} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, table_finisher
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
     find_default_roots,
@@ -28,19 +29,20 @@ from capdisc_indexer.model.errors import (
     ManyChangesError,
 )
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation, Severity
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
 from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
 FEW_FILES = 10
-# A build that finds one change in so many files takes two seconds.
+# A build that finds one change in so many files takes two seconds, so it is made in the background.
 _MAX_FILES = 20_000
 # So many are built while the first query waits, in three to five seconds.
 FIRST_FILES = 1_000
 # Another process that takes in the same change is done by then.
 _LOCK_WAIT_S = 0.5
 # A link that waits for trust is a warning, and what it leads to is not found.
-_LINK_CODE = "symlink"
+LINK_CODE = "symlink"
+_TAKEN_IN = "it is being taken in, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -53,7 +55,7 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     """
     is_required = mode == "require"
     if generation.counts["files"] > _MAX_FILES and not is_required:
-        return _stay_behind(look.changed, "")
+        return _leave_to_background(place, look)
     try:
         report = _build_again(place, look, is_required)
     except ManyChangesError as error:
@@ -62,12 +64,24 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
         if is_required:
             raise
         return _stay_behind(look.changed, _say_why(error))
+    _print_new_errors(report, look)
+    if place.config.file in look.changed:
+        _print_unknown_settings(place)
     if report.generation.number == generation.number:
         return Freshness(state="current")
-    _print_new_errors(report, look)
     return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
 
 
+def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
+    """Let a process of its own take in a few changes. Many are named, as for any index."""
+    from capdisc.hook import background_build
+
+    is_few = len(look.changed) <= FEW_FILES
+    is_started = is_few and background_build.start_update(place, "")
+    return _stay_behind(look.changed, _TAKEN_IN if is_started else "")
+
+
+@read_plugins_once()
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
@@ -137,7 +151,8 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     )
     files = console.format_count(count, "file")
     if not count:
-        return f"the answer may be from before a change: {freshness.reason}"
+        reason = freshness.reason or refresh_command(place)
+        return f"the answer may be from before a change: {reason}"
     text = f"{files} {verb} changed since the index was built ({names})"
     if freshness.reason:
         return f"{text}, and the answer is from before: {freshness.reason}"
@@ -170,19 +185,29 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
     errors = [
         finding
         for finding in report.findings
-        if (finding.severity is Severity.ERROR or finding.code == _LINK_CODE)
+        if (finding.severity is Severity.ERROR or finding.code == LINK_CODE)
         and any(
             finding.path == place or (place.endswith("/") and finding.path.startswith(place))
             for place in places
         )
     ]
-    for finding in errors[:_SHOWN_ERRORS]:
-        for line in console.format_finding(finding):
-            console.print_notice(line)
+    _print_findings(errors)
     if changed := report.changed_definitions:
         console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
 
 
+def _print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings[:_SHOWN_ERRORS]:
+        for line in console.format_finding(finding):
+            console.print_notice(line)
+
+
+def _print_unknown_settings(place: IndexPlace) -> None:
+    for key in place.config.unknown:
+        console.print_notice(f"notice: unknown setting {key}")
+
+
+@read_plugins_once()
 def build_first(place: IndexPlace) -> None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
     the nearest folders, and all of them in the background.
@@ -207,6 +232,12 @@ def build_first(place: IndexPlace) -> None:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
+    _print_unknown_settings(place)
+    # A first build may have hundreds of errors in files that nobody asked about.
+    _print_findings([finding for finding in report.findings if finding.code == LINK_CODE])
+    if failed := report.counts["failed"]:
+        verb = "has" if failed == 1 else "have"
+        state += f"; {failed:,} {verb} errors: {refresh_command(place)}"
     console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
 
 

@@ -185,7 +185,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
-    query_options.check_query(ctx, query)
+    query = query_options.check_query(ctx, query)
     chosen = _select_tokenizer(ctx, options)
     catalogue = relevant_capabilities.select_catalogue_mode(ctx, options.prompting, query, chosen)
     counter = make_counter(chosen)

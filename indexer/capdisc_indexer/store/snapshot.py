@@ -160,7 +160,8 @@ class Index:
         return {name: stored[name] for name in selected}
 
     def resolve(self, name: str) -> CapabilityHeader | None:
-        """The header of the capability with this id or name, or None.
+        """The header of the capability with this id or name, or with what `shortest_name` makes of
+        it, or None.
 
         Of several, an exact id wins, then the first tool by id, then the first by id.
         """
@@ -168,7 +169,7 @@ class Index:
         exact = [header for header in headers if header["id"] == name]
         tools = [header for header in headers if header["kind"] == "tool"]
         matches = exact or tools or headers
-        return matches[0] if matches else None
+        return matches[0] if matches else self._resolve_abbreviation(name)
 
     def shortest_name(self, header: CapabilityHeader) -> str:
         """The shortest text by which `descriptor` finds this capability: its name, its name with
@@ -178,7 +179,7 @@ class Index:
         folders = _qualifier(header).split("/") if _qualifier(header) else []
         suffixes = ("/".join(folders[-count:]) for count in range(1, len(folders) + 1))
         for candidate in (name, *(f"{name}@{suffix}" for suffix in suffixes)):
-            match = self.resolve(candidate) or self._resolve_abbreviation(candidate)
+            match = self.resolve(candidate)
             if match and match["id"] == identifier and len(candidate) < len(identifier):
                 return candidate
         return identifier
@@ -203,7 +204,7 @@ class Index:
         Raises UsageError naming the nearest ids when there is none, ApprovalRequiredError when it
         is left out because its definition changed.
         """
-        header = self.resolve(name) or self._resolve_abbreviation(name)
+        header = self.resolve(name)
         if header is None:
             self._check_not_held(name)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
