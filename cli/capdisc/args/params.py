@@ -138,6 +138,15 @@ Fresh = Annotated[
         choices=("auto", "require", "off"),
     ),
 ]
+Engine = Annotated[
+    str | None,
+    option(
+        "--engine",
+        help="What finds candidates: matrix: text index and matrix; lancedb: its table.",
+        panel="Index",
+        choices=("auto", "matrix", "lancedb"),
+    ),
+]
 LockTimeout = Annotated[
     float | None,
     option(

@@ -13,7 +13,7 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
-from capdisc.context import surroundings, workspace_trust
+from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import locate_index
 from capdisc.context.gateway_servers import names_servers
@@ -21,13 +21,14 @@ from capdisc.context.index_update import LINK_CODE
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
+from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, DeclaredSource, Finding, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.store import state_file
+from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
 
 # Databases of the configuration are asked for their tables where the user allows it; the answers
@@ -111,6 +112,14 @@ def index(
             help="Start the MCP servers of the configuration and ask each for its tools (extra mcp).",
         ),
     ] = False,
+    wait: Annotated[
+        bool,
+        option(
+            "--wait",
+            help="Wait until the LanceDB table has the changes, too, which a process aside writes "
+            "else; with --verify, compare every row of it.",
+        ),
+    ] = False,
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
     quiet: Annotated[
@@ -156,6 +165,7 @@ def index(
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
             encoder_required=bool(encoder),
             rebuild=bool(rebuild),
+            with_table=build_options.with_table and not shared,
             may_rebuild=rebuild is not False,
             verify=verify,
             is_conventional=not paths and not (again and was_built_by_name(where)),
@@ -176,14 +186,33 @@ def index(
                 if shared
                 else build(where)
             )
-    report = replace(report, degraded=(*waiting, *report.degraded))
-    _print_report(report, shared.url if shared else str(where), json, quiet, len(waiting))
+            table_notices = (
+                () if shared else _wait_for_table(config, where, builder_id, wait, verify)
+            )
+    report = replace(report, degraded=(*waiting, *report.degraded, *table_notices))
+    table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
+    address = shared.url if shared else str(where)
+    _print_report(report, address, table_state, json, quiet, len(waiting))
+    if not shared:
+        table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
+def _wait_for_table(
+    config: Config, where: Path, builder_id: str | None, wait: bool, verify: bool
+) -> tuple[str, ...]:
+    """Bring the LanceDB table up to date, where the option or the setting says to wait for it.
+    Returns a notice where that fails.
+    """
+    if not wait and table_finisher.choose_mode(config) != "wait":
+        return ()
+    problem = table_finisher.finish_table(where, builder_id, verify=wait and verify)
+    return (problem,) if problem else ()
+
+
 def _print_report(
-    report: BuildReport, where: str, json: bool, quiet: bool, printed_count: int
+    report: BuildReport, where: str, table_state: str, json: bool, quiet: bool, printed_count: int
 ) -> None:
     """Print the report; the first `printed_count` texts of `degraded` are on stderr already."""
     _print_findings(report, quiet)
@@ -195,6 +224,7 @@ def _print_report(
                 "generation": report.generation.number,
                 "published": report.published,
                 "index_dir": where,
+                "table": table_state,
                 "roots": report.roots,
                 "counts": report.counts,
                 "encoder": report.generation.fingerprint,

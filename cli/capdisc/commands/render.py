@@ -244,6 +244,7 @@ def render(
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
 ) -> int:
     """Print a context for a query, for any agent: an overview, summaries, and the best
     capabilities in full.
@@ -293,13 +294,17 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir, fresh, into)
+    return _print_context(options, index_dir, fresh, engine, into)
 
 
 def _print_context(
-    options: RenderOptions, index_dir: Path | None, fresh: str | None, into: Path | None
+    options: RenderOptions,
+    index_dir: Path | None,
+    fresh: str | None,
+    engine: str | None,
+    into: Path | None,
 ) -> int:
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         render_ctx = prepare_render(ctx, options)
         if into and not render_ctx.texts and options.has_default_layout:
             _keep_catalogue(render_ctx, into)

@@ -94,6 +94,7 @@ def search(
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -111,7 +112,7 @@ def search(
         from capdisc.output import names  # which other searches need not import
 
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
             graph_boost=graph_boost,

@@ -14,7 +14,7 @@ from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
-from capdisc_indexer.store import file_states, generation
+from capdisc_indexer.store import file_states, generation, lance_table
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
@@ -65,6 +65,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "capabilities": len(index.documents),
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
+        "table": _describe_table(ctx),
         "kinds": index.overview["kinds"],
         "categories": {
             entry["category"]: entry["count"] for entry in index.overview["categories"]
@@ -77,6 +78,34 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "tokenizer": DEFAULT_TOKENIZER,
         "server": claim.server_pid() or None,
     }
+
+
+def _describe_table(ctx: open_index.CommandContext) -> JsonObject:
+    """Where the LanceDB table lies, its rows, and whether it equals the documents; that of a shared
+    index lies in the store and is published with it.
+    """
+    if ctx.shared_index:
+        return {"path": "", "state": "equal", "rows": None, "generation": None}
+    state = lance_table.read_state(ctx.index.index_dir)
+    is_equal = state is not None and state.generation == ctx.index.generation.number
+    return {
+        "path": str(lance_table.table_folder(ctx.index.index_dir)),
+        "state": "missing" if state is None else "equal" if is_equal else "behind",
+        "rows": state.rows if state else None,
+        "generation": state.generation if state else None,
+    }
+
+
+def _format_table(table: JsonObject) -> str:
+    if table["state"] == "missing":
+        return "none yet; to write it: capdisc index --wait"
+    if table["state"] == "behind":
+        return f"behind, of generation {table['generation']}; to bring it up to date: capdisc index --wait"
+    return (
+        f"{table['rows']:,} rows, as the documents, in {table['path']}"
+        if table["path"]
+        else "in the store"
+    )
 
 
 def _format_newer(freshness: JsonObject) -> str:
@@ -116,6 +145,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots'])}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
+        f"table       {_format_table(status['table'])}",
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,

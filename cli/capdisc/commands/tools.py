@@ -147,6 +147,7 @@ def tools(
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
 ) -> int:
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
     the others; with --session, also of what earlier turns of it found.
@@ -172,7 +173,7 @@ def tools(
             "code calls capabilities, not the tools that find them",
             "leave out --all, --auto and --progressive",
         )
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         request = DefinitionRequest(
             query=filters.query(query_options.query_texts(words, also), limit),
             form=format,

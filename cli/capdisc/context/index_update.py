@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import capdisc_indexer as cd
-from capdisc.context import surroundings
+from capdisc.context import surroundings, table_finisher
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
@@ -128,7 +128,10 @@ def _build(
         standard_streams.silence_native_stderr(),
         console.progress_bar(is_shown and runtime.stderr_is_terminal) as progress,
     ):
-        return cd.build(roots, index_dir, options, progress)
+        report = cd.build(roots, index_dir, options, progress)
+    if report.published:
+        table_finisher.start_finisher(runtime.config(), index_dir, options.builder_id)
+    return report
 
 
 def _stay_behind(changed: Sequence[str], reason: str) -> Freshness:

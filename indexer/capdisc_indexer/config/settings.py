@@ -150,6 +150,16 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_FRESH",
         "a look at the folders before an answer: auto (take in what changed), require, off",
     ),
+    "engine": Setting(
+        "auto",
+        "CAPDISC_ENGINE",
+        "what finds the candidates: matrix (text index and matrix), lancedb (its table), auto",
+    ),
+    "table": Setting(
+        "aside",
+        "CAPDISC_TABLE",
+        "how the LanceDB table follows an update: aside (by a process of its own), wait, off",
+    ),
     "pin": Setting(
         [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
     ),

@@ -461,7 +461,8 @@ class BuildOptions:
     that need not exist and whose change makes another build worth while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
-    which hold for None, nothing of it is reused.
+    which hold for None, nothing of it is reused. With `with_table`, a build from nothing also
+    writes the LanceDB table, which other builds leave to `update_table`.
     """
 
     encoder: str | None = None
@@ -482,6 +483,7 @@ class BuildOptions:
     max_files: int | None = None
     links: LinkRules = LinkRules()
     passage_limits: PassageLimits | None = None
+    with_table: bool = True
 
 
 @frozen(kw_only=True)

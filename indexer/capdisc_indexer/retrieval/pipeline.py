@@ -152,7 +152,7 @@ class SearchEncoders:
 def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> SearchEncoders:
     if mode == "lexical":
         return SearchEncoders(None, None, "lexical")
-    if index.matrix is None:
+    if not index.has_vectors:
         problem = "this index has no vectors: searching by words alone"
     elif encoder is None:
         problem = "the encoder is missing or damaged: searching by words alone"

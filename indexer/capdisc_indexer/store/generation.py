@@ -6,6 +6,7 @@ all of one generation or all of the next. And records which index folders this u
     scan.json            when files were last scanned; a build can do without
     folders.json         what each folder held then; a build can do without
     stamps.bin           stamps of all files and folders then; a query can do without
+    table/               the LanceDB table, which follows the published generation; see lance_table
     gens/00000007/       text/ vectors/ pending/ matrix/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 

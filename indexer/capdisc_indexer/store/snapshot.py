@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -25,6 +25,9 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.passages import Passages
 
+if TYPE_CHECKING:
+    from capdisc_indexer.store.table_search import TableSearch
+
 PRODUCERS_FILE = "producers.jsonl"
 _NO_INDEX_MESSAGE = "there is no index yet"
 _INDEX_HINT = "run: capdisc index"
@@ -36,7 +39,10 @@ class Index:
     `builder_id` is the id in the user's state ("": none). Raises ForeignIndexError when another
     user built the index, before any library opens a file of it; with None the builder is not
     checked. Raises IndexStateError when there is no index, or it is damaged or of another version.
+    Where `table` is set, candidates come from the LanceDB table instead of text index and matrix.
     """
+
+    table: TableSearch | None = None
 
     def __init__(self, index_dir: Path, builder_id: str | None = None) -> None:
         self.index_dir = index_dir
@@ -139,7 +145,7 @@ class Index:
                 self._producers = (self.folder / "meta" / PRODUCERS_FILE).read_bytes()
             except FileNotFoundError:
                 self._producers = b""
-        return _find_producer_edges(self._producers, identifier)
+        return find_producer_edges(self._producers, identifier)
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
         """The guidance of these categories (`category` and `text`) by their case-folded names.
@@ -256,6 +262,11 @@ class Index:
             )
         return self._passages
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the index can be searched by vectors."""
+        return self.matrix is not None
+
     def mentions(self, term: str) -> bool:
         """Whether a text of a capability has the term (with FUZZY_SUFFIX: a similar one), be it in
         a deep section.
@@ -288,7 +299,8 @@ def encode_producers(edges_of_id: Mapping[str, Sequence[ProducerEdge]]) -> bytes
     return b"".join(b"\n" + json.dumps(row).encode() for row in rows)
 
 
-def _find_producer_edges(data: bytes, identifier: str) -> tuple[ProducerEdge, ...]:
+def find_producer_edges(data: bytes, identifier: str) -> tuple[ProducerEdge, ...]:
+    """The edges of one id, from what `encode_producers` wrote."""
     start = data.find(b"\n[" + json.dumps(identifier).encode() + b",")
     if start < 0:
         return ()

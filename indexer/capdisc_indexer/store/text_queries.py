@@ -151,8 +151,7 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
     occur = lazy_imports.tantivy().Occur
     clauses = [(occur.Must, base_query)]
     clauses += [
-        (occur.Must, any_of_query(schema, field, values))
-        for field, values in _field_filters(query)
+        (occur.Must, any_of_query(schema, field, values)) for field, values in field_filters(query)
     ]
     if query.exclude:
         clauses.append(
@@ -166,10 +165,13 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
 
 def has_filters(query: Query) -> bool:
     """Whether the query has filters that the text index applies."""
-    return bool(_field_filters(query) or query.exclude)
+    return bool(field_filters(query) or query.exclude)
 
 
-def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+def field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+    """The filters of a query by facet: its name in the index, and the values of which one is
+    enough.
+    """
     wanted = {_facet_name(field): getattr(query, name) for field, name in FACETS} | {
         "risk": risks_up_to(query.max_risk)
     }
