@@ -35,7 +35,7 @@ def articles(capdisc, hermetic, monkeypatch) -> None:
 @pytest.mark.parametrize("name", ["publish", "translate", "archive", "edit"])
 def test_a_line_says_what_is_required_however_it_is_declared(capdisc, articles, name) -> None:
     """`requires`, `edges` of the types REQUIRES and DEPENDS_ON and `dependencies` are named in
-    Tier 1 and Tier 2, and come along with the hit (S135, S168, S184).
+    Tier 1 and Tier 2, and come along with the hit (S65, S135, S168, S184).
     """
     lines = capdisc("render", f"{name} an article", "--tier", "1", "--budget", "2000").out
     (line,) = [line for line in lines.splitlines() if f":{name}: " in line]

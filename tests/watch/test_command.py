@@ -149,3 +149,22 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_edits_deletions_renames_and_late_folders_are_followed(
+    command, root, hermetic, write_skill
+) -> None:
+    """`watch` follows an edit, a rename over the file, a deletion and a new folder, each with its
+    ids (S210, S211, S315).
+    """
+    watched = command()
+    write_skill(root, "beta")
+    assert until(lambda: len(watched.turns) == 2), watched.err
+    aside = hermetic / "aside.md"
+    aside.write_text("---\nname: beta\ndescription: Now it sings. Use when asked.\n---\nSing.\n")
+    aside.replace(root / "beta" / "SKILL.md")
+    assert until(lambda: len(watched.turns) == 3), watched.err
+    assert watched.turns[2]["ids"]["updated"] == ["skill:beta"]
+    (root / "beta" / "SKILL.md").unlink()
+    assert until(lambda: len(watched.turns) == 4), watched.err
+    assert watched.turns[3]["ids"]["removed"] == ["skill:beta"]

@@ -353,6 +353,11 @@ def _dispatch(argv: list[str]) -> int:
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
+    if name == "session" and {"-h", "--help"} & set(argv[2:]):
+        from capdisc.commands.session import print_verb_help
+
+        if print_verb_help(argv[1]):
+            return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
     from capdisc.args import typer_app

@@ -145,7 +145,8 @@ TemplateName = Annotated[
     option(
         "--template",
         metavar="FILE|NAME",
-        help="A prompt with $placeholders around the context; auto: by the words of the query.",
+        help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
+        "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
         panel="Prompt",
     ),
 ]

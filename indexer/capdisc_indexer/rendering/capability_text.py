@@ -270,9 +270,9 @@ def availability_note(names: Sequence[str], is_available: bool = True) -> str:
     """The note on a capability that its author switched off, or that lacks these secrets or
     programs here.
     """
-    if not is_available:
-        return "[not available]"
-    return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
+    parts = [] if is_available else ["not available"]
+    parts += [f"missing: {', '.join(one_line(name, 60) for name in names)}"] if names else []
+    return f"[{'; '.join(parts)}]" if parts else ""
 
 
 def _short_id(descriptor: Descriptor) -> str:

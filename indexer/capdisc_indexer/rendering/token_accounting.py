@@ -175,11 +175,10 @@ class _SummaryLines:
 
 
 def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
-    notes = (
-        [availability_note(names) for names in _missing_choices(descriptor)]
-        if descriptor.available
-        else [availability_note((), is_available=False)]
-    )
+    choices = list(_missing_choices(descriptor))
+    if not descriptor.available:
+        choices.append(())
+    notes = [availability_note(names, descriptor.available) for names in choices]
     summaries = [summary_line(descriptor), *shorter_lines(descriptor), pointer_line(descriptor)]
     with_notes = [
         line(descriptor, note)
