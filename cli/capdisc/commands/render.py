@@ -146,7 +146,7 @@ TemplateName = Annotated[
         "--template",
         metavar="FILE|NAME",
         help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
-        "exploratory, knowledge, a file with $placeholders, or auto: by the words of the query.",
+        "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
         panel="Prompt",
     ),
 ]
