@@ -226,4 +226,7 @@ def _search(
 def _is_refused(ranking: Ranking, logit: float, encoder: StaticEncoder | None) -> bool:
     """What the search would say with this text model in place of the shipped one."""
     with patch.object(calibration, "reads_as_request", lambda _: logit >= CLEAR_LOGIT):
-        return not calibration.refuse_irrelevant(ranking.hits, ranking.query.texts, encoder)
+        confidence = None if encoder is None else ranking.confidence
+        return not calibration.refuse_irrelevant(
+            ranking.hits, ranking.query.texts, encoder, confidence
+        )

@@ -5,7 +5,6 @@ Scores order the hits of one query; relevance can be compared between queries.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
@@ -14,8 +13,15 @@ from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import BestPassage, terms_in_passages
 from capdisc_indexer.retrieval.candidates import Candidates
+from capdisc_indexer.retrieval.confidence import (
+    LONE_HIT_LEAD,
+    MAX_LEAD,
+    combine_signs,
+    load_calibration,
+    read_signs,
+)
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
-from capdisc_indexer.retrieval.request_gate import reads_as_request
+from capdisc_indexer.retrieval.request_gate import logistic, reads_as_request
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -24,13 +30,11 @@ from capdisc_indexer.text.normalization import (
     simple_words,
 )
 
-# Without a hit that reaches this relevance the answer is empty: none shares enough of what the
-# query says, in words or in meaning. A text that is clearly a request needs less; without any
+# Where the confidence cannot be read from signs (see `confidence.py`), and for made-up words,
+# relevance decides on refusal: without a hit that reaches this relevance none shares enough of what
+# the query says, in words or in meaning. A text that is clearly a request needs less; without any
 # English stop word still less, since it may be in another language than the catalogue, whose words
-# then cannot match. On eleven data sets, for catalogues of 18, 120 and 2,500 capabilities, this
-# refuses 1.9, 1.9 and 2.3 in a hundred requests for what they have (one level of 0.1: 5.2, 3.6 and
-# 3.6), 32, 22 and 7 of the requests for another catalogue (39, 30 and 12), and 99, 96 and 93 of
-# made-up words (99.7, 96 and 92).
+# then cannot match.
 MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
 # How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
@@ -41,11 +45,9 @@ FULL_MATCH_MARGIN = 0.42
 # a made-up word still mean something, by accident. Of made-up queries 96 in a hundred are refused
 # so, 90 without it.
 OOV_PENALTY = 0.2
-# A logistic model of "the first hit is right". Fitted on seven data sets it says of the eighth:
-# where it gives 0.32, 35 in a hundred are right; 0.51, 51; 0.69, 69; 0.89, 92.
-BIAS, RELEVANCE_WEIGHT, LEAD_WEIGHT, MAX_LEAD = -1.36, 1.76, 8.29, 0.4
-# The lead of an only hit.
-LONE_HIT_LEAD = 0.1
+# The confidence of an answer without vectors, or with those of another encoder than the shipped
+# one: a logistic model of relevance and lead alone.
+BIAS, RELEVANCE_WEIGHT, LEAD_WEIGHT = -1.36, 1.76, 8.29
 
 
 def calibrate(
@@ -112,13 +114,23 @@ def _words(texts: Sequence[str]) -> Iterator[str]:
 
 
 def refuse_irrelevant(
-    calibrated: Sequence[Hit], texts: Sequence[str], encoder: StaticEncoder | None
+    calibrated: Sequence[Hit],
+    texts: Sequence[str],
+    encoder: StaticEncoder | None,
+    confidence: float | None = None,
 ) -> list[Hit]:
-    """All hits when one of the first is relevant enough for these texts, else none."""
-    best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
-    is_accepted = best >= MIN_RELEVANCE or (
-        best >= MIN_FOREIGN_RELEVANCE and best >= least_relevance(texts, encoder)
-    )
+    """All hits when the answer is likely enough, else none.
+
+    That is decided by the confidence that was read from the signs of the answer; without it (None),
+    and for texts without a word that the encoder knows, by the relevance of the first hits.
+    """
+    if confidence is not None and not _is_out_of_vocabulary(texts, encoder):
+        is_accepted = confidence >= load_calibration().least_confidence
+    else:
+        best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
+        is_accepted = best >= MIN_RELEVANCE or (
+            best >= MIN_FOREIGN_RELEVANCE and best >= least_relevance(texts, encoder)
+        )
     return list(calibrated) if is_accepted else []
 
 
@@ -131,6 +143,37 @@ def least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> floa
     return MIN_FOREIGN_RELEVANCE
 
 
+def read_confidence(
+    index: Index,
+    texts: Sequence[str],
+    calibrated: Sequence[Hit],
+    candidates: Sequence[Sequence[Candidates]],
+    unmatched: Sequence[str],
+    encoder: StaticEncoder | None,
+) -> float | None:
+    """How likely the first hit is right, 0..1, from the signs of the answer; 0 without hits that
+    the texts themselves found. `encoder` made the vectors; None without, or with another encoder
+    than the one that the signs were fitted to.
+    """
+    if encoder is None:
+        return None
+    calibration = load_calibration()
+    if encoder.fingerprint != calibration.encoder:
+        return None
+    if all(hit.via for hit in calibrated):
+        return 0.0
+    signs = read_signs(
+        texts,
+        calibrated,
+        candidates,
+        unmatched,
+        index.generation.background,
+        encoder,
+        calibration.cohort,
+    )
+    return round(combine_signs(calibration, signs), 4)
+
+
 def estimate_confidence(accepted: Sequence[Hit]) -> float:
     """How likely the first hit is right, 0..1, from its relevance and its lead over the next one
     that the query itself found; 0 without hits.
@@ -139,11 +182,7 @@ def estimate_confidence(accepted: Sequence[Hit]) -> float:
     if not hits:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD
-    return round(
-        1.0
-        / (1.0 + math.exp(-(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead))),
-        4,
-    )
+    return round(logistic(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead), 4)
 
 
 def find_unmatched_words(index: Index, query: Query) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     has_vectors = index.generation.fingerprint == model.encoder and ranking.mode != "lexical"
     evidence = read_evidence(index, ranking, reader)
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
-    unknown = _weigh_unknown_words(ranking, reader)
+    unknown = weigh_unknown_words(ranking.query.texts, ranking.unmatched, reader)
     is_request = (
         bool(ranking.hits)
         and score >= BORDER
@@ -135,17 +135,26 @@ class UnknownWords:
     share: float = 0.0
     least_weight: float = 0.0
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the texts seem to be in another language than the catalogue."""
+        return self.share >= FOREIGN_SHARE or self.least_weight < FUNCTION_WORD_WEIGHT
 
-def _weigh_unknown_words(ranking: Ranking, reader: StaticEncoder) -> UnknownWords:
-    """What a word says is the sum of its tokens' weights."""
-    if not ranking.unmatched:
+
+def weigh_unknown_words(
+    texts: Sequence[str], unmatched: Sequence[str], reader: StaticEncoder
+) -> UnknownWords:
+    """How much the `unmatched` words say of what the texts say, where a word says the sum of its
+    tokens' weights.
+    """
+    if not unmatched:
         return UnknownWords()
-    unmatched = frozenset(ranking.unmatched)
+    unmatched_words = frozenset(unmatched)
     weights = {
         word: sum(map(reader.token_weight, reader.token_ids(word)))
-        for word in content_words(ranking.query.texts)[:MAX_SUBJECT_WORDS]
+        for word in content_words(texts)[:MAX_SUBJECT_WORDS]
     }
-    unknown = [weight for word, weight in weights.items() if word in unmatched]
+    unknown = [weight for word, weight in weights.items() if word in unmatched_words]
     if not sum(unknown):
         return UnknownWords()
     return UnknownWords(sum(unknown) / sum(weights.values()), min(unknown))
@@ -153,10 +162,9 @@ def _weigh_unknown_words(ranking: Ranking, reader: StaticEncoder) -> UnknownWord
 
 def _lacks_subject(unknown: UnknownWords, evidence: Mapping[str, float]) -> bool:
     """Whether no capability mentions what the request is about, and nothing else fits well."""
-    is_foreign = unknown.share >= FOREIGN_SHARE or unknown.least_weight < FUNCTION_WORD_WEIGHT
     return (
         unknown.share >= UNKNOWN_SHARE
-        and not is_foreign
+        and not unknown.is_foreign
         and all(evidence[name] < border for name, border in WEAK_EVIDENCE.items())
     )
 
