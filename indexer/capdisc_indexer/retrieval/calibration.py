@@ -17,6 +17,7 @@ from capdisc_indexer.retrieval.confidence import (
     LONE_HIT_LEAD,
     MAX_LEAD,
     combine_signs,
+    is_made_up,
     load_calibration,
     read_signs,
 )
@@ -74,7 +75,7 @@ def calibrate(
     terms_by_id = index.documents.matching_terms(terms, ids)
     deep_terms = terms_in_passages(index, terms, ids, passages)
     noise_floor = index.generation.background
-    penalty = OOV_PENALTY if _is_out_of_vocabulary(query.texts, encoder) else 1.0
+    penalty = OOV_PENALTY if _is_made_up(query.texts, encoder) else 1.0
     calibrated = []
     for hit in first_hits:
         present_terms = terms_by_id.get(hit.id, frozenset()) | deep_terms.get(hit.id, frozenset())
@@ -90,9 +91,8 @@ def calibrate(
     return calibrated
 
 
-def _is_out_of_vocabulary(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
-    """Whether no word of the texts is in the encoder's vocabulary; False without an encoder."""
-    return encoder is not None and not any(encoder.has_known_word(text) for text in texts)
+def _is_made_up(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
+    return encoder is not None and is_made_up(texts, encoder)
 
 
 def _has_only_stop_words(texts: Sequence[str]) -> bool:
@@ -124,7 +124,7 @@ def refuse_irrelevant(
     That is decided by the confidence that was read from the signs of the answer; without it (None),
     and for texts without a word that the encoder knows, by the relevance of the first hits.
     """
-    if confidence is not None and not _is_out_of_vocabulary(texts, encoder):
+    if confidence is not None and not _is_made_up(texts, encoder):
         is_accepted = confidence >= load_calibration().least_confidence
     else:
         best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
@@ -138,7 +138,7 @@ def least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> floa
     """The relevance 0..1 that a hit must reach for these texts to have an answer."""
     if not reads_as_request(texts):
         return MIN_RELEVANCE
-    if _has_english_words(texts) or _is_out_of_vocabulary(texts, encoder):
+    if _has_english_words(texts) or _is_made_up(texts, encoder):
         return MIN_REQUEST_RELEVANCE
     return MIN_FOREIGN_RELEVANCE
 

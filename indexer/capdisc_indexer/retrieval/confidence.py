@@ -28,6 +28,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Hit
 from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.request_gate import logistic, weigh_unknown_words
+from capdisc_indexer.text.normalization import content_words
 
 CALIBRATION_FILE = Path(__file__).with_name("calibration.json")
 CALIBRATION_FORMAT = 1
@@ -96,8 +97,15 @@ def read_signs(
         "lead": min(MAX_LEAD, first.score - others[0].score) if others else LONE_HIT_LEAD,
         "unknown": _share_of_unknown(texts, unmatched, encoder),
         "clauses": math.log(clause_count),
-        "made_up": float(not any(map(encoder.has_known_word, texts))),
+        "made_up": float(is_made_up(texts, encoder)),
     }
+
+
+def is_made_up(texts: Sequence[str], encoder: StaticEncoder) -> bool:
+    """Whether no word of the texts but stop words is in the encoder's vocabulary."""
+    return not any(
+        encoder.has_known_word(" ".join(content_words([text])) or text) for text in texts
+    )
 
 
 def combine_signs(calibration: Calibration, signs: Mapping[str, float]) -> float:
