@@ -219,3 +219,47 @@ def test_a_reader_and_a_lock_of_the_text_engine_do_not_disturb(found, index_dir)
     with (gen / "text" / ".tantivy-meta.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert found() == {}
+
+
+def test_a_mend_of_a_conventional_index_names_no_folders(capdisc, hermetic, write_skill) -> None:
+    """With folders in the command, the index would hold only these from then on."""
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "fold", "Folds paper. Use to fold.")
+    assert capdisc("search", "fold paper").code == 0
+    index_dir = Path(capdisc("status", "--json").json["index_dir"])
+    next(index_dir.glob("gens/*/matrix/matrix.i8")).unlink()
+    checks = capdisc("doctor", "--json").json["checks"]
+    fixes = {check["fix"] for check in checks if check["state"] == "unusable"}
+    assert fixes == {"capdisc index --rebuild"}
+    assert capdisc(*fixes.pop().split()[1:]).code == 0
+    write_skill(Path.home() / ".claude" / "skills", "swan", "Folds swans. Use for swans.")
+    assert capdisc("list", "--ids").out.split() == ["skill:fold", "skill:swan"]
+
+
+def test_the_mend_of_a_hook_runs_as_it_is_printed(process, small) -> None:
+    assert process("hook", "claude", stdin="{").code == 0
+    checks = {check["name"]: check for check in process("doctor", "--json").json["checks"]}
+    assert checks["hook"]["text"].startswith("claude, just now: what is on stdin is not JSON")
+    command = checks["hook"]["fix"].replace("capdisc", f"{sys.executable} -m capdisc")
+    # Patience is for a busy machine.
+    command += " --deadline 60s"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert "merge-pdfs" in done.stdout
+
+
+def test_a_hook_without_a_client_is_sent_to_the_help(process, small) -> None:
+    process("hook", stdin="{}")
+    checks = {check["name"]: check for check in process("doctor", "--json").json["checks"]}
+    assert checks["hook"]["text"] == (
+        "client not named, just now: Missing argument 'CLIENT'; "
+        "hint: CLIENT: claude, codex, gemini, copilot or opencode; see: capdisc hook --help"
+    )
+    assert checks["hook"]["fix"] == "capdisc hook --help"
+
+
+def test_one_of_a_thing_is_not_several(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "fold")
+    capdisc("index", "skills")
+    assert "1 capability, 1 vector\n" in capdisc("doctor").out
+    assert "1 capabilities from 1 files" not in (status := capdisc("status").out)
+    assert status.count("1 skill\n") == 1

@@ -242,3 +242,57 @@ def test_a_workspace_that_is_the_home_folder_gives_clones_in_it_no_freedom(
     done = capdisc("index", "clone/skills")
     assert "leak is a link that leads out" in done.err
     assert ids(capdisc) == ["skill:kind"]
+
+
+@pytest.fixture
+def waiting(project, elsewhere, write_skill, capdisc) -> Path:
+    """A link that leads out of a workspace whose skills are indexed."""
+    write_skill(project / ".claude/skills", "fold", "Folds paper. Use to fold.")
+    capdisc("index")
+    write_skill(elsewhere, "swan", "Folds linen swans. Use for linen swans.")
+    return link(project / ".claude/skills/swan", elsewhere / "swan")
+
+
+def test_a_link_that_waits_for_trust_is_named_by_the_next_search(waiting, capdisc) -> None:
+    done = capdisc("search", "linen swans", "--ids")
+    assert "warning[symlink]" in done.err and f"capdisc trust {waiting}" in done.err
+    assert "symlink" not in capdisc("search", "linen swans", "--ids").err
+
+
+def test_a_link_that_waits_for_trust_is_named_whenever_somebody_looks(waiting, capdisc) -> None:
+    capdisc("search", "linen swans")
+    assert "no change" in (done := capdisc("index")).out and "warning[symlink]" in done.err
+    assert "symlink" not in capdisc("index", "-q").err
+    checks = {check["name"]: check for check in capdisc("doctor", "--json").json["checks"]}
+    assert checks["trust"]["state"] == "notice" and "left out: link " in checks["trust"]["text"]
+    assert capdisc(*checks["trust"]["fix"].split()[1:], "--yes").code == 0
+    checks = {check["name"]: check for check in capdisc("doctor", "--json").json["checks"]}
+    assert checks["trust"]["state"] == "ok"
+
+
+def test_a_first_build_names_links_that_wait_for_trust(
+    project, elsewhere, write_skill, capdisc
+) -> None:
+    write_skill(project / ".claude/skills", "fold", "Folds paper. Use to fold.")
+    write_skill(elsewhere, "swan", "Folds linen swans. Use for linen swans.")
+    link(project / ".claude/skills/swan", elsewhere / "swan")
+    done = capdisc("search", "fold paper")
+    assert "warning[symlink]" in done.err and "notice: indexed 1 file" in done.err
+
+
+@pytest.mark.parametrize("target", [".claude/skills/swan", "."])
+def test_a_search_follows_trust_that_is_given_and_revoked(waiting, capdisc, target) -> None:
+    for _ in range(2):
+        assert ids(capdisc) == ["skill:fold"]
+        done = capdisc("trust", target, "--yes")
+        assert "the next search brings the index up to date" in done.err
+        assert ids(capdisc) == ["skill:fold", "skill:swan"]
+        done = capdisc("trust", target, "--revoke")
+        assert "the next search brings the index up to date" in done.err
+    assert ids(capdisc) == ["skill:fold"]
+
+
+def test_trust_names_the_command_where_no_search_looks(waiting, capdisc, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_FRESH", "off")
+    done = capdisc("trust", ".", "--yes")
+    assert done.err.endswith("to bring the index up to date: capdisc index\n")

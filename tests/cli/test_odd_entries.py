@@ -158,3 +158,30 @@ def test_of_identical_copies_the_one_in_the_folder_of_its_name_is_indexed(
     assert capdisc("index", "cat").code == 0
     (shown,) = capdisc("show", "skill:pdf", "--json").json["capabilities"]
     assert shown["source"]["path"].endswith("cat/pdf/SKILL.md")
+
+
+def test_each_use_in_a_list_is_found_by_itself_in_another_language_too(capdisc, here) -> None:
+    """One vector of all that a command can do is near to nothing that it can do."""
+    write_lines(
+        here / "cat",
+        *(
+            {"kind": "cli", "name": name, "description": "A program.", "content": "\n".join(uses)}
+            for name, uses in {
+                "zap": [
+                    "Encrypt a file with a password: zap -e {{file}}",
+                    "Take a picture: `zap`",
+                ],
+                "bop": ["Play a song: bop {{song}}", "Book a table in a restaurant: bop --table"],
+                "fim": ["Translate a letter: fim {{text}}", "Water the plants: fim water"],
+            }.items()
+        ),
+    )
+    assert capdisc("index", "cat").code == 0
+    wishes = {
+        "Datei mit einem Passwort verschlüsseln": "zap",
+        "ein Lied abspielen": "bop",
+        "réserver une table au restaurant": "bop",
+        "Pflanzen gießen": "fim",
+    }
+    for wish, name in wishes.items():
+        assert capdisc("search", wish, "--ids", "-k", "1").out == f"cli:{name}\n"

@@ -273,7 +273,7 @@ def test_sources_that_are_left_out_for_named_folders_are_said(
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "functions"\npath = "funcs"\n')
     capdisc("index")
     expected = (
-        f"notice: no longer scanned: 1 file of declared sources, such as {hermetic / 'funcs'}"
+        f"notice: no longer scanned: 1 file outside these folders, such as {hermetic / 'funcs'}"
     )
     assert expected in capdisc("index", "things").err
     assert "declared sources" not in capdisc("index", "things").err

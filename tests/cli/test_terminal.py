@@ -126,7 +126,7 @@ def test_only_the_label_of_a_finding_is_coloured() -> None:
 HITS = ["search", "put two PDF files into one", "-k", "4"]
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [64, 80, 120])
 def test_hits_are_a_table_that_fits_the_width(hermetic, small, columns) -> None:
     shown = run_on_terminal(HITS, hermetic, columns=columns)
     assert max(map(len, shown.lines)) <= columns
@@ -134,6 +134,14 @@ def test_hits_are_a_table_that_fits_the_width(hermetic, small, columns) -> None:
     assert first[0] == "1"
     assert set(first[1]) <= set("█▉▊▋▌▍▎▏")
     assert first[2:4] == ["skill", "merge-pdfs"]
+
+
+@pytest.mark.parametrize("columns", [30, 44, 63])
+def test_a_narrow_terminal_has_descriptions_below_names(hermetic, small, columns) -> None:
+    shown = run_on_terminal(HITS, hermetic, columns=columns)
+    assert max(map(len, shown.lines)) <= columns
+    assert shown.lines[0].split()[2:] == ["merge-pdfs"]
+    assert shown.lines[1].strip().startswith("Joins several")
 
 
 def test_hits_are_numbered_without_gaps(capdisc, hermetic, write_skill) -> None:
@@ -320,9 +328,7 @@ def test_findings_come_by_rule_with_counts(capdisc, hermetic, write_skill) -> No
     assert "error[" in lines[0]
     assert sum("warning[metadata-type]" in line for line in lines) == 3
     assert "  and 3 more metadata-type" in lines
-    assert any(
-        line.startswith("notice: 3 more findings; in all 6 metadata-type") for line in lines
-    )
+    assert not any(line.startswith("notice: ") for line in lines)
     assert "hint: capdisc index --json lists all" in done.err
     drawn = run_on_terminal(["index", "skills", "--rebuild"], hermetic)
     assert "warning[metadata-type]: 6 findings" in drawn.plain

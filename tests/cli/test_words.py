@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_table import COMMANDS
+from capdisc.commands import search as search_command
 from capdisc.output.failures import ERROR_KINDS
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 def test_find_is_search(capdisc, process, small) -> None:
@@ -281,3 +285,73 @@ def test_an_editor_that_fails_is_an_error(small, editor) -> None:
     code, output = run_on_terminal("search", "invoice", "--open", VISUAL=editor)
     assert code == 3
     assert "set EDITOR to an editor" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("new",), "KIND: skill or tool; see: capdisc new --help"),
+        (("completion",), "SHELL: bash, zsh or fish; see: capdisc completion --help"),
+        (("session",), "VERB: new, show, list, "),
+    ],
+)
+def test_a_missing_argument_is_explained(capdisc, words, hint) -> None:
+    done = capdisc(*words)
+    assert done.code == 2 and f"hint: {hint}" in done.err
+
+
+def test_a_name_near_several_is_answered_with_a_list(capdisc, small) -> None:
+    done = capdisc("validate", "--profile", "clade", str(REPOSITORY / "fixtures"))
+    assert "did you mean claude-ai, claude-code or codex?" in done.err
+    assert "did you mean claude?" in capdisc("audit", "cluade").err
+
+
+def test_hits_of_little_relevance_alone_are_not_called_more(capdisc, small, monkeypatch) -> None:
+    monkeypatch.setattr(search_command, "select_shown_hits", lambda hits: [])
+    done = capdisc("search", "merge PDF files", "-k", "1")
+    assert done.out == ""
+    assert "notice: only 1 hit of little relevance (--explain shows it)" in done.err
+
+
+def test_what_is_no_longer_scanned_comes_with_the_way_back(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / ".claude" / "skills", "fold")
+    write_skill(hermetic / "more", "boil")
+    capdisc("index")
+    done = capdisc("index", "more")
+    assert done.err.endswith("hint: capdisc index without a path scans what is configured\n")
+    capdisc("index")
+    assert capdisc("list", "--ids").out == "skill:fold\n"
+
+
+def test_init_needs_no_index_before_its_first_search(capdisc, hermetic) -> None:
+    (hermetic / ".git").mkdir()
+    done = capdisc("init")
+    assert done.out.endswith('next: capdisc search "write the commit message"\n')
+    found = capdisc("search", "write the commit message", "--ids")
+    assert found.out.split()[0] == "skill:write-commit-message"
+
+
+def test_a_first_build_counts_files_with_errors(capdisc, hermetic, write_skill) -> None:
+    (hermetic / ".git").mkdir()
+    skills = hermetic / ".claude" / "skills"
+    write_skill(skills, "fold", "Folds paper. Use to fold.")
+    (skills / "torn").mkdir()
+    (skills / "torn" / "SKILL.md").write_text("")
+    done = capdisc("search", "fold paper")
+    assert re.search(
+        r"^notice: indexed 2 files in .* s; 1 has errors: capdisc index$", done.err, re.M
+    )
+    assert "file-empty" in capdisc("index").err
+
+
+def test_an_unknown_setting_is_named_by_the_next_search_and_by_doctor(
+    capdisc, hermetic, write_skill
+) -> None:
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "fold", "Folds paper. Use to fold.")
+    assert "unknown setting" not in capdisc("search", "fold paper").err
+    (hermetic / "capdisc.toml").write_text("limt = 3\n")
+    assert "limt (did you mean limit?)" in capdisc("search", "fold paper").err
+    assert "unknown setting" not in capdisc("search", "fold paper").err
+    checks = {check["name"]: check for check in capdisc("doctor", "--json").json["checks"]}
+    assert checks["settings"]["state"] == "notice" and "limt" in checks["settings"]["text"]

@@ -132,6 +132,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
+    from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.rendering.templates import STYLE_NAMES
@@ -172,6 +173,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "session.words": "ids",
         "trust.target": "ids",
         "hook.client": list(HOOK_CLIENTS),
+        "audit.client": list(CLIENT_LISTINGS),
         "setup.client": list(setup.CLIENT_NAMES),
         "setup.scope": list(SCOPES),
         "config.action": list(config.ACTIONS),

@@ -106,7 +106,7 @@ Open = Annotated[
     bool,
     option(
         "--open",
-        help="Open the file of the first in your editor (VISUAL, EDITOR).",
+        help="Open the first file in your editor (VISUAL, EDITOR).",
         panel="Output",
     ),
 ]

@@ -47,9 +47,20 @@ def run(
             error.format_message(),
         )
         message = _POSSIBLE_OPTIONS.sub(_name_nearest_option, message)
-        raise UsageError(
-            message, f"see: capdisc {name or ''} --help".replace("  ", " ")
-        ) from error
+        help_command = f"see: capdisc {name or ''} --help".replace("  ", " ")
+        raise UsageError(message, _explain_missing(message, command) + help_command) from error
+
+
+def _explain_missing(message: str, command: Callable[..., int] | None) -> str:
+    """What the argument is that the message says is missing: `KIND is skill or tool; `."""
+    match = re.fullmatch(r"Missing argument '(\S+)'\.", message)
+    parameters = list_parameters(command) if command and match else ()
+    about = [
+        parameter.param.help
+        for parameter in parameters
+        if match and (parameter.param.metavar or parameter.name.upper()) == match[1]
+    ]
+    return f"{match[1]}: {about[0].rstrip('.')}; " if match and about else ""
 
 
 # typer's list of similar options, which is sorted by the alphabet.

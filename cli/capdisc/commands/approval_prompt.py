@@ -29,7 +29,7 @@ def read_answer(question: str) -> str:
     """
     import termios
 
-    console.print_notice(question)
+    console.print_question(question)
     with suppress(termios.error, OSError, ValueError):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     return sys.stdin.readline().strip().lower()

@@ -141,7 +141,9 @@ def _edit_file(request: SettingRequest) -> int:
     runtime = request.runtime
     file = config_file.find_file(runtime, request.is_workspace)
     if not (runtime.stdin_is_terminal and runtime.stdout_is_terminal):
-        raise UsageError("edit works on a terminal only", "capdisc config set NAME VALUE does not")
+        raise UsageError(
+            "edit works on a terminal only", "capdisc config set NAME VALUE works everywhere"
+        )
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_NEW_FILE, encoding="utf-8")

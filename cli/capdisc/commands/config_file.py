@@ -143,8 +143,15 @@ def _edit_file(file: Path, change: Callable[[Any], None]) -> None:
         user_files.write_file(file, edited.encode())
     except (OSError, ValueError, TOMLKitError, LookupError, TypeError) as error:
         raise InputError(
-            f"{file} cannot be changed: {error}", "change it by hand: capdisc config edit"
+            f"{file} cannot be changed: {_explain(error)}",
+            "make it writable, or set the variable that capdisc config names"
+            if isinstance(error, OSError)
+            else "change it by hand: capdisc config edit",
         ) from error
+
+
+def _explain(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _set_value(table: Any, name: str, value: Any) -> None:

@@ -11,15 +11,18 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import find_waiting_links
 from capdisc.context.freshness import (
     IndexPlace,
     describe_look,
     format_age,
+    format_elapsed,
     locate_index,
     look_around,
 )
 from capdisc.context.index_update import refresh_command
 from capdisc.hook import guard
+from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim, protocol
@@ -31,9 +34,11 @@ from capdisc_indexer.diagnosis import (
     examine_shared_index,
     worst_state,
 )
+from capdisc_indexer.diagnosis.surroundings import quote_path
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.store.generation import load_unchecked
+from capdisc_indexer.text.normalization import one_line
 
 # A hook's error is shown for so long, unless newer ones follow.
 _HOOK_ERRORS_S = 7 * 24 * 3600
@@ -70,9 +75,12 @@ def doctor(
             *index_checks,
             *(() if shared else _check_freshness(place)),
             _check_server(),
+            *_check_settings(config),
             _check_trust(runtime, config),
             _check_hook(runtime),
         ]
+    if not config["index_dir"] and where == runtime.index_dir(None, config):
+        checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
     if json:
         console.print_document(
             {
@@ -86,6 +94,11 @@ def doctor(
     else:
         console.print_lines(_format_checks(checks))
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
+
+
+def _drop_option(command: str, index_dir: Path) -> str:
+    """The command without the option that names this folder, for the folder that it takes anyway."""
+    return command.replace(f" --index-dir {quote_path(index_dir)}", "")
 
 
 def _check_freshness(place: IndexPlace) -> Iterator[Check]:
@@ -111,9 +124,29 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
     )
 
 
+def _check_settings(config: Config) -> Iterator[Check]:
+    """Settings that no command reads, which only a build names otherwise."""
+    if config.unknown:
+        yield Check(
+            name="settings",
+            state=CheckState.NOTICE,
+            text=f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
+            fix="capdisc config",
+        )
+
+
 def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     """Whether the workspace asks for something that its user has not allowed."""
-    lines = [request.line for request in workspace_trust.refused_requests(runtime, config)]
+    grant = runtime.load_grant()
+    requests = (
+        *workspace_trust.refused_requests(runtime, config),
+        *(
+            request
+            for request in find_waiting_links(runtime, config)
+            if not grant.covers(request, config.digest)
+        ),
+    )
+    lines = [request.line for request in requests]
     if not lines:
         return Check(name="trust", state=CheckState.OK, text="this workspace waits for nothing")
     return Check(
@@ -135,14 +168,18 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     if not recent:
         return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
     newest = recent[-1]
-    text = f"{newest['at']} {newest['client']}: {newest['error']}"
+    client = newest["client"] if newest["client"] in CLIENTS else ""
+    age = format_elapsed(str(newest["at"]), time.time())
+    text = f"{client or 'client not named'}, {age}: {newest['error']}"
     if len(recent) > 1:
         text += f" ({console.format_count(len(recent), 'error')} in seven days)"
     return Check(
         name="hook",
         state=CheckState.NOTICE,
         text=text,
-        fix=f"see what it says now: capdisc hook {newest['client'] or 'CLIENT'} --explain < EVENT.json",
+        fix=f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
+        if client
+        else "capdisc hook --help",
     )
 
 

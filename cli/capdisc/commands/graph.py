@@ -201,7 +201,7 @@ def print_notices(shown: CapabilityGraph) -> None:
             f"notice: {total:,} lead to nothing in the index: {console.format_names(names, 5)}"
         )
     if not shown.relations:
-        console.print_notice("notice: no relation fits")
+        console.print_notice("notice: no relations found")
     missing = [
         f"{count:,} {noun}"
         for noun, count in shown.left_out.items()

@@ -15,6 +15,7 @@ from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import locate_index
+from capdisc.context.index_update import LINK_CODE
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -200,7 +201,7 @@ def _print_report(
         console.print_lines(_format_summary(report))
     if not report.counts["files"]:
         console.print_notice(
-            f"hint: looked for {_list_sources()}; to start one: capdisc new skill"
+            f"hint: looked for {_list_sources()}; to start one: capdisc new skill NAME"
         )
 
 
@@ -213,14 +214,17 @@ def _list_sources() -> str:
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:
     """Print the findings by rule, and what is no longer scanned."""
-    # A run that changed nothing has nothing new to say about files.
-    has_warnings = report.published and not quiet
+    # A run that changed nothing has nothing new to say about files; what waits for trust waits on.
     _print_finding_groups(
         [
             finding
             for finding in report.findings
             if finding.severity is Severity.ERROR
-            or (finding.severity is Severity.WARNING and has_warnings)
+            or (
+                finding.severity is Severity.WARNING
+                and not quiet
+                and (report.published or finding.code == LINK_CODE)
+            )
         ]
     )
     if changed := report.changed_definitions:
@@ -231,8 +235,10 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         count = console.format_count(len(dropped), "file")
         example = console.sanitise(printable_path(dropped[0]))
         console.print_notice(
-            f"notice: no longer scanned: {count} of declared sources, such as {example}; without PATH all are"
+            f"notice: no longer scanned: {count} outside these folders, such as {example}"
         )
+    if dropped or report.dropped_roots:
+        console.print_notice("hint: capdisc index without a path scans what is configured")
 
 
 def _print_finding_groups(findings: Sequence[Finding]) -> None:
@@ -245,7 +251,7 @@ def _print_finding_groups(findings: Sequence[Finding]) -> None:
     order = sorted(
         groups, key=lambda rule: (rule[0] is not Severity.ERROR, -len(groups[rule]), rule[1])
     )
-    shown_count, left_out = 0, Counter[str]()
+    shown_count, is_cut, left_out = 0, False, Counter[str]()
     for severity, code in order:
         group = groups[severity, code]
         if severity is Severity.ERROR:
@@ -254,12 +260,13 @@ def _print_finding_groups(findings: Sequence[Finding]) -> None:
             shown = group[: min(SHOWN_OF_RULE, max(MAX_SHOWN_WARNINGS - shown_count, 0))]
             shown_count += len(shown)
         _print_group(shown, len(group) - len(shown))
-        left_out[code] += len(group) - len(shown)
-    if total := left_out.total():
-        of_rules = ", ".join(
-            f"{len(groups[severity, code]):,} {code}" for severity, code in order if left_out[code]
-        )
-        console.print_notice(f"notice: {total:,} more findings; in all {of_rules}")
+        is_cut = is_cut or len(shown) < len(group)
+        if not shown:
+            left_out[code] = len(group)
+    if left_out:
+        of_rules = ", ".join(f"{count:,} {code}" for code, count in left_out.items())
+        console.print_notice(f"notice: and {left_out.total():,} of other rules: {of_rules}")
+    if is_cut:
         console.print_notice(
             "hint: capdisc index --json lists all; capdisc validate --rule CODE explains one"
         )

@@ -74,7 +74,7 @@ def init(
     The skill goes into the folder that your client reads, as with `capdisc new`; the tool and a
     configuration go into .capdisc.
 
-    Example: capdisc init && capdisc index && capdisc search "write the commit message"
+    Example: capdisc init && capdisc search "write the commit message"
     """
     runtime = surroundings.current_runtime()
     skills = runtime.expand(folder) if folder else guess_skill_folder(runtime)
@@ -89,7 +89,5 @@ def init(
         config = runtime.workspace / ".capdisc" / "config.toml"
         config.write_text(_CONFIG_TEMPLATE, encoding="utf-8")
         written.append(config)
-    print_written(
-        written, json, 'next: capdisc index && capdisc search "write the commit message"'
-    )
+    print_written(written, json, 'next: capdisc search "write the commit message"')
     return ExitCode.OK

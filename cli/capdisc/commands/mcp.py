@@ -18,6 +18,7 @@ from capdisc.mcp_service.discovery_service import DiscoveryService, build_execut
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
 from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import HOW
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
@@ -103,6 +104,7 @@ def mcp(
         )
     surroundings.limit_malloc_arenas()
     if runtime.stdin_is_terminal:
+        lazy_imports.mcp_sdk()  # an error comes before the explanation
         _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),

@@ -132,9 +132,10 @@ def _print_hits(
     else:
         console.print_result("\n".join(_format_hits(ctx, shown, headers, explain)))
     if len(shown) < len(ranking.hits):
-        console.print_notice(
-            f"notice: {len(ranking.hits) - len(shown)} more of little relevance (--explain shows them)"
-        )
+        count = len(ranking.hits) - len(shown)
+        hidden = f"{count:,} more" if shown else f"only {console.format_count(count, 'hit')}"
+        them = "it" if count == 1 else "them"
+        console.print_notice(f"notice: {hidden} of little relevance (--explain shows {them})")
     if explain:
         console.print_notice(
             f"mode {ranking.mode}, confidence {ranking.confidence:.2f}, generation {ctx.index.generation.number}"
@@ -163,6 +164,8 @@ def _format_hits(
 
 # Below this width a description gets two lines.
 _WIDE_COLUMNS = 110
+# Below this one, names as long as most are break in a column of their own.
+_NARROW_COLUMNS = 64
 
 
 def _draw_hits(
@@ -172,12 +175,17 @@ def _draw_hits(
     headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
-    """Draw the hits as a table: rank, bar of the score, kind, shortest name, description."""
+    """Draw the hits as a table: rank, bar of the score, kind, shortest name, description; on a narrow
+    screen without the kind, and with the description below the name.
+    """
     names = {hit.id: one_line(ctx.index.shortest_name(headers[hit.id])) for hit in shown}
+    is_narrow = screen.columns < _NARROW_COLUMNS
     widest_kind = max((len(headers[hit.id]["kind"]) for hit in shown), default=0)
     widest_name = max(map(len, names.values()), default=0)
     name_columns = min(widest_name, screen.columns * 3 // 10)
-    columns_left = screen.columns - 2 - terminal.BAR_CELLS - widest_kind - name_columns - 4 * 2
+    columns_left = screen.columns - 2 - terminal.BAR_CELLS - 2 * 2
+    if not is_narrow:
+        columns_left -= widest_kind + name_columns + 2 * 2
     line_count = 1 if screen.columns >= _WIDE_COLUMNS else 2
     rows: list[list[terminal.Line]] = []
     for rank, hit in enumerate(shown, 1):
@@ -191,20 +199,20 @@ def _draw_hits(
         about += [
             (f"\n{signals}", "detail") for signals in (_hit_signals(ctx, hit) if explain else ())
         ]
+        name = (_break_name(names[hit.id], columns_left if is_narrow else name_columns), "name")
         rows.append(
             [
                 (str(rank), "detail"),
                 (terminal.format_bar(hit.score), _bar_style(hit.relevance)),
-                (kind, terminal.style_of_kind(kind)),
-                (_break_name(names[hit.id], name_columns), "name"),
-                about,
+                *([] if is_narrow else [(kind, terminal.style_of_kind(kind)), name]),
+                [name, ("\n", ""), *about] if is_narrow else about,
             ]
         )
     columns = (
         terminal.ColumnStyle(is_number=True),
         terminal.ColumnStyle(),
-        terminal.ColumnStyle(),
-        terminal.ColumnStyle(wrapped=True, max_width=name_columns),
+        *([] if is_narrow else [terminal.ColumnStyle()]),
+        *([] if is_narrow else [terminal.ColumnStyle(wrapped=True, max_width=name_columns)]),
         terminal.ColumnStyle(wrapped=True, flexible=True),
     )
     if rows:

@@ -104,9 +104,10 @@ def _show_plan(
 def _ask_for(pending: Sequence[FileChange], plan: GatewayPlan | None) -> str:
     """The question whether to do all that; "" where there is nothing to do."""
     parts = []
+    verb = "change" if any(change.after is None for change in pending) else "write"
     if pending:
         parts.append(
-            "write this file" if len(pending) == 1 else f"write these {len(pending)} files"
+            f"{verb} this file" if len(pending) == 1 else f"{verb} these {len(pending)} files"
         )
     if plan and plan.question:
         parts.append(plan.question)
@@ -133,7 +134,7 @@ def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError
             "nothing was written: nobody is there to say yes",
             "look at the change, then run it at a terminal or add --yes",
         )
-    return ApprovalRequiredError("nothing was written", "--yes writes without a question")
+    return ApprovalRequiredError("nothing was written, as you said", "")
 
 
 def _write_changes(

@@ -83,7 +83,11 @@ def _format_newer(freshness: JsonObject) -> str:
 
 
 def _format_status(status: JsonObject) -> list[str]:
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in status["kinds"].items())
+    kinds = ", ".join(
+        console.format_count(count, kind, f"{kind[:-1]}ies" if kind.endswith("y") else "")
+        for kind, count in status["kinds"].items()
+    )
+    capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
     copy, held_back, server = [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
@@ -97,7 +101,7 @@ def _format_status(status: JsonObject) -> list[str]:
         *copy,
         f"newer       {_format_newer(status['freshness'])}",
         f"roots       {', '.join(status['roots'])}",
-        f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
+        f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",

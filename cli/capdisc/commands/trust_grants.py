@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from capdisc.commands.trust_tools import list_approved
 from capdisc.context import workspace_trust
+from capdisc.context.freshness import locate_index
+from capdisc.context.index_update import refresh_command
+from capdisc.context.roots import was_built_by_name
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, escape_line
@@ -51,7 +54,7 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     if not is_allowed:
         raise _refusal("this workspace is not trusted")
     if refused:
-        console.print_notice("notice: trusted as it is now; to take it in: capdisc index")
+        console.print_notice(f"notice: trusted as it is now; {_next_step(runtime, config)}")
     return ExitCode.OK
 
 
@@ -76,8 +79,17 @@ def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
         )
     if not is_allowed:
         raise _refusal(f"the link {escape_line(str(path))} is not trusted")
-    console.print_notice("notice: trusted while it leads there; to take it in: capdisc index")
+    step = _next_step(runtime, runtime.config())
+    console.print_notice(f"notice: trusted while it leads there; {step}")
     return ExitCode.OK
+
+
+def _next_step(runtime: Runtime, config: Config) -> str:
+    """What brings the index up to date with a grant that was given or revoked."""
+    place = locate_index(runtime, config, None)
+    if config["fresh"] == "off" or config["index_dir"] or was_built_by_name(place.index_dir):
+        return f"to bring the index up to date: {refresh_command(place)}"
+    return "the next search brings the index up to date"
 
 
 def _link_request(path: Path) -> TrustRequest:
@@ -149,9 +161,8 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
         console.print_document({"revoked": revoked})
     elif revoked:
         console.print_lines(f"no longer trusted: {escape_line(text)}" for text in revoked)
-        console.print_notice(
-            "notice: an index still holds what it took in before; to bring it up to date: capdisc index"
-        )
+        step = _next_step(parent, parent.config())
+        console.print_notice(f"notice: an index may hold what it took in before; {step}")
     else:
         console.print_lines([f"nothing was trusted at {escape_line(real_path)}"])
     return ExitCode.OK

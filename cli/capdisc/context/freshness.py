@@ -138,10 +138,15 @@ def format_age(built_at: str, now_s: float) -> str:
     >>> format_age("2026-11-22T12:00:00+00:00", 1_795_348_985.0)
     'built 3 minutes ago'
     """
+    return f"built {format_elapsed(built_at, now_s)}"
+
+
+def format_elapsed(moment: str, now_s: float) -> str:
+    """How long ago a moment in ISO 8601 was: `3 minutes ago`, `just now`."""
     from datetime import datetime
 
-    age_s = max(0.0, now_s - datetime.fromisoformat(built_at).timestamp())
+    age_s = max(0.0, now_s - datetime.fromisoformat(moment).timestamp())
     for unit, unit_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if count := int(age_s // unit_s):
-            return f"built {count:,} {unit}{'s' if count > 1 else ''} ago"
-    return "built just now"
+            return f"{count:,} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"

@@ -28,7 +28,7 @@ from capdisc_indexer.model.errors import (
     ManyChangesError,
 )
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation, Severity
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
 from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
@@ -40,7 +40,7 @@ FIRST_FILES = 1_000
 # Another process that takes in the same change is done by then.
 _LOCK_WAIT_S = 0.5
 # A link that waits for trust is a warning, and what it leads to is not found.
-_LINK_CODE = "symlink"
+LINK_CODE = "symlink"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -62,9 +62,11 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
         if is_required:
             raise
         return _stay_behind(look.changed, _say_why(error))
+    _print_new_errors(report, look)
+    if place.config.file in look.changed:
+        _print_unknown_settings(place)
     if report.generation.number == generation.number:
         return Freshness(state="current")
-    _print_new_errors(report, look)
     return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
 
 
@@ -167,17 +169,26 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
     errors = [
         finding
         for finding in report.findings
-        if (finding.severity is Severity.ERROR or finding.code == _LINK_CODE)
+        if (finding.severity is Severity.ERROR or finding.code == LINK_CODE)
         and any(
             finding.path == place or (place.endswith("/") and finding.path.startswith(place))
             for place in places
         )
     ]
-    for finding in errors[:_SHOWN_ERRORS]:
-        for line in console.format_finding(finding):
-            console.print_notice(line)
+    _print_findings(errors)
     if changed := report.changed_definitions:
         console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings[:_SHOWN_ERRORS]:
+        for line in console.format_finding(finding):
+            console.print_notice(line)
+
+
+def _print_unknown_settings(place: IndexPlace) -> None:
+    for key in place.config.unknown:
+        console.print_notice(f"notice: unknown setting {key}")
 
 
 def build_first(place: IndexPlace) -> None:
@@ -204,6 +215,12 @@ def build_first(place: IndexPlace) -> None:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
+    _print_unknown_settings(place)
+    # A first build may have hundreds of errors in files that nobody asked about.
+    _print_findings([finding for finding in report.findings if finding.code == LINK_CODE])
+    if failed := report.counts["failed"]:
+        verb = "has" if failed == 1 else "have"
+        state += f"; {failed:,} {verb} errors: {refresh_command(place)}"
     console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
 
 

@@ -17,6 +17,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import BuildOptions, PassageLimits
 from capdisc_indexer.store.folder_stamps import look_at_disk
 from capdisc_indexer.store.generation import read_pointer
+from capdisc_indexer.store.state_file import grant_folder
 
 
 def make_build_options(
@@ -54,6 +55,7 @@ def _awaited_paths(runtime: surroundings.Runtime, config: Config) -> tuple[str, 
         *files,
         runtime.user_config,
         runtime.trust_dir,
+        grant_folder(runtime.trust_dir),
         runtime.tool_lists_dir,
     )
     return tuple(dict.fromkeys(map(str, paths)))

@@ -120,7 +120,10 @@ def _name_failure(status: int, notes: bytes, is_late: bool) -> str:
         return ""
     lines = notes.decode("utf-8", "replace").splitlines()
     kept = [line for line in lines if line.startswith(("error: ", "hint: "))]
-    return "; ".join(kept).removeprefix("error: ") or f"exit status {status}"
+    return (
+        "; ".join(line.rstrip(".") for line in kept).removeprefix("error: ")
+        or f"exit status {status}"
+    )
 
 
 def _read_deadline(words: Sequence[str]) -> float:
@@ -162,7 +165,7 @@ def _log_quietly(words: Sequence[str], failure: str) -> None:
         from capdisc.context import surroundings
         from capdisc.hook.clients import CLIENTS
 
-        client = next((word for word in words if word in CLIENTS), "unknown client")
+        client = next((word for word in words if word in CLIENTS), "")
         log_failure(surroundings.current_runtime().user_state_dir(), client, failure)
     except BaseException:
         return

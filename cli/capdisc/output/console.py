@@ -234,6 +234,11 @@ def print_notice(text: str) -> None:
         _write_message(text)
 
 
+def print_question(text: str) -> None:
+    """Print a question on stderr; the answer is typed behind it."""
+    _write_stream(sys.stderr, f"{sanitise(text)} ")
+
+
 def _write_message(text: str) -> None:
     line = sanitise(text)
     _write_stream(sys.stderr, f"{colour_label(line) if _colours_stderr() else line}\n")

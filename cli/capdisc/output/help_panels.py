@@ -20,6 +20,7 @@ PANELS = (
     "Searching",
     "Filters",
     "Tools",
+    "Triggers",
     "Budget",
     "Context",
     "Prompt",

@@ -50,7 +50,7 @@ Piece: TypeAlias = tuple[str, str]
 # The pieces of one cell or line; a plain text has no style.
 Line: TypeAlias = "str | Piece | Sequence[Piece]"
 
-MIN_COLUMNS = 40
+MIN_COLUMNS = 24
 # Eighths of a cell, and cells of a full bar.
 _EIGHTHS, BAR_CELLS = " ▏▎▍▌▋▊▉", 5
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -36,7 +36,7 @@ def frame_key(folder: Path) -> bytes:
         return _make_key(path)
     except CapdiscError as error:
         console.print_notice(
-            f"notice: the marks of frames are other ones in each print: {error.message}"
+            f"notice: the marks around texts differ from prompt to prompt: {error.message}"
         )
         console.print_notice(f"hint: {error.hint}")
         return os.urandom(MARK_KEY_BYTES)

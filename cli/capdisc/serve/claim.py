@@ -138,8 +138,9 @@ def _acquire_lock(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        message = f"a server runs here already (process {_read_pid(fd)})"
-        raise BusyError(message, "end that one first, or let it answer") from error
+        pid = _read_pid(fd)
+        message = f"a server runs here already (process {pid})"
+        raise BusyError(message, f"let it answer, or end it first: kill {pid}") from error
 
 
 def _read_pid(fd: int) -> int:

@@ -96,7 +96,7 @@ def _nothing_to_fix(check_result: ValidationResult) -> str:
     if fixable:
         names = console.format_names(fixable)
         return f"notice: nothing was changed: {names} cannot be put right here without a change of meaning"
-    return "notice: nothing was changed: these findings need a person; --rules marks what --fix can do"
+    return "notice: nothing was changed: these findings, which --fix does not print, need a person; --rules marks what it can do"
 
 
 def _read_source(request: ValidateRequest, file: FoundFile) -> bytes | None:

@@ -279,7 +279,9 @@ def _examine_stores(index_dir: Path, find_missing_vectors: FindMissingVectors | 
         return _unusable_check(name, index_dir, str(error))
     if problem:
         return _unusable_check(name, index_dir, problem)
-    return Check(name=name, state=CheckState.OK, text=f"{count:,} capabilities, {rows:,} vectors")
+    capabilities = f"{count:,} {'capability' if count == 1 else 'capabilities'}"
+    text = f"{capabilities}, {rows:,} vector{'' if rows == 1 else 's'}"
+    return Check(name=name, state=CheckState.OK, text=text)
 
 
 def _find_disagreement(index: Index, find_missing_vectors: FindMissingVectors) -> str:

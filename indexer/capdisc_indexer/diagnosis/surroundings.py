@@ -17,6 +17,8 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS
+from capdisc_indexer.store.folder_stamps import look_at_disk
+from capdisc_indexer.store.generation import read_pointer
 
 
 class CheckState(StrEnum):
@@ -53,9 +55,10 @@ def quote_path(path: Path) -> str:
 
 def index_command(index_dir: Path, *options: str) -> str:
     """The command that brings the index up to date with its roots, as far as they are known and
-    exist.
+    exist. It names none for an index of what is configured, which would then hold only these.
     """
-    roots = [Path(root) for root in recover_settings(index_dir).roots]
+    look = look_at_disk(index_dir, read_pointer(index_dir))
+    roots = [] if look.is_conventional else map(Path, recover_settings(index_dir).roots)
     words = [
         *options,
         *(quote_path(root) for root in roots if root.exists()),

@@ -108,8 +108,10 @@ def build_vectors(
         return VectorBuild()
     if previous.generation is not None and previous.generation.fingerprint != encoder.fingerprint:
         # Another encoder than last time: all texts must be encoded, not those that changed alone.
-        for header in Documents(folder / "text").all_headers():
-            batcher.add_texts(embedding_texts(from_record(header)))
+        documents = Documents(folder / "text")
+        ids = [header["id"] for header in documents.all_headers()]
+        for header, body, _ in documents.full_records(ids):
+            batcher.add_texts(embedding_texts(from_record(header, body)))
     hashes_by_id = text_hashes_by_id(states)
     return write_vectors(folder, previous, known_rows, hashes_by_id, batcher, encoder)
 

@@ -7,6 +7,7 @@ the folder.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -30,6 +31,8 @@ from capdisc_indexer.store.locks import acquire_within
 MAX_BYTES = 4 * 1024 * 1024
 _WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.01
+# Where the system does not let this user write, moving the file away helps nobody.
+_REFUSALS = tuple(map(os.strerror, (errno.EACCES, errno.EPERM, errno.EROFS)))
 _OTHER_FOLDER_HINT = "or choose another folder with CAPDISC_STATE_DIR"
 
 
@@ -155,7 +158,8 @@ def _reason(path: Path, error: OSError) -> str:
 
 
 def _state_file_error(verb: str, path: Path, why: str) -> InputError:
-    return InputError(f"cannot {verb} {path}: {why}", f"move it away, {_OTHER_FOLDER_HINT}")
+    step = "make it writable" if why in _REFUSALS else "move it away"
+    return InputError(f"cannot {verb} {path}: {why}", f"{step}, {_OTHER_FOLDER_HINT}")
 
 
 # The grants of this user, in a file for each workspace. A grant belongs to the real path of the
@@ -172,6 +176,11 @@ class StoredGrant:
     file: str
     at: str
     grant: Grant
+
+
+def grant_folder(trust_dir: Path) -> Path:
+    """The folder of the grants. Its time stamp changes whenever a grant does."""
+    return trust_dir / _FOLDER
 
 
 def load_grant(trust_dir: Path, workspace: str) -> Grant:
@@ -219,7 +228,7 @@ def remove_grant(trust_dir: Path, workspace: str) -> bool:
 def list_grants(trust_dir: Path) -> Iterator[StoredGrant]:
     """Every readable grant in the order of the workspaces' paths."""
     stored: list[StoredGrant] = []
-    for path in (trust_dir / _FOLDER).glob("*.json"):
+    for path in grant_folder(trust_dir).glob("*.json"):
         with suppress(InputError):
             stored.append(_parse_grant(path, read_state_file(path)))
     yield from sorted(stored, key=lambda grant: grant.workspace)
@@ -227,7 +236,7 @@ def list_grants(trust_dir: Path) -> Iterator[StoredGrant]:
 
 def _grant_path(trust_dir: Path, workspace: str) -> Path:
     digits = hashlib.sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return trust_dir / _FOLDER / f"{digits}.json"
+    return grant_folder(trust_dir) / f"{digits}.json"
 
 
 def _parse_grant(path: Path, data: bytes | None) -> StoredGrant:

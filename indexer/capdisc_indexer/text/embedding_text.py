@@ -77,6 +77,14 @@ def _is_other_language(word: str) -> bool:
 BODY_CHARACTERS = 2_000
 EMBEDDING_CHARACTERS = 2_000
 MAX_PHRASES = 64
+# A list of uses, as in a cheat sheet: short lines, each of which may end with its command.
+_MIN_USES, _MAX_USES, _MAX_USE_CHARACTERS = 2, 16, 300
+_NO_USE = re.compile(r"#|```|~~~|\|")
+_LIST_MARK = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+# Behind fewer than three words stands an explanation ("Best for: small files"), not a command.
+_USE_WITH_COMMAND = re.compile(
+    r"(\S+(?:\s+\S+){2,}?):\s+(?=`|\S*[\[\]{}<>|$=/\\~]|[a-z0-9_.+-]+(?:\s|$)).*"
+)
 
 
 def lexical_document(descriptor: Descriptor) -> str:
@@ -122,14 +130,36 @@ def readable_name(name: str) -> str:
 
 
 def embedding_texts(descriptor: Descriptor) -> tuple[str, ...]:
-    """The texts that become vectors: the description, then each example request by itself.
+    """The texts that become vectors: the description, then by itself each example request and each
+    line of a text that is a list of uses.
 
-    Matched one by one, example requests gave 92 points where the same words in one text gave 83.
+    Matched one by one, example requests gave 92 points where the same words in one text gave 83;
+    the uses of 6,193 commands gave 41.8 instead of 33.1, in other languages than theirs 36 instead
+    of 26.
     """
     phrases = dict.fromkeys(
         one_line(phrase)[:EMBEDDING_CHARACTERS] for phrase in descriptor.phrases
     )
-    return (description_text(descriptor), *[p for p in phrases if p][:MAX_PHRASES])
+    texts = dict.fromkeys([phrase for phrase in phrases if phrase][:MAX_PHRASES])
+    texts |= dict.fromkeys(list_uses(descriptor.content))
+    return (description_text(descriptor), *texts)
+
+
+def list_uses(content: str) -> list[str]:
+    """What each line of the text says that can be done, without the command at its end; nothing
+    for prose, for Markdown with headings or code blocks, and for a text that is longer than
+    BODY_CHARACTERS, whose passages have vectors.
+
+    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf a.tar`")
+    ['Pack a folder', 'List what is inside']
+    """
+    lines = [line.strip() for line in content[: BODY_CHARACTERS + 1].splitlines()]
+    lines = [line for line in lines if line]
+    is_list = len(content) <= BODY_CHARACTERS and len(lines) >= _MIN_USES
+    if not is_list or any(map(_NO_USE.match, lines)) or max(map(len, lines)) > _MAX_USE_CHARACTERS:
+        return []
+    uses = [_USE_WITH_COMMAND.sub(r"\1", _LIST_MARK.sub("", line)) for line in lines]
+    return [use for use in uses if " " in use][:_MAX_USES]
 
 
 BINS = 32

@@ -58,9 +58,10 @@ def _shares_word(form: str, known_name: str) -> bool:
 
 
 def suggest_names(name: str, names: Iterable[str]) -> str:
-    """`did you mean a, b?`; "" where no name is similar."""
+    """`did you mean a, b or c?`; "" where no name is similar."""
     near = [one_line(known_name, 80) for known_name in nearest_names(name, names)]
-    return f"did you mean {' or '.join(near)}?" if near else ""
+    choices = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
+    return f"did you mean {choices}?" if near else ""
 
 
 def hint_names(name: str, names: Collection[str], introduction: str = "one of") -> str:

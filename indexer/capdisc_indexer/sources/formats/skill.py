@@ -170,6 +170,9 @@ def _description(fields: Fields, body: str, name: str) -> str:
         text = find_lead(body) or name_in_words(name)
         hint = "add a line description: what the skill does and when to use it"
         message = "the skill has no description"
+        if not any(map(str.isalnum, text)):  # front matter that ends in the middle of its name
+            fields.error("description", "description-missing", f"{message}, and no name", hint)
+            return ""
         if fields.is_commented_out("description"):
             message, hint = f"{message}: # begins a comment", QUOTE_THE_HASH
         message += f"; {one_line(text, MAX_NAME)!r} is used"
