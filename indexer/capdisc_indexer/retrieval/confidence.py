@@ -27,8 +27,7 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Hit
 from capdisc_indexer.retrieval.candidates import Candidates
-from capdisc_indexer.retrieval.request_gate import logistic, weigh_unknown_words
-from capdisc_indexer.text.normalization import content_words
+from capdisc_indexer.retrieval.request_gate import is_made_up, logistic, weigh_unknown_words
 
 CALIBRATION_FILE = Path(__file__).with_name("calibration.json")
 CALIBRATION_FORMAT = 1
@@ -99,13 +98,6 @@ def read_signs(
         "clauses": math.log(clause_count),
         "made_up": float(is_made_up(texts, encoder)),
     }
-
-
-def is_made_up(texts: Sequence[str], encoder: StaticEncoder) -> bool:
-    """Whether no word of the texts but stop words is in the encoder's vocabulary."""
-    return not any(
-        encoder.has_known_word(" ".join(content_words([text])) or text) for text in texts
-    )
 
 
 def combine_signs(calibration: Calibration, signs: Mapping[str, float]) -> float:
