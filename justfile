@@ -108,6 +108,10 @@ gate *ARGS:
 fit-gate REQUESTS SKILLS:
     {{bin}}/python indexer/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
 
+# fits the model of confidence to gathered requests
+fit-calibration REQUESTS:
+    {{bin}}/python indexer/training/fit_calibration.py --requests {{REQUESTS}}
+
 # what attackers take from honest answers
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills

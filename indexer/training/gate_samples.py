@@ -19,7 +19,7 @@ from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, read_pairs
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query, Ranking
-from capdisc_indexer.retrieval import calibration, pipeline
+from capdisc_indexer.retrieval import calibration, pipeline, request_gate
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import (
     CLEAR_LOGIT,
@@ -225,5 +225,8 @@ def _search(
 
 def _is_refused(ranking: Ranking, logit: float, encoder: StaticEncoder | None) -> bool:
     """What the search would say with this text model in place of the shipped one."""
-    with patch.object(calibration, "reads_as_request", lambda _: logit >= CLEAR_LOGIT):
-        return not calibration.refuse_irrelevant(ranking.hits, ranking.query.texts, encoder)
+    with patch.object(request_gate, "reads_as_request", lambda _: logit >= CLEAR_LOGIT):
+        confidence = None if encoder is None else ranking.confidence
+        return not calibration.refuse_irrelevant(
+            ranking.hits, ranking.query.texts, encoder, confidence
+        )

@@ -1,77 +1,170 @@
-"""What is refused: requests that the catalogue can answer, requests for another catalogue, and made-up words.
+"""How sure answers are: refusal and confidence of requests that a catalogue can answer, and of others.
 
 python tests/bench/refusal.py ../shared/eval
 
-The level of refusal was set with other made-up words than these. Requests for another set count as unanswerable though
-some of them are not ("what is the weather" has a tool in several sets), so the share refused of them is a lower bound.
+Each set is asked for what it has; for what it lacks since the entries that answer were taken out (one
+category after the other where it has at least five, else a quarter of the entries that are asked for); for what
+another set has; and made-up words. Of each kind: the share refused; the share as sure as 95 in a hundred
+of its own are (the rest could be refused at that price); and how far confidence is from the
+share of right first hits (ECE). Requests for another set count as unanswerable though some of them are not ("what is the
+weather" has a tool in several sets).
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from capdisc_indexer import encoders
-from capdisc_indexer.evaluation import query_files
+from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
-from capdisc_indexer.retrieval import calibration, pipeline
-from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval import pipeline
 from capdisc_indexer.store.snapshot import Index
 
 SETS = (
-    "metatool",
-    "toollinkos",
-    "skilltriggers",
-    "ha_intents",
-    "clinc150",
-    "nestful",
-    "toolalpaca",
-)
-OWN, OF_EACH_OTHER, MADE_UP = 150, 25, 100
-KINDS = ("its own", "of other sets", "made up")
+    "metatool", "toollinkos", "skilltriggers", "ha_intents", "clinc150", "nestful", "toolalpaca", "toolret_mini",
+    "sealtools", "tldr", "tau2",
+)  # fmt: skip
+OWN, LACKING, OF_EACH_OTHER, MADE_UP = 200, 100, 12, 60
+KINDS = OWN_KIND, *_ = ("its own", "taken out", "of other sets", "made up")
 ANSWERED = 0.95
+FEW_CATEGORIES, MOST_ENTRIES = 5, 1_000
+LEFT_OUT_SHARE = 0.25
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A text, its language, and the ids that answer it."""
+
+    text: str
+    language: str
+    gold: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How likely the first hit is said to be right, whether it is, and whether nothing was answered."""
+
+    confidence: float
+    is_right: bool
+    is_refused: bool
+    language: str
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print, by set, the share refused of each kind, at the shipped level and where 95 % of its own are answered."""
-    path, encoder = Path(argv[0]), argv[1] if len(argv) > 1 else encoders.SHIPPED_ENCODER
-    texts = {name: _queries(path / name) for name in SETS}
-    found = {name: _relevances(path / name, encoder, _asked(name, texts)) for name in SETS}
-    every = {kind: [value for name in SETS for value in found[name][kind]] for kind in KINDS}
-    level = sorted(every["its own"])[round((1 - ANSWERED) * len(every["its own"]))]
-    print(f"{'refused, in percent':22s}" + "".join(f"{kind:>16s}" for kind in KINDS))
+    """Print, by set, what is refused of each kind, what is as sure as its own, and the calibration error."""
+    folder = Path(argv[0])
+    sets = {name: _load(folder / name) for name in SETS}
+    print(
+        f"{'percent refused, and as sure':30s}"
+        + "".join(f"{kind:>16s}" for kind in KINDS)
+        + f"{'ECE':>8s}"
+    )
+    rows = {}
     for name in SETS:
-        print(_row(name, found[name], calibration.MIN_RELEVANCE))
-    print(_row(f"all, level {calibration.MIN_RELEVANCE:.2f}", every, calibration.MIN_RELEVANCE))
-    print(_row(f"all, level {level:.2f}", every, level))
+        rows[name] = _ask_set(name, sets)
+        print(_row(name, rows[name]), flush=True)
+    every = {kind: [answer for row in rows.values() for answer in row[kind]] for kind in KINDS}
+    print(_row("all together", every))
+    for language in ("en", "other"):
+        own = [
+            answer for answer in every[OWN_KIND] if (answer.language == "en") == (language == "en")
+        ]
+        print(f"its own, {language:6s}: {len(own):5d} requests, {_refused(own):5.1f} refused")
+    errors = [_calibration_error(row[OWN_KIND]) for row in rows.values()]
+    print(f"mean ECE of sets {sum(errors) / len(errors):.1f}")
     return 0
 
 
-def _queries(folder: Path) -> list[str]:
-    return [
-        each.text
-        for each in query_files.parse_queries(
-            (folder / "queries.jsonl").read_bytes(), "queries.jsonl"
-        )
+def _load(folder: Path) -> tuple[list[Entry], list[Request]]:
+    lines = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    gold: dict[str, set[str]] = defaultdict(set)
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, identifier, grade = line.split("\t")
+        if float(grade) > 0:
+            gold[query].add(identifier)
+    queries = map(json.loads, (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines())
+    requests = [
+        Request(query["text"], query.get("lang", "en"), frozenset(gold[query["qid"]]))
+        for query in queries
     ]
+    return [json.loads(line) for line in lines], [request for request in requests if request.gold]
 
 
-def _asked(name: str, texts: dict[str, list[str]]) -> dict[str, list[str]]:
-    rng = random.Random(name)
-    others = [rng.sample(each, OF_EACH_OTHER) for other, each in texts.items() if other != name]
-    own = rng.sample(texts[name], min(OWN, len(texts[name])))
-    return dict(
-        zip(KINDS, (own, [text for each in others for text in each], made_up(rng)), strict=True)
-    )
+def _ask_set(
+    name: str, sets: Mapping[str, tuple[list[Entry], list[Request]]]
+) -> dict[str, list[Answer]]:
+    rng, (entries, requests) = random.Random(name), sets[name]
+    others = [
+        Request(request.text, request.language, frozenset())
+        for other in SETS
+        if other != name
+        for request in rng.sample(sets[other][1], OF_EACH_OTHER)
+    ]
+    words = [Request(text, "", frozenset()) for text in made_up(rng)]
+    kinds = {
+        OWN_KIND: rng.sample(requests, min(OWN, len(requests))),
+        "of other sets": others,
+        "made up": words,
+    }
+    answers = {kind: _ask(entries, asked) for kind, asked in kinds.items()}
+    answers["taken out"] = []
+    if len(entries) < MOST_ENTRIES:
+        for gone in _left_out(rng, entries, requests):
+            present = [entry for entry in entries if entry["id"] not in gone]
+            lacking = [request for request in requests if request.gold <= gone]
+            lacking = rng.sample(lacking, min(LACKING // 2, len(lacking)))
+            answers["taken out"] += _ask(present, lacking)
+    return answers
+
+
+def _left_out(
+    rng: random.Random, entries: Sequence[Entry], requests: Sequence[Request]
+) -> Iterator[set[str]]:
+    """The ids of each category, of a set that has several; else some of those that are asked for."""
+    categories = sorted({entry.get("category") or "" for entry in entries})
+    if FEW_CATEGORIES <= len(categories) <= 4 * FEW_CATEGORIES:
+        for category in categories:
+            yield {entry["id"] for entry in entries if (entry.get("category") or "") == category}
+    else:
+        asked = sorted({identifier for request in requests for identifier in request.gold})
+        yield set(rng.sample(asked, int(LEFT_OUT_SHARE * len(asked))))
+
+
+def _ask(entries: Sequence[Entry], requests: Sequence[Request]) -> list[Answer]:
+    with tempfile.TemporaryDirectory() as scratch:
+        root, index_dir = Path(scratch) / "set", Path(scratch) / "index"
+        root.mkdir()
+        lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
+        (root / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        build_index([root], index_dir, BuildOptions())
+        encoder = load_shipped_encoder()
+        with Index(index_dir) as index:
+            return [_answer(index, encoder, request) for request in requests]
+
+
+def _answer(index: Index, encoder: Encoder, request: Request) -> Answer:
+    query = Query(texts=(request.text,), limit=10)
+    is_refused = not pipeline.search_index(index, query, encoder).hits
+    with patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)):
+        ranking = pipeline.search_index(index, query, encoder)
+    names = {ranking.hits[0].id, ranking.hits[0].id.partition(":")[2]} if ranking.hits else set()
+    is_right = bool(names & request.gold)
+    return Answer(ranking.confidence, is_right, is_refused, request.language)
 
 
 def made_up(rng: random.Random) -> list[str]:
-    """Queries of one to four words that no language has, by another recipe than the index's own probes."""
+    """Queries of one to four words that no language has, by another recipe than those of the fit."""
 
     def word() -> str:
         starts, middles, ends = (
@@ -89,44 +182,30 @@ def made_up(rng: random.Random) -> list[str]:
     return [" ".join(word() for _ in range(rng.randint(1, 4))) for _ in range(MADE_UP)]
 
 
-def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict[str, list[float]]:
-    """The best relevance that each query finds when nothing is refused; more by what the level for
-    this text is lower than the usual one.
-    """
-    level = calibration.MIN_RELEVANCE
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)),
-    ):
-        build_index(
-            [folder], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True)
-        )
-        used = encoders.load_encoder(encoder)
-        with Index(Path(scratch) / "index") as index:
-            best = {
-                kind: [
-                    search_index(index, Query(texts=(text,), limit=20), used).hits
-                    for text in texts
-                ]
-                for kind, texts in asked.items()
-            }
-    reader = encoders.load_shipped_encoder()
-    return {
-        kind: [
-            max((hit.relevance for hit in hits), default=0.0)
-            + level
-            - calibration.least_relevance([text], reader)
-            for text, hits in zip(asked[kind], best[kind], strict=True)
-        ]
-        for kind in best
-    }
+def _row(name: str, answers: Mapping[str, Sequence[Answer]]) -> str:
+    own = sorted(answer.confidence for answer in answers[OWN_KIND])
+    level = own[round((1 - ANSWERED) * len(own))]
+    cells = ""
+    for kind in KINDS:
+        some = answers[kind]
+        sure = 100 * sum(answer.confidence >= level for answer in some) / max(len(some), 1)
+        cells += f"{_refused(some):9.1f}{sure:7.1f}" if some else f"{'-':>9s}{'-':>7s}"
+    return f"{name:30s}{cells}{_calibration_error(answers[OWN_KIND]):8.1f}"
 
 
-def _row(name: str, values: dict[str, list[float]], level: float) -> str:
-    shares = (
-        100 * sum(value < level for value in values[kind]) / len(values[kind]) for kind in KINDS
+def _refused(answers: Sequence[Answer]) -> float:
+    return 100 * sum(answer.is_refused for answer in answers) / max(len(answers), 1)
+
+
+def _calibration_error(answers: Sequence[Answer]) -> float:
+    """In percent, over ten bins of confidence."""
+    bins: dict[int, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        bins[min(9, int(10 * answer.confidence))].append(answer)
+    differences = (
+        abs(sum(answer.confidence - answer.is_right for answer in some)) for some in bins.values()
     )
-    return f"{name:22s}" + "".join(f"{share:16.1f}" for share in shares)
+    return 100 * sum(differences) / max(len(answers), 1)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ Scores order the hits of one query; relevance can be compared between queries.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import replace
@@ -14,8 +13,15 @@ from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import BestPassage, terms_in_passages
 from capdisc_indexer.retrieval.candidates import Candidates
+from capdisc_indexer.retrieval.confidence import (
+    LONE_HIT_LEAD,
+    MAX_LEAD,
+    combine_signs,
+    load_calibration,
+    read_signs,
+)
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
-from capdisc_indexer.retrieval.request_gate import reads_as_request
+from capdisc_indexer.retrieval.request_gate import is_made_up, logistic, reaches_least_relevance
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -24,14 +30,9 @@ from capdisc_indexer.text.normalization import (
     simple_words,
 )
 
-# Without a hit that reaches this relevance the answer is empty: none shares enough of what the
-# query says, in words or in meaning. A text that is clearly a request needs less; without any
-# English stop word still less, since it may be in another language than the catalogue, whose words
-# then cannot match. On eleven data sets, for catalogues of 18, 120 and 2,500 capabilities, this
-# refuses 1.9, 1.9 and 2.3 in a hundred requests for what they have (one level of 0.1: 5.2, 3.6 and
-# 3.6), 32, 22 and 7 of the requests for another catalogue (39, 30 and 12), and 99, 96 and 93 of
-# made-up words (99.7, 96 and 92).
-MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
+# With a hit of this relevance an answer is not refused. On the sources of the fit that saves a
+# twentieth of the points that refusal costs, and lets a thirtieth more of other requests through.
+CLEAR_RELEVANCE = 0.3
 # How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
@@ -41,11 +42,9 @@ FULL_MATCH_MARGIN = 0.42
 # a made-up word still mean something, by accident. Of made-up queries 96 in a hundred are refused
 # so, 90 without it.
 OOV_PENALTY = 0.2
-# A logistic model of "the first hit is right". Fitted on seven data sets it says of the eighth:
-# where it gives 0.32, 35 in a hundred are right; 0.51, 51; 0.69, 69; 0.89, 92.
-BIAS, RELEVANCE_WEIGHT, LEAD_WEIGHT, MAX_LEAD = -1.36, 1.76, 8.29, 0.4
-# The lead of an only hit.
-LONE_HIT_LEAD = 0.1
+# The confidence of an answer without vectors, or with those of another encoder than the shipped
+# one: a logistic model of relevance and lead alone.
+BIAS, RELEVANCE_WEIGHT, LEAD_WEIGHT = -1.36, 1.76, 8.29
 
 
 def calibrate(
@@ -72,7 +71,7 @@ def calibrate(
     terms_by_id = index.documents.matching_terms(terms, ids)
     deep_terms = terms_in_passages(index, terms, ids, passages)
     noise_floor = index.generation.background
-    penalty = OOV_PENALTY if _is_out_of_vocabulary(query.texts, encoder) else 1.0
+    penalty = OOV_PENALTY if encoder and is_made_up(query.texts, encoder) else 1.0
     calibrated = []
     for hit in first_hits:
         present_terms = terms_by_id.get(hit.id, frozenset()) | deep_terms.get(hit.id, frozenset())
@@ -88,47 +87,65 @@ def calibrate(
     return calibrated
 
 
-def _is_out_of_vocabulary(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
-    """Whether no word of the texts is in the encoder's vocabulary; False without an encoder."""
-    return encoder is not None and not any(encoder.has_known_word(text) for text in texts)
-
-
 def _has_only_stop_words(texts: Sequence[str]) -> bool:
     """Whether the texts hold nothing but stop words ("how are you"): sharing those means
     nothing.
     """
-    return all(word in STOP_WORDS for word in _words(texts))
-
-
-def _has_english_words(texts: Sequence[str]) -> bool:
-    """Whether a stop word of three letters or more is among the words; shorter ones are words of
-    other languages, too ("a", "in", "me").
-    """
-    return any(len(word) > 2 and word in STOP_WORDS for word in _words(texts))
-
-
-def _words(texts: Sequence[str]) -> Iterator[str]:
-    return (word.lower() for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS]))
+    return all(
+        word.lower() in STOP_WORDS
+        for text in texts
+        for word in simple_words(text[:MAX_QUERY_CHARACTERS])
+    )
 
 
 def refuse_irrelevant(
-    calibrated: Sequence[Hit], texts: Sequence[str], encoder: StaticEncoder | None
+    calibrated: Sequence[Hit],
+    texts: Sequence[str],
+    encoder: StaticEncoder | None,
+    confidence: float | None = None,
 ) -> list[Hit]:
-    """All hits when one of the first is relevant enough for these texts, else none."""
+    """All hits when the answer is likely enough, else none.
+
+    That is decided by the confidence that was read from the signs of the answer, where no hit is
+    clearly relevant; without it (None), and for texts without a word that the encoder knows, by the relevance of the first hits.
+    """
     best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
-    is_accepted = best >= MIN_RELEVANCE or (
-        best >= MIN_FOREIGN_RELEVANCE and best >= least_relevance(texts, encoder)
-    )
+    if confidence is not None and encoder and not is_made_up(texts, encoder):
+        is_accepted = best >= CLEAR_RELEVANCE or confidence >= load_calibration().least_confidence
+    else:
+        is_accepted = reaches_least_relevance(best, texts, encoder)
     return list(calibrated) if is_accepted else []
 
 
-def least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> float:
-    """The relevance 0..1 that a hit must reach for these texts to have an answer."""
-    if not reads_as_request(texts):
-        return MIN_RELEVANCE
-    if _has_english_words(texts) or _is_out_of_vocabulary(texts, encoder):
-        return MIN_REQUEST_RELEVANCE
-    return MIN_FOREIGN_RELEVANCE
+def read_confidence(
+    index: Index,
+    texts: Sequence[str],
+    calibrated: Sequence[Hit],
+    candidates: Sequence[Sequence[Candidates]],
+    unmatched: Sequence[str],
+    encoder: StaticEncoder | None,
+) -> float | None:
+    """How likely the first hit is right, 0..1, from the signs of the answer; 0 without hits that
+    the texts themselves found. `encoder` made the vectors; None without, or with another encoder
+    than the one that the signs were fitted to.
+    """
+    if encoder is None:
+        return None
+    calibration = load_calibration()
+    if encoder.fingerprint != calibration.encoder:
+        return None
+    if all(hit.via for hit in calibrated):
+        return 0.0
+    signs = read_signs(
+        texts,
+        calibrated,
+        candidates,
+        unmatched,
+        index.generation.background,
+        encoder,
+        calibration.cohort,
+    )
+    return round(combine_signs(calibration, signs), 4)
 
 
 def estimate_confidence(accepted: Sequence[Hit]) -> float:
@@ -139,11 +156,7 @@ def estimate_confidence(accepted: Sequence[Hit]) -> float:
     if not hits:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD
-    return round(
-        1.0
-        / (1.0 + math.exp(-(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead))),
-        4,
-    )
+    return round(logistic(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead), 4)
 
 
 def find_unmatched_words(index: Index, query: Query) -> tuple[str, ...]:

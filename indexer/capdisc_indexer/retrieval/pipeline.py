@@ -22,6 +22,7 @@ from capdisc_indexer.retrieval.calibration import (
     calibrate,
     estimate_confidence,
     find_unmatched_words,
+    read_confidence,
     refuse_irrelevant,
 )
 from capdisc_indexer.retrieval.candidates import (
@@ -59,11 +60,11 @@ def search_index(
     """
     encoders, choices = _choose_encoders(index, encoder, mode), query.choices
     times = [time.perf_counter()]
-    asked = query
+    asked, plain_texts = query, _require_texts(query)
     if choices.synonyms:
-        variants = add_synonyms(_require_texts(query), choices.synonyms, index.mentions)
-        query = replace(query, texts=tuple(variants))
-    texts = [analyse_text(index, text, choices.splits) for text in _require_texts(query)]
+        plain_texts = add_synonyms(plain_texts, choices.synonyms, index.mentions)
+        query = replace(query, texts=tuple(plain_texts))
+    texts = [analyse_text(index, text, choices.splits) for text in plain_texts]
     candidates = [
         find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
@@ -108,19 +109,29 @@ def search_index(
         encoders.reranker,
         encoders.effective_mode,
     )
-    accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker)
+    unmatched = find_unmatched_words(index, query)
+    confidence = read_confidence(
+        index, plain_texts, calibrated_hits, candidates, unmatched, encoders.calibrated
+    )
+    accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker, confidence)
     spread_hits = limit_sources(accepted_hits, headers)
     return Ranking(
         query=asked,
         hits=tuple(name_sections(index, spread_hits[: query.limit], best_passages)),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
-        confidence=estimate_confidence(accepted_hits),
-        unmatched=find_unmatched_words(index, query),
+        confidence=_confidence_of_accepted(accepted_hits, confidence),
+        unmatched=unmatched,
         categories=_nearest_categories(distinct_hits, headers),
         candidates=len(headers),
         timings=_stage_times(times, candidates),
     )
+
+
+def _confidence_of_accepted(accepted_hits: Sequence[Hit], confidence: float | None) -> float:
+    if not accepted_hits or confidence is None:
+        return estimate_confidence(accepted_hits)
+    return confidence
 
 
 def _require_texts(query: Query) -> list[str]:
@@ -147,6 +158,12 @@ class SearchEncoders:
     reranker: StaticEncoder | None
     effective_mode: str
     degraded: tuple[str, ...] = ()
+
+    @property
+    def calibrated(self) -> StaticEncoder | None:
+        """The encoder of the vectors, where late interaction reads the same one."""
+        has_one_encoder = self.vectors is not None and self.vectors is self.reranker
+        return self.reranker if has_one_encoder else None
 
 
 def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> SearchEncoders:

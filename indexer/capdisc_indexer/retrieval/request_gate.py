@@ -30,7 +30,12 @@ from capdisc_indexer.model.errors import EncoderError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import GateDecision, Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.text.normalization import content_words
+from capdisc_indexer.text.normalization import (
+    MAX_QUERY_CHARACTERS,
+    STOP_WORDS,
+    content_words,
+    simple_words,
+)
 
 MODEL_FILE = Path(__file__).with_name("request_gate.json")
 MODEL_FORMAT = 2
@@ -45,6 +50,12 @@ MAX_TOKENS = 32
 WINDOW = 3
 # From here on a text is clearly a request, whatever was found.
 CLEAR_LOGIT = 1.5
+# Talk passes where no hit has the relevance that its text needs: 1.4 and 1.2 in a hundred turns in
+# catalogues of 18 and 120, instead of 0.9 and 1.0, when the confidence of the answer alone decides.
+# A text that is clearly a request needs less; without any English stop word still less, since it
+# may be in another language than the catalogue, whose words then cannot match. Where the confidence
+# cannot be read from signs (see `confidence.py`), and for made-up words, this decides on refusal.
+MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
 # What a text without a word is: emoji, signs, nothing but code.
 NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
@@ -88,9 +99,10 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     has_vectors = index.generation.fingerprint == model.encoder and ranking.mode != "lexical"
     evidence = read_evidence(index, ranking, reader)
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
-    unknown = _weigh_unknown_words(ranking, reader)
+    unknown = weigh_unknown_words(ranking.query.texts, ranking.unmatched, reader)
     is_request = (
         bool(ranking.hits)
+        and _has_relevant_hit(ranking, reader if has_vectors else None)
         and score >= BORDER
         and not (has_vectors and _lacks_subject(unknown, evidence))
     )
@@ -101,6 +113,11 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
         parts={name: round(value, 4) for name, value in parts.items()},
         reason="" if is_request else _find_reason(ranking, reader, logit, unknown.share),
     )
+
+
+def _has_relevant_hit(ranking: Ranking, reader: StaticEncoder | None) -> bool:
+    best = max(hit.relevance for hit in ranking.hits)
+    return reaches_least_relevance(best, ranking.query.texts, reader)
 
 
 def _decide_without_reader(ranking: Ranking) -> GateDecision:
@@ -135,17 +152,26 @@ class UnknownWords:
     share: float = 0.0
     least_weight: float = 0.0
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the texts seem to be in another language than the catalogue."""
+        return self.share >= FOREIGN_SHARE or self.least_weight < FUNCTION_WORD_WEIGHT
 
-def _weigh_unknown_words(ranking: Ranking, reader: StaticEncoder) -> UnknownWords:
-    """What a word says is the sum of its tokens' weights."""
-    if not ranking.unmatched:
+
+def weigh_unknown_words(
+    texts: Sequence[str], unmatched: Sequence[str], reader: StaticEncoder
+) -> UnknownWords:
+    """How much the `unmatched` words say of what the texts say, where a word says the sum of its
+    tokens' weights.
+    """
+    if not unmatched:
         return UnknownWords()
-    unmatched = frozenset(ranking.unmatched)
+    unmatched_words = frozenset(unmatched)
     weights = {
         word: sum(map(reader.token_weight, reader.token_ids(word)))
-        for word in content_words(ranking.query.texts)[:MAX_SUBJECT_WORDS]
+        for word in content_words(texts)[:MAX_SUBJECT_WORDS]
     }
-    unknown = [weight for word, weight in weights.items() if word in unmatched]
+    unknown = [weight for word, weight in weights.items() if word in unmatched_words]
     if not sum(unknown):
         return UnknownWords()
     return UnknownWords(sum(unknown) / sum(weights.values()), min(unknown))
@@ -153,10 +179,9 @@ def _weigh_unknown_words(ranking: Ranking, reader: StaticEncoder) -> UnknownWord
 
 def _lacks_subject(unknown: UnknownWords, evidence: Mapping[str, float]) -> bool:
     """Whether no capability mentions what the request is about, and nothing else fits well."""
-    is_foreign = unknown.share >= FOREIGN_SHARE or unknown.least_weight < FUNCTION_WORD_WEIGHT
     return (
         unknown.share >= UNKNOWN_SHARE
-        and not is_foreign
+        and not unknown.is_foreign
         and all(evidence[name] < border for name, border in WEAK_EVIDENCE.items())
     )
 
@@ -193,6 +218,38 @@ def reads_as_request(texts: Sequence[str]) -> bool:
 def _shipped_logit(text: str) -> float:
     """The logit by the shipped model and encoder: a search and its gate ask for the same one."""
     return text_logit(load_gate_model(), load_shipped_encoder(), text)
+
+
+def reaches_least_relevance(
+    best: float, texts: Sequence[str], encoder: StaticEncoder | None
+) -> bool:
+    """Whether the best relevance 0..1 of the hits is enough for these texts to have an answer."""
+    return best >= MIN_RELEVANCE or (
+        best >= MIN_FOREIGN_RELEVANCE and best >= _least_relevance(texts, encoder)
+    )
+
+
+def _least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> float:
+    if not reads_as_request(texts):
+        return MIN_RELEVANCE
+    if _has_english_words(texts) or (encoder is not None and is_made_up(texts, encoder)):
+        return MIN_REQUEST_RELEVANCE
+    return MIN_FOREIGN_RELEVANCE
+
+
+def _has_english_words(texts: Sequence[str]) -> bool:
+    """Whether a stop word of three letters or more is among the words; shorter ones are words of
+    other languages, too ("a", "in", "me").
+    """
+    words = (word.lower() for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS]))
+    return any(len(word) > 2 and word in STOP_WORDS for word in words)
+
+
+def is_made_up(texts: Sequence[str], encoder: StaticEncoder) -> bool:
+    """Whether no word of the texts but stop words is in the encoder's vocabulary."""
+    return not any(
+        encoder.has_known_word(" ".join(content_words([text])) or text) for text in texts
+    )
 
 
 @frozen(kw_only=True)
