@@ -24,7 +24,6 @@ import argparse
 import json
 import random
 import tempfile
-from binascii import b2a_base64
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +45,7 @@ from capdisc_indexer.retrieval import calibration, pipeline
 from capdisc_indexer.retrieval.confidence import (
     CALIBRATION_FILE,
     CALIBRATION_FORMAT,
+    COHORT_SUFFIX,
     SIGNS,
     Calibration,
     read_signs,
@@ -457,17 +457,17 @@ def calibration_error(scores: Array, labels: Array) -> float:
 
 
 def write_calibration(path: Path, encoder: StaticEncoder, model: Fit, cohort: bytes) -> None:
-    """The file that is shipped."""
+    """The two files that are shipped."""
     stored = {
         "format": CALIBRATION_FORMAT,
         "encoder": encoder.fingerprint,
         "weights": model.weights,
         "bias": model.bias,
         "least_confidence": LEAST_CONFIDENCE,
-        "cohort": b2a_base64(cohort, newline=False).decode(),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    path.with_suffix(COHORT_SUFFIX).write_bytes(cohort)
 
 
 def _arguments() -> argparse.Namespace:
