@@ -37,12 +37,15 @@ def copy(indexed_catalogs, hermetic, monkeypatch) -> Path:
 
 
 def _files(copy: Path) -> list[Path]:
-    """All that an answer rests on; a build does without the memory of folders and stamps."""
+    """All that an answer rests on; a build does without the memory of folders and stamps, and the
+    matrix answers without the LanceDB table.
+    """
     aside = ("LOCK", "folders.json", "stamps.bin")
     found = (
         path
         for path in copy.rglob("*")
         if path.is_file() and path.stat().st_size and path.name not in aside
+        if "table" not in path.relative_to(copy).parts
     )
     files = sorted(path for path in found if path.parent.name != "text" or path.suffix != ".lock")
     assert files
@@ -84,6 +87,16 @@ def test_a_deleted_file_is_missed_by_every_command(capdisc, copy) -> None:
         }
         assert codes == {4}, path
         kept.rename(path)
+
+
+def test_a_damaged_table_harms_no_answer(capdisc, copy) -> None:
+    rng = random.Random(SEED)
+    files = [path for path in (copy / "table").rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        path.write_bytes(HARMS["replaced"](path.read_bytes(), rng))
+    for argv in (("search", "merge pdf files"), ("show", "merge-pdfs"), ("list",), ("status",)):
+        assert capdisc(*argv).code == 0, argv
 
 
 def _limited(

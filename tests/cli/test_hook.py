@@ -379,7 +379,9 @@ def test_a_missing_index_is_built_once_and_the_next_prompt_finds_it(
     write_skill(hermetic / ".claude/skills", "crane-folder", "Folds paper cranes. Use for cranes.")
     prompt = event("fold a paper crane", cwd=str(hermetic))
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(hook, [prompt] * 6)) == [""] * 6
+        first = list(pool.map(hook, [prompt] * 6))
+    # On a busy machine the build may be done before the last of them asks.
+    assert first[0] == "" and all(names(out) == ["crane-folder"] for out in first if out)
     end = time.monotonic() + 120
     while not (out := hook(prompt)):
         assert time.monotonic() < end

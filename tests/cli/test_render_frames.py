@@ -79,7 +79,7 @@ def test_where_nothing_can_be_kept_each_print_has_marks_of_its_own(
     one, two = capdisc("render", QUERY), capdisc("render", QUERY)
     assert one.code == 0
     assert marks(one.out) != marks(two.out)
-    assert "marks of frames" in one.err
+    assert "the marks around texts differ from prompt to prompt" in one.err
 
 
 @pytest.mark.parametrize("secret", [b"a" * 32, b"z" * 32])

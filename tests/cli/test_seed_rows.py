@@ -213,7 +213,8 @@ def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
 
 
 def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
-    """Each kind of the designs is known, with `general` as its category (S153)."""
+    """Each kind of the designs is known, with `general` as its category (S153), and channels with
+    `communication` (S151)."""
     # The kinds that the designs name are the assertion; the product knows more.
     kinds = "tool skill extension channel voice productivity emergent-tool database table api operation document term"
     indexed(
@@ -224,4 +225,6 @@ def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
     )
     listed = capdisc("list", "--json").json["capabilities"]
     assert {each["kind"] for each in listed} == set(kinds.split())
-    assert {each["category"] for each in listed} == {"general"}
+    categories = {each["kind"]: each["category"] for each in listed}
+    assert categories.pop("channel") == "communication"
+    assert set(categories.values()) == {"general"}

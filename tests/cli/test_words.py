@@ -358,7 +358,7 @@ def test_a_name_near_several_is_answered_with_a_list(capdisc, small) -> None:
 
 
 def test_hits_of_little_relevance_alone_are_not_called_more(capdisc, small, monkeypatch) -> None:
-    monkeypatch.setattr(search_command, "select_shown_hits", lambda hits: [])
+    monkeypatch.setattr(search_command, "select_shown_hits", lambda *_: [])
     done = capdisc("search", "merge PDF files", "-k", "1")
     assert done.out == ""
     assert "notice: only 1 hit of little relevance (--explain shows it)" in done.err

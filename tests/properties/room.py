@@ -7,6 +7,7 @@ import io
 import random
 from contextlib import redirect_stderr
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from capdisc.args import query_options
@@ -90,7 +91,8 @@ def _empty(desk: RenderContext, made: Context) -> str:
     """Which tier is empty though the least that it can hold has room."""
     given = build_render_inputs(desk)
     for tier in (tier for tier in made.tiers if tier.level in (1, 2) and not tier.blocks):
-        wanted = given.descriptors[: given.summaries if tier.level == 1 else given.details]
+        count = given.summaries if tier.level == 1 else given.details
+        wanted = islice(given.descriptors, count)
         blocks = [
             _block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d.kind)
         ]

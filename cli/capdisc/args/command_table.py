@@ -144,10 +144,10 @@ def _bind_positionals(
     parameters: Sequence[CommandParameter], words: Sequence[str]
 ) -> list[tuple[CommandParameter, list[str]]]:
     """The words as values of the positional arguments, in order. An argument that takes many words
-    must be the only one.
+    must be the only one. Raises _NotPlainError where one is missing.
     """
-    if len(parameters) == 1 and parameters[0].is_list:
-        return [(parameters[0], list(words))] if words else []
+    if len(parameters) == 1 and parameters[0].is_list and words:
+        return [(parameters[0], list(words))]
     required_count = sum(parameter.is_required for parameter in parameters)
     if not required_count <= len(words) <= len(parameters):
         raise _NotPlainError

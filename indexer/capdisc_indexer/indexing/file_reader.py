@@ -35,8 +35,15 @@ from capdisc_indexer.validation.changes import CODE
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
-# A part that leads out of the folder is no slip: nothing of the capability is kept.
-_NOT_OF_THE_AUTHOR = frozenset({"symlink"})
+# The errors of a file that its author is still writing. Whatever else refuses a file (a secret, a
+# link that leads out, hidden text) takes its capabilities away.
+_SLIPS = frozenset(
+    "file-empty toml-syntax python-syntax graphql-schema tools-shape agent-card-shape "
+    "server-card-shape postman-shape servers-shape openapi-version encoding invalid-unicode "
+    "field-missing field-empty field-type field-value field-too-long too-many-items "
+    "document-empty".split()
+)
+_SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 # A definition that was held back may have been approved since; its file does not show that.
 _READ_AGAIN = TRANSIENT | {CODE}
 # The finding about a file of which the last version that could be read is kept.
@@ -221,7 +228,7 @@ class FileReader:
         codes = {
             finding.code for finding in content.findings if finding.severity is Severity.ERROR
         }
-        if old_state is None or content.records or not codes or codes & _NOT_OF_THE_AUTHOR:
+        if old_state is None or content.records or not all(map(_is_slip, codes)) or not codes:
             return content
         declared_ids = {
             declared.resolved_id: declared.id
@@ -237,6 +244,10 @@ class FileReader:
         )
         findings = (*content.findings, _stale_finding(file.path))
         return replace(content, records=records, findings=findings)
+
+
+def _is_slip(code: str) -> bool:
+    return code in _SLIPS or code.startswith(_SLIP_PREFIXES)
 
 
 def is_stale(state: FileState) -> bool:

@@ -22,6 +22,8 @@ REBUILD_HINT = "run: capdisc index --rebuild"
 # For 1,800 capabilities these are all files but the texts, and checking them takes 2 ms; damage in
 # the packed texts shows when they are read.
 MAX_CHECKED_BYTES = 1 << 20
+# The heap of a writer, and what its threads reserve; hardly any of it is ever used.
+_WRITER_ADDRESSES = 256 << 20
 
 
 def check_files(gen: Path, files: Mapping[str, FileEntry]) -> None:
@@ -91,6 +93,18 @@ def file_digest(path: Path) -> str:
 # The errors of the operating system for a file that is missing, of another kind, or malformed.
 _DAMAGE_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL})
 _KILLED_WRITER = "An index writer was killed"
+
+
+def require_address_space() -> None:
+    """Raises MemoryError where a writer of texts would not have the addresses that it needs: it
+    would end the process without a word (at a limit of 400 MiB).
+    """
+    import mmap
+
+    try:
+        mmap.mmap(-1, _WRITER_ADDRESSES).close()
+    except OSError as error:
+        raise MemoryError(str(error)) from error
 
 
 @contextmanager

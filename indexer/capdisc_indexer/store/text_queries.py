@@ -19,7 +19,7 @@ from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.risks import counted_risk, risks_up_to
 from capdisc_indexer.model.types import FACETS, Descriptor, Query
-from capdisc_indexer.store.native_errors import translate_native_errors
+from capdisc_indexer.store.native_errors import require_address_space, translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
 ANALYSER_NAME = "capdisc"
@@ -213,6 +213,7 @@ def update_text_index(
     Raises IndexStateError when tantivy cannot write, OSError when the disk refuses.
     """
     t = lazy_imports.tantivy()
+    require_address_space()
     target.mkdir(parents=True, exist_ok=True)
     with translate_native_errors(
         "the text index could not be written",

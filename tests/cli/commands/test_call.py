@@ -172,13 +172,15 @@ def test_the_steps_that_the_help_names_lead_from_a_wish_to_a_call(capdisc, data)
 
 
 def test_nothing_that_is_asked_is_written_down(capdisc, data, hermetic) -> None:
-    """There is no log of queries, so that there is none to leak."""
+    """Unless its user switches a log on, there is none to leak."""
     home = hermetic.parent / "home"
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     capdisc("call", "search_tool", '{"query": "a secret wish"}')
     capdisc("search", "a secret wish")
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
-    assert capdisc("log").code == 2
+    assert (
+        capdisc("log").err == "notice: the log is off; to keep one: capdisc config set log true\n"
+    )
 
 
 def test_other_commands_answer_what_other_registries_ask(capdisc, data) -> None:
