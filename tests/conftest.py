@@ -46,6 +46,8 @@ def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PAGER", "PWD"):
         monkeypatch.delenv(name, raising=False)
+    # Tests of the LanceDB table turn it on: after other commands no process stays behind.
+    monkeypatch.setenv("CAPDISC_TABLE", "off")
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from capdisc.commands.help import write_pages
 from conftest import CATALOGS, REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
@@ -78,6 +79,23 @@ def test_the_source_distribution_has_what_a_clone_needs(built: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     expected = ("pyproject.toml", "constraints.txt", "README.md", ".pre-commit-hooks.yaml")
     assert names >= {*expected, "tests/test_distribution.py", "fixtures/catalogs/README.md"}
+
+
+def test_the_manual_pages_are_made_from_the_declarations(
+    built: Path, wheel: Path, tmp_path: Path
+) -> None:
+    pages = {path.name: path.read_bytes() for path in write_pages(tmp_path)}
+    with zipfile.ZipFile(wheel) as archive:
+        in_wheel = {
+            name.rpartition("/")[2]: archive.read(name)
+            for name in archive.namelist()
+            if "/data/share/man/man1/" in name
+        }
+    assert in_wheel == pages and b".SH OPTIONS" in pages["capdisc-search.1"]
+    (path,) = built.glob("capdisc_cli-*.tar.gz")
+    with tarfile.open(path) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+    assert {f"share/man/man1/{name}" for name in pages} <= names
 
 
 def hooks() -> list[dict[str, list[str]]]:

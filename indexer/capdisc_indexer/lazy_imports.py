@@ -64,7 +64,7 @@ def tantivy() -> Any:
 
 
 def lancedb() -> Any:
-    """The vector table; only a build imports it. Raises OSError when it cannot start a thread."""
+    """The table of capabilities and its engine. Raises OSError when it cannot start a thread."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -74,6 +74,22 @@ def lancedb() -> Any:
         except RuntimeError as error:  # the limit of threads of this user is reached
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     return lancedb
+
+
+def lancedb_index() -> Any:
+    """The types of LanceDB's indices."""
+    lancedb()
+    from lancedb import index
+
+    return index
+
+
+def lancedb_query() -> Any:
+    """The queries of LanceDB's full text search."""
+    lancedb()
+    from lancedb import query
+
+    return query
 
 
 def pyarrow() -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.store import vector_table
+from capdisc_indexer.store import file_states, vector_files
 from capdisc_indexer.store.snapshot import Index
 
 QUERIES, FIRST = 100, 10
@@ -64,17 +64,15 @@ def queries(index: Index) -> list[str]:
 
 def recall(index: Index, encoder: encoders.Encoder, asked: Sequence[str]) -> float:
     """The share of the first ten by float vectors, equal ones all counting, that the matrix gives."""
-    if index.matrix is None or vector_table.read_pending(index.folder / "pending")[0]:
+    if index.matrix is None or vector_files.read_pending(index.folder / "pending")[0]:
         raise SystemExit("some vectors lie beside the store: build with --rebuild first")
     np = lazy_imports.numpy()
-    table = (
-        lazy_imports.lancedb()
-        .connect(str(index.folder / "vectors"))
-        .open_table(vector_table.TABLE_NAME)
-        .to_arrow()
-    )
-    rows = table.column("vector").combine_chunks().flatten().to_numpy().reshape(-1, encoder.dim)
-    names: list[str] = table.column("id").to_pylist()
+    hashes, vectors = vector_files.read_vectors(index.folder / "vectors", encoder.dim)
+    numbers = {text_hash: row for row, text_hash in enumerate(hashes)}
+    files = file_states.load_states(index.folder / "meta" / "files.json").files
+    texts = file_states.text_hashes_by_id(files)
+    names = [key for key, hashes_of_id in texts.items() for _ in hashes_of_id]
+    rows = vectors[[numbers[text_hash] for values in texts.values() for text_hash in values]]
     shares = []
     for text, row in zip(asked, encoder.encode(asked), strict=True):
         cosines = rows @ row

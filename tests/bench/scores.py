@@ -27,6 +27,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.table_search import open_local_search
 
 # nDCG@10 in the notes: of the best fusion there, set by set, and the means of three recipes over all eight.
 NOTED = {
@@ -59,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"\n{encoder}\n{_HEADING}")
         scored = []
         for name, folder in _sets(options.path, options.only):
-            scored.append(score(name, folder, encoder, options.mode))
+            scored.append(score(name, folder, encoder, options.mode, options.engine))
             print(*_lines(scored[-1]), sep="\n", flush=True)
         _print_means(scored)
         record[encoder] = [_record(each) for each in scored]
@@ -68,7 +69,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def score(name: str, folder: Path, encoder: str, mode: str = "auto") -> Scored:
+def score(
+    name: str, folder: Path, encoder: str, mode: str = "auto", engine: str = "matrix"
+) -> Scored:
     """Index the set's corpus.jsonl and ask all of its queries. `name` may ask for the set with typed edges."""
     queries = query_files.parse_queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
     judged = query_files.parse_judgements((folder / "qrels.tsv").read_bytes(), "qrels.tsv")
@@ -80,6 +83,8 @@ def score(name: str, folder: Path, encoder: str, mode: str = "auto") -> Scored:
         )
         taken = time.monotonic() - started
         with Index(Path(scratch) / "index") as index:
+            if engine == "lancedb":
+                index.table = open_local_search(index.index_dir, index.generation)
             gold = resolve_judgements(index, judged)
             found = run_queries(
                 index, queries, encoders.load_encoder(encoder), mode, DEPTH, lambda *_: None
@@ -99,6 +104,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         "--encoder", action="append", metavar="NAME", help="static, or a model; repeatable"
     )
     parser.add_argument("--mode", default="auto")
+    parser.add_argument("--engine", default="matrix", choices=("matrix", "lancedb"))
     parser.add_argument(
         "--only", action="append", metavar="SET", help="this set alone; repeatable"
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.config.client_plugins import find_plugins
+
 
 @pytest.fixture
 def home() -> Path:
@@ -200,6 +202,24 @@ def test_plugins_that_are_switched_on_are_read(project, home, plugin, capdisc) -
     assert described(capdisc).keys() == {"skill:brass-skill", "agent:tuner", "command:tune"}
     assert shown(capdisc, "command:tune")["title"] == "/brass:tune"
     assert f"{folder}/skills  (plugin brass@mkt)" in capdisc("config").out
+
+
+def test_a_build_reads_the_files_about_plugins_once(
+    project, home, plugin, write_skill, capdisc, monkeypatch
+) -> None:
+    plugin("brass@mkt")
+    switch(home / ".claude/settings.json", brass=True)
+    write_skill(project / ".claude" / "skills", "crane", "Folds paper cranes. Use for cranes.")
+    calls: list[str] = []
+
+    def count(profile: str, *places: object) -> object:
+        calls.append(profile)
+        return find_plugins(profile, *places)
+
+    monkeypatch.setattr("capdisc_indexer.config.client_plugins.find_plugins", count)
+    assert capdisc("index", "--quiet").code == 0
+    assert len(calls) == 1
+    assert {"skill:crane", "skill:brass-skill"} == set(capdisc("list", "--ids").out.split())
 
 
 def test_settings_of_the_project_switch_a_plugin_on_and_off(
@@ -401,3 +421,62 @@ def test_validation_follows_the_links_that_an_index_follows(
     (home / ".claude/skills").mkdir(parents=True)
     (home / ".claude/skills/bar").symlink_to(tmp_path / "elsewhere/bar")
     assert f"{home}/.claude/skills/bar/SKILL.md" in capdisc("validate").out
+
+
+def test_plugins_of_copilot_that_are_switched_on_are_read(
+    project, home, write_skill, capdisc, tmp_path
+) -> None:
+    """As `copilot skill list` of 1.0.102 lists them."""
+    folder = home / ".copilot"
+    records = []
+    for name, is_enabled in (("on", False), ("off", True), ("unmentioned", True)):
+        place = folder / "installed-plugins/mkt" / name
+        write_skill(place / "skills", f"{name}-skill")
+        save(place / "plugin.json", {"name": name})
+        records.append({"name": name, "marketplace": "mkt", "cache_path": str(place)})
+        records[-1]["enabled"] = is_enabled
+    direct = folder / "installed-plugins/_direct/horn"
+    write_skill(direct / "skills", "replaced")
+    write_skill(direct / "extra", "horn")
+    save(direct / ".github/plugin/plugin.json", {"name": "horn", "skills": "./extra"})
+    write(direct / "agents/tuner.agent.md", MARKDOWN.format("Tunes horns."))
+    write(direct / "commands/tune.md", MARKDOWN.format("Starts tuning."))
+    records.append({"name": "horn", "marketplace": "", "cache_path": str(direct), "enabled": True})
+    write(
+        folder / "config.json",
+        "// This file is managed automatically.\n" + json.dumps({"installedPlugins": records}),
+    )
+    live = tmp_path / "market"
+    write_skill(live / "plugins/live/skills", "live-skill")
+    write_skill(tmp_path / "outside/skills", "outside-skill")
+    entries = [
+        {"name": "live", "source": "./plugins/live"},
+        {"name": "outside", "source": "../outside"},
+    ]
+    save(live / ".claude-plugin/marketplace.json", {"name": "near", "plugins": entries})
+    source = {"source": {"source": "directory", "path": str(live)}}
+    switches = {"on@mkt": True, "off@mkt": False, "live@near": True, "outside@near": True}
+    save(
+        folder / "settings.json",
+        {"enabledPlugins": switches, "extraKnownMarketplaces": {"near": source}},
+    )
+    capdisc("index")
+    assert described(capdisc).keys() == {
+        "skill:on-skill", "skill:horn", "agent:tuner", "command:tune", "skill:live-skill",
+    }  # fmt: skip
+    (folder / "settings.json").unlink()
+    assert "skill:off-skill" in described(capdisc) and "skill:on-skill" not in described(capdisc)
+
+
+def test_local_plugins_of_cursor_are_read(project, home, write_skill, capdisc) -> None:
+    folder = home / ".cursor/plugins/local"
+    for name, manifest in (("horn", ".cursor-plugin/plugin.json"), ("drum", "plugin.json")):
+        write_skill(folder / name / "skills", f"{name}-skill")
+        save(folder / name / manifest, {"name": name})
+    write_skill(folder / "none/skills", "of-no-plugin")
+    write(folder / "horn/commands/tune.md", MARKDOWN.format("Starts tuning."))
+    capdisc("index")
+    assert described(capdisc).keys() == {"skill:horn-skill", "skill:drum-skill", "command:tune"}
+    write_skill(folder / "later/skills", "later-skill")
+    save(folder / "later/plugin.json", {"name": "later"})
+    assert "skill:later-skill" in described(capdisc)

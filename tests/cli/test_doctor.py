@@ -98,7 +98,7 @@ def test_only_a_deep_look_finds_a_changed_vector_and_a_file_nobody_published(
     found, index_dir
 ) -> None:
     gen = index_dir / "gens" / "00000002"
-    data = next(path for path in (gen / "vectors").rglob("*.lance") if path.is_file())
+    data = next(path for path in (gen / "vectors").rglob("*.f32") if path.is_file())
     strange = data.with_name("strange.lance")
     strange.write_bytes(b"x")
     assert "files" not in found()

@@ -249,6 +249,24 @@ def test_many_files_are_indexed_in_the_background(
     assert len(capdisc("list", "--ids").out.split()) == 15
 
 
+def test_a_change_of_a_very_large_index_is_taken_in_in_the_background(
+    indexed, write_skill, capdisc, monkeypatch
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr("capdisc.context.index_update._MAX_FILES", 0)
+    monkeypatch.setattr(
+        "capdisc.hook.background_build._start_process", lambda *words, **_: started.append(words)
+    )
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    done = capdisc("search", "paper cranes", "--ids")
+    assert done.out.split() == ["skill:paper-crane"] and len(started) == 1
+    assert "1 file has changed since the index was built (" in done.err
+    assert "the answer is from before: it is being taken in" in done.err
+    lag = _freshness(capdisc)
+    assert (lag["state"], lag["changed"]) == ("behind", 1) and "being taken in" in lag["reason"]
+    assert len(started) == 1
+
+
 def test_an_index_of_hidden_capabilities_is_not_called_empty(skills, capdisc) -> None:
     (skills / "quiet").mkdir(parents=True)
     (skills / "quiet" / "SKILL.md").write_text(
@@ -278,22 +296,33 @@ def test_status_and_doctor_tell_the_age_and_what_is_newer(indexed, write_skill, 
     assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]
 
 
-def test_a_look_reads_stamps_by_turns_where_there_are_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look reads 40 stamps, and more only where it has time."""
     monkeypatch.setattr(folder_stamps, "_MIN_ENTRIES", 20)
     monkeypatch.setattr(folder_stamps, "_MAX_ENTRIES", 40)
     monkeypatch.setattr(folder_stamps, "_BLOCK_ENTRIES", 5)
+
+
+def _stamp_files(folder: Path) -> None:
+    """Write a hundred files and their stamps."""
     files = []
     for number in range(100):
-        path = tmp_path / f"{number}.md"
+        path = folder / f"{number}.md"
         path.write_text("x")
         os.utime(path, (1_000 + number, 1_000 + number))
         files.append((str(path), folder_stamps.read_stamp(str(path))))
     tree = folder_stamps.StampedTree(
         roots=[], is_conventional=False, awaited=(), folders=(), files=files, owned_folders=()
     )
-    folder_stamps.save_stamps(tmp_path, "1", tree)
+    folder_stamps.save_stamps(folder, "1", tree)
+
+
+def test_a_look_reads_stamps_by_turns_where_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_looks: None
+) -> None:
+    monkeypatch.setattr(folder_stamps, "_LOOK_S", -1.0)
+    _stamp_files(tmp_path)
     (tmp_path / "99.md").write_text("the newest is always looked at")
     (tmp_path / "0.md").unlink()
     found = set()
@@ -304,6 +333,16 @@ def test_a_look_reads_stamps_by_turns_where_there_are_many(
         assert str(tmp_path / "99.md") in look.changed
         found |= set(look.changed)
     assert found == {str(tmp_path / "99.md"), str(tmp_path / "0.md")}
+
+
+def test_a_look_goes_on_while_it_has_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_looks: None
+) -> None:
+    monkeypatch.setattr(folder_stamps, "_LOOK_S", 3600.0)
+    _stamp_files(tmp_path)
+    (tmp_path / "0.md").unlink()
+    look = folder_stamps.look_at_disk(tmp_path, "1")
+    assert look.is_complete and look.changed == (str(tmp_path / "0.md"),)
 
 
 def test_an_index_of_an_earlier_version_is_built_anew(

@@ -173,3 +173,50 @@ def test_the_action_marks_the_findings_of_its_paths(
     assert done.returncode == code, done.stderr
     assert line in done.stdout + done.stderr
     assert not (hermetic / "pwned").exists()
+
+
+# A model that looks something up twice and then answers with what it was told.
+MODEL = """#!/bin/sh
+echo turn >> turns
+cat > seen.txt
+case $(wc -l < turns) in
+    *1) echo '{"tool": "search_tool", "arguments": {"query": "render pdf"}}' ;;
+    *2) echo 'One more look.'
+        echo '{"tool": "no_such_tool", "arguments": {}}' ;;
+    *) echo "Use render-pdf."
+       grep -c '^{"tool"' seen.txt ;;
+esac
+"""
+
+
+def run_loop(hermetic, *argv: str, model: str = "./model.sh") -> subprocess.CompletedProcess:
+    (hermetic / "model.sh").write_text(MODEL)
+    (hermetic / "model.sh").chmod(0o755)
+    path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+    return subprocess.run(
+        [str(INTEGRATIONS / "shell" / "agent-loop.sh"), *argv],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PATH": path, "MODEL": model},
+        check=False,
+    )
+
+
+def test_a_loop_of_the_shell_calls_tools_until_the_model_answers(small, hermetic) -> None:
+    """Ten lines of shell around a model's command line: calls are answered, a failed one too, and
+    the text without a call is the answer (S77)."""
+    done = run_loop(hermetic, "make a PDF of an invoice")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Use render-pdf.")
+    seen = (hermetic / "seen.txt").read_text()
+    assert '"tool":"search_tool"' in seen.replace('": "', '":"')
+    assert "tool:render-pdf" in seen
+    assert "no_such_tool" in seen
+    assert (hermetic / "turns").read_text().count("turn") == 3
+
+
+def test_the_loop_of_the_shell_ends_after_its_steps(small, hermetic) -> None:
+    """A model that never answers is asked so many times, and the loop fails (S77)."""
+    done = run_loop(hermetic, "make a PDF", "1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no answer after 1 steps" in done.stderr

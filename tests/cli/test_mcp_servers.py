@@ -362,3 +362,25 @@ def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
 def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic, sdk) -> None:
     configured(near=server(hermetic, TOKEN="${NOT_SET_HERE}"))
     assert "refers to what is not set here: TOKEN" in capdisc("index", "--ask-servers").err
+
+
+def test_index_names_a_list_without_tools(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "a")
+    path = hermetic / "skills" / "none.tools.json"
+    path.write_text('{"tools": []}')
+    done = capdisc("index", "skills")
+    assert done.code == 0
+    assert f"{path}:1:1: info[tools-empty]: the list of tools is empty" in done.err
+    assert "tools-empty" not in capdisc("index", "skills", "--quiet", "--rebuild").err
+
+
+@needs_sdk
+def test_a_client_s_server_that_lists_no_tools_is_named(
+    capdisc, hermetic, sdk, write_skill
+) -> None:
+    write_skill(Path.home() / ".claude" / "skills", "a")
+    path = hermetic / "server.py"
+    path.write_text(SERVER.replace('"tools": tools', '"tools": []'))
+    servers = {"near": server(hermetic)}
+    (Path.home() / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+    assert "notice: the server near lists no tools" in capdisc("index", "--ask-servers").err

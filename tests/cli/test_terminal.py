@@ -11,10 +11,10 @@ from capdisc.args.command_table import COMMANDS, list_parameters, load_command
 from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.output import console, help_panels
+from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.retrieval.request_gate import GATE_MODES
-from capdisc_indexer.store.text_queries import RISKS
 from pseudo_terminal import run_on_terminal
 
 
@@ -76,7 +76,7 @@ def test_every_option_names_a_panel_that_help_knows() -> None:
 def test_the_choices_of_help_are_those_that_commands_accept() -> None:
     expected = {
         "mode": MODES,
-        "max_risk": RISKS,
+        "max_risk": RISK_CHOICES,
         "gate": GATE_MODES,
         "fresh": freshness.MODES,
         "hint": tuple(OVERVIEW_HINTS),
@@ -257,6 +257,45 @@ def test_reports_fit_the_width_and_say_what_a_pipe_says(
     drawn = {word.strip("()") for word in shown.plain.split()}
     assert shown.code == 0
     assert len(words - drawn) <= 6  # long paths are broken
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "--cost"),
+        ("list", "--categories"),
+        ("list", "--shadowed"),
+        ("audit",),
+        ("audit", "claude"),
+    ],
+)
+def test_lists_and_audits_are_tables_that_say_what_a_pipe_says(
+    process, hermetic, small, words, columns
+) -> None:
+    piped = process(*words)
+    shown = run_on_terminal([*words], hermetic, columns=columns, rows=900)
+    assert (shown.code, piped.code) == (0, 0)
+    assert "\x1b" not in piped.out
+    assert not shown.lines or max(map(len, shown.lines)) <= columns
+    assert len(set(piped.out.split()) - set(shown.plain.split())) <= 4  # cut words
+    plain = run_on_terminal(
+        [*words], hermetic, columns=columns, rows=900, environ={"NO_COLOR": "1"}
+    )
+    assert [line for line in plain.lines if line][-20:] == [line for line in shown.lines if line][
+        -20:
+    ]
+    if piped.out:
+        assert "\x1b[" in shown.text
+
+
+def test_ids_that_others_have_are_a_table(hermetic, capdisc, write_skill) -> None:
+    for folder in ("north", "south"):
+        write_skill(hermetic / folder / "skills", "zebra", f"Feeds zebras in the {folder}.")
+    assert capdisc("index", "north", "south").code == 0
+    shown = run_on_terminal(["list", "--shadowed"], hermetic, columns=200)
+    assert shown.lines[0].split() == ["file", "why"]
+    assert "skill:zebra" in shown.plain and "rename or remove" in shown.plain
 
 
 PAGER = f"{sys.executable} -c \"import sys; print('PAGED', len(sys.stdin.read().splitlines()))\""

@@ -521,3 +521,14 @@ def test_the_hooks_name_what_is_checked(capdisc, put, tools) -> None:
     done = capdisc(*single["entry"].split()[1:], *single["args"], *tools)
     assert (done.code, len(done.out.splitlines()) > 3) == (1, True)
     assert capdisc(*hooks["capdisc-validate-all"]["entry"].split()[1:]).code == 1
+
+
+def test_a_blank_in_a_name_is_called_so(capdisc, hermetic) -> None:
+    folder = hermetic / "skills" / "paper-crane"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: paper crane\ndescription: Folds. Use it.\n---\nX\n"
+    )
+    assert "the name holds a blank" in capdisc("validate", "skills", "--profile", "spec").err + (
+        capdisc("validate", "skills", "--profile", "spec").out
+    )

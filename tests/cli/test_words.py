@@ -87,12 +87,63 @@ def test_help_alone_is_the_overview(capdisc) -> None:
         (("config", "set", "limt", "3"), "did you mean limit?"),
         (("config", "set", "mode", "hybird"), "did you mean hybrid?"),
         (("config", "sett", "limit", "3"), "did you mean set"),
+        (("config", "set", "fresh", "reqire"), "did you mean require?"),
+        (("search", "x", "--fresh", "ato"), "did you mean auto?"),
+        (("setup", "cluade"), "did you mean claude?"),
+        (("setup", "claude", "--scope", "usr"), "did you mean user?"),
+        (("audit", "copilto"), "did you mean copilot?"),
     ],
 )
 def test_an_error_names_what_was_meant(capdisc, small, words, suggestion) -> None:
     done = capdisc(*words)
     assert (done.code, done.out) == (2, "")
     assert suggestion in done.err
+
+
+def test_a_hook_at_a_terminal_names_the_client_that_was_meant(capdisc, small) -> None:
+    assert "did you mean claude?" in capdisc("hook", "cluade", "--explain").err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "command", "message"),
+    [
+        ("CAPDISC_FRESH", "ato", "list", "unknown value of fresh (CAPDISC_FRESH) 'ato'"),
+        ("CAPDISC_FOLDERS", "claud", "index", "there are no folders called 'claud'"),
+    ],
+)
+def test_a_wrong_value_of_a_variable_is_named_with_the_nearest(
+    capdisc, small, monkeypatch, variable, value, command, message
+) -> None:
+    monkeypatch.setenv(variable, value)
+    done = capdisc(command)
+    assert done.code != 0 and message in done.err and "did you mean " in done.err
+
+
+def test_an_encoder_that_is_no_folder_is_said_to_be_none(capdisc, small) -> None:
+    done = capdisc("search", "pdf", "--encoder", "statik")
+    assert done.code == 0 and "there is no folder statik; did you mean static?" in done.err
+
+
+def test_the_short_form_of_an_id_is_understood_wherever_an_id_is(
+    capdisc, hermetic, write_skill
+) -> None:
+    for place in ("north", "south"):
+        for name in ("zebra", "yak"):
+            write_skill(hermetic / place / name, name, f"Feeds the {name} of the {place}.")
+    assert capdisc("index", ".").code == 0
+    ids = capdisc("list", "--ids").out.split()
+    long = next(name for name in ids if name.startswith("skill:zebra@"))
+    short = long.removeprefix("skill:")
+    folder = short.rpartition("/")[0]
+    assert long in ids and len(ids) == 4, (long, folder)
+    for word in (long, short):
+        left = capdisc("list", "--ids", "--exclude", word)
+        assert (left.err, set(left.out.split())) == ("", {*ids} - {long})
+        assert long not in capdisc("search", "feed the zebra", "--ids", "--exclude", word).out
+        assert capdisc("show", word, "--json").json["capabilities"][0]["id"] == long
+        assert long in capdisc("graph", word, "--format", "json").out
+    (hermetic / "capdisc.toml").write_text(f'pin = ["{short}"]\n')
+    assert "which is to be in every" not in capdisc("render", "yak").err
 
 
 def test_a_name_like_no_other_gets_no_suggestion(capdisc, small) -> None:

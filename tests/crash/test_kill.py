@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from capdisc_indexer.store import generation, publication, vector_table
+from capdisc_indexer.store import generation, publication, vector_files
 from capdisc_indexer.store.snapshot import Index
 
 ROUNDS = int(os.environ.get("CAPDISC_KILLS", "12"))
@@ -84,6 +84,6 @@ def _check(index_dir, acknowledged: int) -> None:
         heads = list(index.documents.all_headers())
         assert len(heads) == index.generation.counts["capabilities"]
         assert len(index.matrix) == index.generation.counts["rows"]
-        assert index.generation.counts["stored"] == vector_table.count_rows(
+        assert index.generation.counts["stored"] == vector_files.count_rows(
             index.folder / "vectors"
         )

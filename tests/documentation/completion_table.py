@@ -126,19 +126,19 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import config, graph, new, session, setup, tools
+    from capdisc.commands import config, graph, new, plan, session, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
     from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
+    from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.rendering.templates import STYLE_NAMES
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.request_gate import GATE_MODES
-    from capdisc_indexer.store.text_queries import RISKS
     from capdisc_indexer.text.token_counts import TOKENIZERS
     from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
@@ -149,8 +149,8 @@ def _choices() -> Mapping[str, str | list[str]]:
         "mode": list(MODES),
         "eval.compare": list(MODES),
         "gate": list(GATE_MODES),
-        "max_risk": list(RISKS),
-        "list.risk": list(RISKS),
+        "max_risk": list(RISK_CHOICES),
+        "list.risk": list(RISK_CHOICES),
         "tokenizer": list(TOKENIZERS),
         "profile": list(PROFILES),
         "encoder": ["static"],
@@ -168,6 +168,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "graph.format": list(graph.FORMATS),
         "graph.edge": [kind.lower().replace("_", "-") for kind in EDGE_KINDS],
         "mcp.tools": [*groups, EVERY_TOOL],
+        "plan.verb": list(plan.VERBS),
         "session.verb": list(session.VERBS),
         "session.name": "sessions",
         "session.words": "ids",

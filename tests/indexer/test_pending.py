@@ -11,7 +11,7 @@ from capdisc_indexer.indexing import embeddings
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.store import vector_table
+from capdisc_indexer.store import vector_files
 from capdisc_indexer.store.snapshot import Index
 
 
@@ -34,7 +34,7 @@ def _change(root, write_skill, number: int, text: str) -> None:
 
 def _beside(root) -> int:
     with Index(root / "index") as index:
-        return len(vector_table.read_pending(index.folder / "pending")[0])
+        return len(vector_files.read_pending(index.folder / "pending")[0])
 
 
 def _answers(index_dir) -> list[object]:
@@ -87,12 +87,11 @@ def test_when_much_lies_beside_the_store_it_is_written_anew(
     assert counts == [1, 2, 0, 1]
     with Index(built / "index") as index:
         table = index.folder / "vectors"
-        assert vector_table.count_rows(table) == index.generation.counts["stored"] == 12
-        assert len(list((table / f"{vector_table.TABLE_NAME}.lance" / "data").iterdir())) == 1
+        assert vector_files.count_rows(table) == index.generation.counts["stored"] == 12
 
 
 def test_a_store_that_lacks_a_text_is_found_by_doctor(built, write_skill, monkeypatch) -> None:
-    monkeypatch.setattr(vector_table, "write_pending", lambda *_: None)
+    monkeypatch.setattr(vector_files, "write_pending", lambda *_: None)
     _change(built, write_skill, 3, "Folds paper into cranes")
     (stores,) = [
         check for check in examine_index(built / "index", True, 0) if check.name == "stores"

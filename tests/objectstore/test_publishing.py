@@ -180,7 +180,7 @@ def test_vectors_that_are_not_those_that_were_published_are_made_again(
     machine("ci")
     capdisc("index", str(skills))
     for key in store.listing():
-        if "/vectors/" in key and key.endswith(".lance"):
+        if "/table/" in key and key.endswith(".lance"):
             data = store.get(key)
             store.put(
                 key, bytes(255 - byte for byte in data[: len(data) // 2]) + data[len(data) // 2 :]

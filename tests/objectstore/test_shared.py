@@ -43,8 +43,8 @@ def test_a_reader_who_has_the_newest_asks_for_the_pointer_alone(capdisc, store, 
     capdisc("index", str(skills))
     home = machine("reader")
     capdisc("search", "pdf")
-    assert not [key for key in store.seen if "/vectors/" in key and key.startswith("GET")]
-    assert not (copy_of(home) / "gens/00000001/vectors").exists()
+    assert not [key for key in store.seen if "/table/" in key and key.startswith("GET")]
+    assert not (copy_of(home) / "table").exists()
     store.seen.clear()
     assert capdisc("search", "pdf").code == 0
     assert store.seen == ["GET CURRENT"]

@@ -12,7 +12,11 @@ from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.remote import StoreAccess, is_remote, parse_address
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
-COUNTS = dict.fromkeys(("capabilities", "rows", "stored", "dim", "deleted", "files"), 1)
+COUNTS = dict.fromkeys(
+    "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
+    "passage_limit passage_bytes".split(),
+    1,
+)
 FACTS = {
     "made_by": "1",
     "builder_id": "",

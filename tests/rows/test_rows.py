@@ -22,8 +22,36 @@ def test_the_rows_are_322_single_lines(coverage) -> None:
         assert "\n" not in need, number
 
 
-def test_seven_of_eight_rows_are_shown_by_a_test(coverage) -> None:
+def test_seven_of_eight_rows_are_shown_as_a_user_meets_them(coverage) -> None:
+    """A test counts where it goes in by the command line, the MCP server or the front door of the
+    library; inner functions do not.
+    """
     assert len(coverage.tests) >= 280
+    assert all(test.doors for tests in coverage.tests.values() for test in tests)
+
+
+def test_a_row_with_words_of_its_own_is_shown_in_them(coverage) -> None:
+    """Names of tools and keys of fields stand in the tests as the designs write them."""
+    assert coverage.missing_words == {}
+
+
+def test_a_test_of_inner_functions_shows_nothing(tmp_path) -> None:
+    (tmp_path / "rows.toml").write_text('[a]\n1 = "One."\n2 = "Two."\n3 = "Three."\n')
+    (tmp_path / "answered.toml").write_text("answered = []\n")
+    (tmp_path / "words.toml").write_text('[words]\n2 = ["list_all"]\n3 = ["limit"]\n')
+    (tmp_path / "test_a.py").write_text(
+        'def test_inner():\n    "S1."\n    rank("x")\n\n'
+        'def test_typed(capdisc):\n    "S2."\n    capdisc("search", "x")\n\n'
+        'def find():\n    return cd.open_index("x", limit=3)\n\n'
+        'def test_called():\n    "S3."\n    find()\n'
+    )
+    files = [tmp_path / name for name in ("rows.toml", "answered.toml", "words.toml")]
+    partial = find_coverage(tmp_path, *files)
+    assert {number: tests[0].doors for number, tests in partial.tests.items()} == {
+        2: ("command line",),
+        3: ("library",),
+    }
+    assert (partial.silent, partial.missing_words) == ((1,), {2: ("list_all",)})
 
 
 def test_a_row_is_shown_or_answered_and_not_both(coverage) -> None:
@@ -32,7 +60,9 @@ def test_a_row_is_shown_or_answered_and_not_both(coverage) -> None:
 
 def test_a_number_in_a_docstring_is_a_row(coverage) -> None:
     unknown = {
-        number: names for number, names in coverage.tests.items() if number not in coverage.needs
+        number: names
+        for number, names in {**coverage.inner_tests, **coverage.tests}.items()
+        if number not in coverage.needs
     }
     assert unknown == {}
     assert coverage.answers.keys() <= coverage.needs.keys()
@@ -78,14 +108,17 @@ def test_rows_are_named_singly_or_as_a_range(text, numbers) -> None:
 def test_a_silent_row_is_named_and_fails(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "rows.toml").write_text('[a]\n1 = "One."\n[b]\n2 = "Two."\n3 = "Three."\n')
     (tmp_path / "answered.toml").write_text('[[answered]]\nrow = 2\nwhere = "`x`."\n')
-    (tmp_path / "test_a.py").write_text('def test_a():\n    "S1."\n\ndef helper():\n    "S3."\n')
-    partial = find_coverage(tmp_path, tmp_path / "rows.toml", tmp_path / "answered.toml")
-    assert (partial.tests, partial.silent) == ({1: ("test_a.py::test_a",)}, (3,))
+    (tmp_path / "test_a.py").write_text(
+        'def test_a(capdisc):\n    "S1."\n\ndef helper():\n    "S3."\n'
+    )
+    files = [tmp_path / name for name in ("rows.toml", "answered.toml", "words.toml")]
+    partial = find_coverage(tmp_path, *files)
+    assert partial.silent == (3,)
     monkeypatch.setattr("rows.report.find_coverage", lambda: partial)
     assert main(["--verbose"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "S1    One.",
-        "      test_a.py::test_a",
+        "      shown by command line: test_a.py::test_a",
         "S2    Two.",
         "      `x`.",
         "S3    Three.",

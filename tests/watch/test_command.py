@@ -25,7 +25,7 @@ def command(root, index_dir):
 
 
 def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, write_skill) -> None:
-    """watch --json prints one document for each set of changes (S209)."""
+    """watch --json prints one document for each set of changes, with the ids of what changed (S209)."""
     watched = command()
     write_skill(root, "beta")
     assert until(lambda: len(watched.turns) == 2), watched.err
@@ -37,6 +37,8 @@ def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, wri
         1,
         str(index_dir),
     )
+    assert first["ids"] == {"added": ["skill:alpha"], "updated": [], "removed": []}
+    assert second["ids"] == {"added": ["skill:beta"], "updated": [], "removed": []}
     (root / "alpha" / "SKILL.md").write_text("---\nname: al")
     assert until(lambda: len(watched.turns) == 3), watched.err
     assert watched.turns[2]["findings"][0]["path"] == str(root / "alpha" / "SKILL.md")
@@ -147,3 +149,22 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_edits_deletions_renames_and_late_folders_are_followed(
+    command, root, hermetic, write_skill
+) -> None:
+    """`watch` follows an edit, a rename over the file, a deletion and a new folder, each with its
+    ids (S210, S211, S315).
+    """
+    watched = command()
+    write_skill(root, "beta")
+    assert until(lambda: len(watched.turns) == 2), watched.err
+    aside = hermetic / "aside.md"
+    aside.write_text("---\nname: beta\ndescription: Now it sings. Use when asked.\n---\nSing.\n")
+    aside.replace(root / "beta" / "SKILL.md")
+    assert until(lambda: len(watched.turns) == 3), watched.err
+    assert watched.turns[2]["ids"]["updated"] == ["skill:beta"]
+    (root / "beta" / "SKILL.md").unlink()
+    assert until(lambda: len(watched.turns) == 4), watched.err
+    assert watched.turns[3]["ids"]["removed"] == ["skill:beta"]

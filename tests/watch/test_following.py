@@ -185,7 +185,7 @@ def test_a_half_written_file_keeps_its_last_version(
     assert described() == {"skill:alpha": "The new one. Use when asked."}
 
 
-def test_a_file_that_stays_broken_is_an_error_once_and_its_capability_goes(
+def test_a_file_that_stays_broken_is_an_error_once_and_its_last_version_stays(
     watching, root, write_skill, described, monkeypatch
 ) -> None:
     monkeypatch.setattr("capdisc_indexer.watching.GRACE_S", 0.4)
@@ -194,12 +194,14 @@ def test_a_file_that_stays_broken_is_an_error_once_and_its_capability_goes(
     broken = root / "alpha" / "SKILL.md"
     broken.write_text("---\nname: al")
     turn = next(turns)
-    assert (changes(turn), [error.path for error in turn.errors]) == ((0, 0, 1), [str(broken)])
-    assert described() == {}
+    assert (changes(turn), [error.path for error in turn.errors]) == ((0, 1, 0), [str(broken)])
+    assert described().keys() == {"skill:alpha"}
     write_skill(root, "beta")
     assert next(turns).errors == ()
     write_skill(root, "alpha")
-    assert changes(next(turns)) == (1, 0, 0)
+    assert changes(next(turns)) == (0, 1, 0)
+    broken.unlink()
+    assert changes(next(turns)) == (0, 0, 1)
 
 
 def test_a_file_that_is_broken_from_the_start_is_an_error_at_once(watching, root) -> None:
@@ -215,7 +217,7 @@ def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(
     (root / "alpha" / "SKILL.md").write_text("---\nname: al")
     now_ns = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now_ns + hours * 3600 * 10**9)
-    assert build_index([root], index_dir, BuildOptions(grace_s=2.0)).counts["removed"] == 1
+    assert build_index([root], index_dir, BuildOptions(grace_s=2.0)).counts["stale"] == 1
 
 
 def test_changed_guidance_is_followed(watching, root, index_dir) -> None:

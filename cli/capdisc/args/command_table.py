@@ -34,7 +34,7 @@ OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
 # The commands that take --quiet without a parameter for it: they only read, and their notices are
 # no part of a question to a person, as those of `run` are.
 _QUIET_COMMANDS = frozenset(
-    ("search", "render", "show", "list", "tools", "call", "graph", "session", "status")
+    ("search", "render", "show", "list", "tools", "call", "plan", "graph", "session", "status")
 )
 _QUIET_NAME = "quiet"
 
@@ -278,6 +278,7 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check capability files.",
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
+    "plan": "Check a plan of an agent against the index.",
     "session": "Keep what an agent found and used from turn to turn.",
     "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",
@@ -286,19 +287,22 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Answer searches sooner, from a warm process.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
+    "log": "Print the local log of requests and uses, which is off by default.",
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
     "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
+    "add": "Index a capability that an agent made while it works.",
+    "remove": "Take back what add wrote.",
     "completion": "Print the script that completes commands and ids in a shell.",
     "help": "Explain a command, also as a manual page.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
 _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
-_COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
+_COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
 # Commands with the name of a function of Python.
@@ -349,6 +353,11 @@ def _dispatch(argv: list[str]) -> int:
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
+    if name == "session" and {"-h", "--help"} & set(argv[2:]):
+        from importlib import import_module
+
+        if import_module("capdisc.commands.session").print_verb_help(argv[1]):
+            return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
     from capdisc.args import typer_app

@@ -82,11 +82,24 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * _UNIT_SECONDS[match[2]]
 
 
-def check_finite(number: float) -> float:
+def check_finite(number: float | None) -> float | None:
     """The number. Raises BadValueError for NaN, which no comparison with a range refuses."""
-    if math.isnan(number):
+    if number is not None and math.isnan(number):
         raise BadValueError("the value must not be NaN")
     return number
+
+
+MinRelevance = Annotated[
+    float | None,
+    option(
+        "--min-relevance",
+        min=0,
+        max=1,
+        callback=check_finite,
+        help="Leave out less relevant hits [by the setting, else 0.05].",
+        panel="Searching",
+    ),
+]
 
 
 Ids = Annotated[bool, option("--ids", help="Print ids only, one on each line.", panel="Output")]
@@ -123,6 +136,15 @@ Fresh = Annotated[
         help="Take in files that changed first: auto: a few; require: all; off: none.",
         panel="Index",
         choices=("auto", "require", "off"),
+    ),
+]
+Engine = Annotated[
+    str | None,
+    option(
+        "--engine",
+        help="What finds candidates: matrix: text index and matrix; lancedb: its table.",
+        panel="Index",
+        choices=("auto", "matrix", "lancedb"),
     ),
 ]
 LockTimeout = Annotated[

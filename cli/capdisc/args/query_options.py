@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import capdisc_indexer as cd
 from capdisc.args.params import option
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
+from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
-from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
+from capdisc_indexer.model.types import Query, Ranking, RankingChoices
 from capdisc_indexer.retrieval import query_rules
 from capdisc_indexer.retrieval.pipeline import MODES
-from capdisc_indexer.store.text_queries import RISKS
+from capdisc_indexer.text.normalization import one_line
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
+MAX_SYNONYM_BYTES = 256 * 1024
 
 
 @frozen(kw_only=True)
@@ -49,9 +53,9 @@ class Filters:
         str,
         option(
             "--max-risk",
-            help="At most this risk.",
+            help="At most this risk; what declares none counts as high.",
             panel="Filters",
-            choices=("low", "medium", "high", "critical"),
+            choices=RISK_CHOICES,
         ),
     ] = ""
     available: Annotated[
@@ -69,7 +73,7 @@ class Filters:
             categories=tuple(self.category or ()),
             tags=tuple(self.tag or ()),
             exclude=tuple(self.exclude or ()),
-            max_risk=self.max_risk,
+            max_risk=risk_level(self.max_risk) or self.max_risk,
             available=self.available,
             limit=limit,
         )
@@ -103,19 +107,26 @@ def prompt_texts(
     return tuple(text.strip() for text in texts if text.strip())
 
 
-def check_query(ctx: open_index.CommandContext, query: Query) -> None:
-    """Raises UsageError for a kind, category, tag or risk that no capability of the index has."""
+def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
+    """The query with ids for the names of what it leaves out. Raises UsageError for a kind,
+    category, tag or risk that no capability of the index has.
+    """
     query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
             raise query_rules.unknown_filter("tag", tag, ctx.index.documents.tags())
+    excluded = []
     for name in query.exclude:
-        if ctx.index.resolve(name) is None:
+        if header := ctx.index.resolve(name):
+            # The filter knows names, but not with a folder, as a hit is printed.
+            excluded.append(header["id"] if "@" in name else name)
+        else:
             console.print_notice(f"notice: there is no {name} to leave out")
-    if query.max_risk and query.max_risk not in RISKS:
+    if query.max_risk and not risk_level(query.max_risk):
         from capdisc_indexer.text.similar_names import unknown_choice
 
-        raise unknown_choice("risk", query.max_risk, RISKS)
+        raise unknown_choice("risk", query.max_risk, RISK_CHOICES)
+    return replace(query, exclude=tuple(excluded)) if query.exclude else query
 
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
@@ -133,6 +144,10 @@ def rank_query(
     encoder, failure = None, ""
     if chosen != "lexical":
         encoder, failure = try_load_encoder(ctx, encoder_name)
+    if query.graph_boost is None:
+        query = replace(query, graph_boost=ctx.config["graph_boost"])
+    if query.choices == RankingChoices():
+        query = replace(query, choices=ranking_choices(ctx))
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
         query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
@@ -143,9 +158,41 @@ def rank_query(
     return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
 
 
+def ranking_choices(
+    ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
+) -> RankingChoices:
+    """What option or setting chooses about a ranking: clauses, synonyms and the gain by use."""
+    boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
+    gains: dict[str, float] = {}
+    if boost:
+        from capdisc_indexer.sessions import request_log
+
+        shares = request_log.use_shares(request_log.read_events(ctx.runtime.state_dir()))
+        gains = {key: boost * share for key, share in shares.items()}
+    synonyms: Mapping[str, tuple[str, ...]] = {}
+    if file := ctx.config["synonyms"]:
+        from capdisc.output import user_files
+        from capdisc_indexer.retrieval.query_analysis import parse_synonyms
+
+        data = user_files.read_file_or_stdin(ctx.runtime, file, MAX_SYNONYM_BYTES)
+        synonyms = parse_synonyms(data.decode("utf-8-sig", "replace"), file)
+    return RankingChoices(
+        splits=ctx.config["split_queries"] if splits is None else splits,
+        synonyms=synonyms,
+        use_gains=gains,
+    )
+
+
+def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
+    """The least relevance of a hit that is worth showing, by option or setting."""
+    return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
+
+
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
-    return check_mode(mode or ctx.config["mode"])
+    chosen = check_mode(mode or ctx.config["mode"])
+    is_graph_off = chosen == "auto" and not mode and not ctx.config["use_graph_reranking"]
+    return "no-graph" if is_graph_off else chosen
 
 
 def check_mode(mode: str) -> str:
@@ -169,4 +216,14 @@ def try_load_encoder(
     try:
         return ctx.access.load_encoder(chosen), ""
     except EncoderError as error:
-        return None, f"{error.message}; {error.hint}"
+        return None, f"{_describe_unknown(chosen)}{error.message}; {error.hint}"
+
+
+def _describe_unknown(name: str) -> str:
+    """What to say first of an encoder that cannot be loaded, where its name may be a slip."""
+    if name == encoders.SHIPPED_ENCODER or os.path.exists(name):  # noqa: PTH110
+        return ""
+    from capdisc_indexer.text.similar_names import suggest_names
+
+    suggestion = suggest_names(name, [encoders.SHIPPED_ENCODER])
+    return f"there is no folder {one_line(name, 80)}; {suggestion}{' ' * bool(suggestion)}"

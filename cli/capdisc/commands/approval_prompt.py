@@ -10,10 +10,10 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc_indexer.execution import approvals, call_preview
 from capdisc_indexer.execution.call_preview import quote_word
-from capdisc_indexer.execution.call_types import Call, HttpCall
+from capdisc_indexer.execution.call_types import Call, ExecutionContext, HttpCall
 from capdisc_indexer.execution.output_masking import LEAST_MASKED, unmasked_secrets
 from capdisc_indexer.model.errors import ApprovalRequiredError
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 
@@ -77,6 +77,30 @@ def require_approval(
         raise ApprovalRequiredError(
             f"{descriptor.id} was not run", "--dry-run prints the call without making it"
         )
+
+
+def run_with_approval(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    arguments: Arguments,
+    execution_ctx: ExecutionContext,
+    yes: bool,
+) -> JsonObject:
+    """What the capability printed, as JSON, once its user agreed: before, at the terminal, or with
+    `yes`. Raises ApprovalRequiredError where nobody did.
+    """
+    from capdisc_indexer.execution.agent_execution import run_for_agent
+    from capdisc_indexer.execution.argv_template import with_written_words
+    from capdisc_indexer.execution.prepare import prepare_call
+
+    state_dir = runtime.state_dir()
+    if not yes and runtime.stdin_is_terminal and runtime.stderr_is_terminal:
+        with call_preview.masked_errors():
+            written = with_written_words(descriptor, execution_ctx.roots)
+            call = prepare_call(written, arguments, execution_ctx)
+            require_approval(runtime, written, call, arguments, yes=False)
+        yes = True
+    return run_for_agent(descriptor, arguments, execution_ctx, state_dir, yes)
 
 
 def approval_scope(descriptor: Descriptor, call: Call) -> str:

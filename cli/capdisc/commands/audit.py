@@ -10,9 +10,14 @@ from typing import Annotated, Any
 
 from capdisc.args import params, query_options
 from capdisc.args.params import argument, option
-from capdisc.commands.audit_report import format_sections, make_sections, report_document
+from capdisc.commands.audit_report import (
+    draw_sections,
+    format_sections,
+    make_sections,
+    report_document,
+)
 from capdisc.context import open_index, surroundings
-from capdisc.output import console, user_files
+from capdisc.output import console, terminal, user_files
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.audit import audit_index, draw_skill_map, problem_counts
 from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS, find_client
@@ -21,6 +26,7 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.text.similar_names import unknown_choice
 
 # The kinds that clients put into their lists.
 _LISTED_KINDS = ("skill", "command")
@@ -120,8 +126,12 @@ def audit(
         console.print_document(report_document(report, wanted, degraded))
     else:
         sections = make_sections(report, limit)
-        colour = ctx.runtime.colour and form == "text"
-        console.print_result("\n".join(format_sections(sections, form == "markdown", colour)))
+        screen = terminal.find_screen(ctx.runtime) if form == "text" else None
+        if screen and all(len(section.rows) <= terminal.MAX_ROWS for section in sections):
+            draw_sections(screen, sections)
+        else:
+            colour = ctx.runtime.colour and form == "text"
+            console.print_result("\n".join(format_sections(sections, form == "markdown", colour)))
     failed = [name for name in wanted if problems[name]]
     if failed:
         counts = ", ".join(f"{name} {problems[name]:,}" for name in failed)
@@ -143,11 +153,11 @@ def _check_options(
     if str(svg) == user_files.STDIN:
         raise UsageError("--svg needs the name of a file", "capdisc audit --svg skills.svg")
     if form not in _FORMATS:
-        raise UsageError(f"unknown format {form!r}", f"one of: {', '.join(_FORMATS)}")
+        raise unknown_choice("format", form, _FORMATS)
     wanted = tuple(dict.fromkeys(name.strip() for name in error.split(",") if name.strip()))
     known = problem_counts(None)
     if unknown := [name for name in wanted if name not in known]:
-        raise UsageError(f"unknown problem {unknown[0]!r}", f"one of: {', '.join(known)}")
+        raise unknown_choice("problem", unknown[0], known)
     return wanted
 
 
@@ -157,7 +167,7 @@ def _load_headers(
     """The headers of the capabilities that are audited, in order of their ids."""
     if kinds:
         query = Query(texts=(), kinds=tuple(kinds))
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
     else:
         query = Query(texts=(), kinds=_LISTED_KINDS)
     return list(ctx.index.heads(query))

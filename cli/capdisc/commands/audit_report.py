@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from capdisc.output import console
+from capdisc.output import console, terminal
+from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.audit import AuditReport, ClientReport, SkillCost, problem_counts
 from capdisc_indexer.audit.listing_budgets import (
     LARGE_WINDOW,
@@ -29,7 +31,7 @@ _LARGEST_SHARE = 0.1
 @frozen(kw_only=True)
 class ReportSection:
     """One part of the report: lines of text, a table (`headings` and `rows`), and how many rows
-    were left out.
+    were left out. Lines that are `labelled` begin with a label in nine columns.
     """
 
     title: str
@@ -37,6 +39,7 @@ class ReportSection:
     headings: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     omitted: int = 0
+    labelled: bool = False
 
 
 # The report for a person.
@@ -87,7 +90,9 @@ def _make_client_sections(report: AuditReport, limit: int) -> Iterator[ReportSec
         return
     client = report.clients[0]
     yield ReportSection(
-        title=client.rule.title, lines=list(_describe_client(client, report.total))
+        title=client.rule.title,
+        lines=list(_describe_client(client, report.total)),
+        labelled=True,
     )
     costs = sorted(
         report.costs,
@@ -316,7 +321,46 @@ def _round_up(number: int) -> int:
     return -(-number // 100) * 100
 
 
-# Text and Markdown.
+# For a terminal, and as text and Markdown.
+
+_LABEL_WIDTH = 9
+_NUMBER = re.compile(r"[\d,.]+(?: of [\d,]+)?|-")
+_STATE_STYLES = {
+    ListingState.FULL.value: "ok",
+    ListingState.CUT.value: "warning",
+    ListingState.DROPPED.value: "warning",
+    ListingState.LEFT_OUT.value: "error",
+}
+
+
+def draw_sections(screen: terminal.Screen, sections: Sequence[ReportSection]) -> None:
+    """Draw the report for a person: a table for each list, as wide as the screen."""
+    for number, section in enumerate(sections):
+        if number:
+            console.print_lines([""])
+        terminal.print_paragraph(screen, (section.title, "heading"))
+        if section.labelled:
+            fields = [
+                ((f"  {line[:_LABEL_WIDTH]}", "heading"), line[_LABEL_WIDTH:])
+                for line in section.lines
+            ]
+            terminal.print_table(screen, (ColumnStyle(), ColumnStyle(wrapped=True)), fields)
+        for line in () if section.labelled else section.lines:
+            terminal.print_paragraph(screen, line, indent=2)
+        if section.rows:
+            _draw_rows(screen, section)
+        if section.omitted:
+            terminal.print_paragraph(screen, (f"and {section.omitted:,} more (-k 0)", "detail"), 2)
+
+
+def _draw_rows(screen: terminal.Screen, section: ReportSection) -> None:
+    headings = section.headings or [""] * len(section.rows[0])
+    columns = []
+    for place, heading in enumerate(headings):
+        is_number = all(_NUMBER.fullmatch(row[place]) for row in section.rows)
+        columns.append(ColumnStyle(title=heading, is_number=is_number, wrapped=not is_number))
+    rows = [[(cell, _STATE_STYLES.get(cell, "")) for cell in row] for row in section.rows]
+    terminal.print_table(screen, columns, rows)
 
 
 def format_sections(

@@ -17,13 +17,13 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer import tools
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.model.errors import CapdiscError, UsageError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Finding
+from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
-from capdisc_indexer.validation.arguments import MAX_BYTES
+from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
 
 # An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters
 # is a name, and a part of a name is worth nothing.
@@ -70,6 +70,9 @@ def call(
             choices=("anthropic", "openai-responses"),
         ),
     ] = None,
+    yes: Annotated[
+        bool, option("--yes", help="Let execute_tool run what it names, without asking.")
+    ] = False,
     call_id: Annotated[
         str, option("--call-id", metavar="ID", help="With --format: the id of the model's call.")
     ] = "",
@@ -80,7 +83,8 @@ def call(
     """Ask one discovery tool, as an agent would, and print its answer as JSON.
 
     From a task to a call: search_tool with keywords names capabilities that fit, search_tool with
-    an exact name prints one in full, execute_tool or capdisc run calls it. With --batch there is a
+    an exact name prints one in full, execute_tool or capdisc run calls it. execute_tool runs what
+    you agreed to before, asks at a terminal, and else prints the call. With --batch there is a
     line of output for each line of input, also for errors; exit status 1: some calls failed.
 
     With --format, the answer of tool_search loads the definitions that `capdisc tools --defer`
@@ -105,7 +109,7 @@ def call(
     try:
         with open_index.open_index(index_dir, fresh) as ctx:
             options = CallOptions(
-                tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
+                tool_ctx=_build_context(ctx, mode, yes), is_wrapped=envelope, max_tokens=max_tokens
             )
             if batch is not None:
                 return run_batch(ctx.runtime, options, str(batch))
@@ -122,6 +126,35 @@ def call(
             text = console.format_json_text(_error_envelope(tool or "", error), indent)
             console.print_result(text)
         raise
+
+
+def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) -> ToolContext:
+    """The context of a call, in which `execute_tool` runs what its user agreed to."""
+    tool_ctx = build_tool_context(ctx, mode)
+    doubt = ctx.provenance_warning
+
+    def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
+        from capdisc.commands import approval_prompt
+        from capdisc_indexer.execution.call_types import ExecutionContext
+        from capdisc_indexer.tools.execute_tool import unexecuted_call
+
+        filled = fill_defaults(descriptor.schema, arguments)
+        if not descriptor.run or doubt:
+            return unexecuted_call(descriptor, filled, doubt)
+        roots = tuple(ctx.index.scan["roots"])
+        execution_ctx = ExecutionContext(
+            environ=ctx.runtime.environ, cwd=ctx.runtime.cwd, roots=roots
+        )
+        try:
+            return approval_prompt.run_with_approval(
+                ctx.runtime, descriptor, arguments, execution_ctx, yes
+            )
+        except ApprovalRequiredError as error:
+            console.print_notice(f"notice: {error.message}")
+            console.print_notice(f"hint: {error.hint}")
+            return unexecuted_call(descriptor, filled, "nobody agreed to it")
+
+    return replace(tool_ctx, execute=run)
 
 
 @frozen(kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from capdisc.context import surroundings
+from capdisc.context import freshness, surroundings
 from capdisc.output import user_files
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES
 from capdisc_indexer.config.configuration import find_workspace_file, snake_case
@@ -36,6 +36,7 @@ SETTING_CHOICES: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "folders": tuple(CLIENT_PROFILES),
         "mode": MODES,
+        "fresh": freshness.MODES,
         "tokenizer": tuple(TOKENIZERS),
         "progressive": ("on", "off", "auto"),
         "validate.profile": tuple(PROFILES),

@@ -208,7 +208,9 @@ def _temporary_index(roots: Sequence[Path], encoder: str) -> Iterator[Index]:
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="capdisc-triggers-") as scratch:
-        build_index(roots, Path(scratch, "index"), BuildOptions(encoder=encoder or None))
+        build_index(
+            roots, Path(scratch, "index"), BuildOptions(encoder=encoder or None, with_table=False)
+        )
         with Index(Path(scratch, "index")) as index:
             yield index
 

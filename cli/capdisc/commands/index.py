@@ -13,19 +13,22 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
-from capdisc.context import surroundings, workspace_trust
+from capdisc.context import surroundings, table_finisher, workspace_trust
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import locate_index
+from capdisc.context.gateway_servers import names_servers
 from capdisc.context.index_update import LINK_CODE
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
+from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, DeclaredSource, Finding, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.store import state_file
+from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
 
 # Databases of the configuration are asked for their tables where the user allows it; the answers
@@ -109,6 +112,14 @@ def index(
             help="Start the MCP servers of the configuration and ask each for its tools (extra mcp).",
         ),
     ] = False,
+    wait: Annotated[
+        bool,
+        option(
+            "--wait",
+            help="Wait until the LanceDB table has the changes, too, which a process aside writes "
+            "else; with --verify, compare every row of it.",
+        ),
+    ] = False,
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
     quiet: Annotated[
@@ -133,49 +144,75 @@ def index(
     config = runtime.config()
     for key in config.unknown:
         console.print_notice(f"notice: unknown setting {key}")
-    waiting = workspace_trust.announce_all(runtime, config)
-    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    if not shared and not paths:
-        place = locate_index(runtime, config, index_dir)
-        where, runtime, config = place.index_dir, place.runtime, place.config
-    declared = runtime.sources(config, paths or ())
-    if not paths and (ask_servers or not quiet):
-        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
-    builder_id = None if shared else runtime.ensure_builder_id(where)
-    build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
-    server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
-    ask_databases(runtime, build_options.sources, ask_servers)
-    build_options = replace(
-        build_options,
-        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
-        encoder_required=bool(encoder),
-        rebuild=bool(rebuild),
-        may_rebuild=rebuild is not False,
-        verify=verify,
-        is_conventional=not paths and not (again and was_built_by_name(where)),
-    )
-
-    def build(folder: Path) -> BuildReport:
-        roots = [runtime.expand(path) for path in paths or ()]
-        if not roots:
-            roots = existing_roots(runtime, config, folder, builder_id, again)
-        return cd.build(roots, folder, build_options, progress)
-
-    with (
-        standard_streams.silence_native_stderr(),
-        console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
-    ):
-        report = (
-            build_shared_index(shared, build, build_options, progress) if shared else build(where)
+    with read_plugins_once():
+        waiting = workspace_trust.announce_all(runtime, config)
+        where, shared = (
+            runtime.index_dir(index_dir, config),
+            runtime.shared_index(index_dir, config),
         )
-    report = replace(report, degraded=(*waiting, *report.degraded))
-    _print_report(report, shared.url if shared else str(where), json, quiet, len(waiting))
+        if not shared and not paths and not (ask_servers and names_servers(runtime, config)):
+            place = locate_index(runtime, config, index_dir)
+            where, runtime, config = place.index_dir, place.runtime, place.config
+        declared = runtime.sources(config, paths or ())
+        if not paths and (ask_servers or not quiet):
+            server_sources.ask_client_servers(runtime, config, declared, ask_servers)
+        builder_id = None if shared else runtime.ensure_builder_id(where)
+        build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+        server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
+        ask_databases(runtime, build_options.sources, ask_servers)
+        build_options = replace(
+            build_options,
+            encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
+            encoder_required=bool(encoder),
+            rebuild=bool(rebuild),
+            with_table=build_options.with_table and not shared,
+            may_rebuild=rebuild is not False,
+            verify=verify,
+            is_conventional=not paths and not (again and was_built_by_name(where)),
+        )
+
+        def build(folder: Path) -> BuildReport:
+            roots = [runtime.expand(path) for path in paths or ()]
+            if not roots:
+                roots = existing_roots(runtime, config, folder, builder_id, again)
+            return cd.build(roots, folder, build_options, progress)
+
+        with (
+            standard_streams.silence_native_stderr(),
+            console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
+        ):
+            report = (
+                build_shared_index(shared, build, build_options, progress)
+                if shared
+                else build(where)
+            )
+            table_notices = (
+                () if shared else _wait_for_table(config, where, builder_id, wait, verify)
+            )
+    report = replace(report, degraded=(*waiting, *report.degraded, *table_notices))
+    table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
+    address = shared.url if shared else str(where)
+    _print_report(report, address, table_state, json, quiet, len(waiting))
+    if not shared:
+        table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
+def _wait_for_table(
+    config: Config, where: Path, builder_id: str | None, wait: bool, verify: bool
+) -> tuple[str, ...]:
+    """Bring the LanceDB table up to date, where the option or the setting says to wait for it.
+    Returns a notice where that fails.
+    """
+    if not wait and table_finisher.choose_mode(config) != "wait":
+        return ()
+    problem = table_finisher.finish_table(where, builder_id, verify=wait and verify)
+    return (problem,) if problem else ()
+
+
 def _print_report(
-    report: BuildReport, where: str, json: bool, quiet: bool, printed_count: int
+    report: BuildReport, where: str, table_state: str, json: bool, quiet: bool, printed_count: int
 ) -> None:
     """Print the report; the first `printed_count` texts of `degraded` are on stderr already."""
     _print_findings(report, quiet)
@@ -187,6 +224,7 @@ def _print_report(
                 "generation": report.generation.number,
                 "published": report.published,
                 "index_dir": where,
+                "table": table_state,
                 "roots": report.roots,
                 "counts": report.counts,
                 "encoder": report.generation.fingerprint,
@@ -221,7 +259,7 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
             for finding in report.findings
             if finding.severity is Severity.ERROR
             or (
-                finding.severity is Severity.WARNING
+                _is_shown(finding)
                 and not quiet
                 and (report.published or finding.code == LINK_CODE)
             )
@@ -239,6 +277,11 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         )
     if dropped or report.dropped_roots:
         console.print_notice("hint: capdisc index without a path scans what is configured")
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Whether a run names what is no error. Nothing else would say why a list of tools is missing."""
+    return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 
 
 def _print_finding_groups(findings: Sequence[Finding]) -> None:
@@ -321,6 +364,7 @@ def _format_summary(report: BuildReport) -> list[str]:
 _CHANGES = ("added", "updated", "removed")
 _COUNT_LABELS = (
     ("failed", "failed"),
+    ("stale", "stale"),
     ("copies", "identical copies"),
     ("shadowed", "shadowed"),
     ("held", "held back"),

@@ -11,15 +11,19 @@ from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.indexing.id_resolution import find_collisions
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.risks import RISK_CHOICES, counted_risk, risk_level
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
-from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
+
+_NUMBER, _BAR = ColumnStyle(is_number=True), ColumnStyle()
 
 
 def list_(
@@ -28,9 +32,9 @@ def list_(
         list[str] | None,
         option(
             "--risk",
-            help="Only of this risk (repeatable).",
+            help="Only of this risk; what declares none counts as high (repeatable).",
             panel="Filters",
-            choices=("low", "medium", "high", "critical"),
+            choices=RISK_CHOICES,
         ),
     ] = None,
     confirm: Annotated[
@@ -79,13 +83,13 @@ def list_(
     form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
     with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
-            return _print_shadowed(ctx, json)
+            return _print_shadowed(ctx, terminal.find_screen(ctx.runtime), json)
         query = filters.query((), 0)
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
         columns = ctx.index.columns
         places = _find_places(ctx, query, risk or (), confirm, invocable)
         if categories:
-            return _print_categories(columns, places, json)
+            return _print_categories(columns, places, terminal.find_screen(ctx.runtime), json)
         if cost:
             return _print_cost(ctx, columns, places, json)
         if json:
@@ -115,15 +119,16 @@ def _find_places(
     """The positions in the index's columns of the capabilities that pass the filters. Raises
     UsageError for an unknown risk.
     """
-    if unknown := [risk for risk in risks if risk not in RISKS]:
-        raise unknown_choice("risk", unknown[0], RISKS)
+    if unknown := [risk for risk in risks if not risk_level(risk)]:
+        raise unknown_choice("risk", unknown[0], RISK_CHOICES)
+    levels = {risk_level(risk) for risk in risks}
     columns = ctx.index.columns
     places = columns.matching(query)
     if risks or confirm or not is_told_by_columns(query):  # the documents have the others
         ids = {
             header["id"]
             for header in ctx.index.heads(query)
-            if (not risks or (header.get("risk") or RISKS[0]) in risks)
+            if (not levels or counted_risk(header["kind"], header.get("risk", "")) in levels)
             and (header.get("confirm") or not confirm)
             and query_options.passes_filters(ctx, query, header)
         }
@@ -138,12 +143,23 @@ def _load_headers(
     return ctx.index.documents.in_order([ids[place] for place in places], Query(texts=()))
 
 
-def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> int:
+def _print_categories(
+    columns: Columns, places: Sequence[int], screen: terminal.Screen | None, json: bool
+) -> int:
     counts = Counter(columns.categories[place] for place in places)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     if json:
         console.print_document(
             {"categories": [{"category": name, "count": number} for name, number in rows]}
+        )
+    elif screen and 0 < len(rows) <= terminal.MAX_ROWS:
+        terminal.print_table(
+            screen,
+            (replace(_NUMBER, title="count"), _BAR, ColumnStyle(title="category", wrapped=True)),
+            (
+                (f"{number:,}", (terminal.format_bar(number / rows[0][1]), "detail"), name)
+                for name, number in rows
+            ),
         )
     elif rows:
         console.print_lines(
@@ -237,32 +253,69 @@ def _print_cost(
         rows = ({"id": columns.ids[place], "tokens": columns.tokens[place]} for place in order)
         console.print_long_document(document, "each", rows)
     else:
-        table = console.format_table(
-            ("tokens", "capability"),
-            ((f"{columns.tokens[place]:,}", columns.ids[place]) for place in order),
-        )
-        console.print_lines(table)
         names = f"names and descriptions alone: {listing:,}"
-        console.print_lines(
-            [f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}"]
-        )
         comparison = f"{_saved_percent(budget, total)} % fewer than all in full"
         if saved := _saved_percent(budget, listing):
             comparison += f", {saved} % fewer than names and descriptions"
-        console.print_lines([f"a rendered context: at most {budget:,} tokens, {comparison}"])
+        sums = (
+            f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}",
+            f"a rendered context: at most {budget:,} tokens, {comparison}",
+        )
+        screen = terminal.find_screen(ctx.runtime)
+        if screen and 0 < len(order) <= terminal.MAX_ROWS:
+            _draw_cost(screen, columns, order)
+            for line in sums:
+                terminal.print_paragraph(screen, line)
+        else:
+            table = console.format_table(
+                ("tokens", "capability"),
+                ((f"{columns.tokens[place]:,}", columns.ids[place]) for place in order),
+            )
+            console.print_lines([*table, *sums])
     return ExitCode.OK
+
+
+def _draw_cost(screen: terminal.Screen, columns: Columns, order: Sequence[int]) -> None:
+    """The table of costs for a terminal, the dearest first."""
+    most = max(columns.tokens[order[0]], 1)
+    terminal.print_table(
+        screen,
+        (
+            replace(_NUMBER, title="tokens"),
+            replace(_NUMBER, title="listed"),
+            _BAR,
+            ColumnStyle(title="capability", wrapped=True),
+        ),
+        (
+            (
+                f"{columns.tokens[place]:,}",
+                f"{columns.listing_tokens[place]:,}",
+                (terminal.format_bar(columns.tokens[place] / most), "detail"),
+                (columns.ids[place], terminal.style_of_kind(columns.kinds[place])),
+            )
+            for place in order
+        ),
+    )
 
 
 def _saved_percent(budget: int, tokens: int) -> float:
     return round(100 * (1 - budget / tokens), 1) if tokens > budget else 0.0
 
 
-def _print_shadowed(ctx: open_index.CommandContext, json: bool) -> int:
+def _print_shadowed(
+    ctx: open_index.CommandContext, screen: terminal.Screen | None, json: bool
+) -> int:
     findings = find_collisions(
         file_states.load_states(ctx.index.folder / "meta" / "files.json").files
     )
     if json:
         console.print_document({"findings": findings})
+    elif screen and 0 < len(findings) <= terminal.MAX_ROWS:
+        terminal.print_table(
+            screen,
+            (ColumnStyle(title="file", wrapped=True), ColumnStyle(title="why", wrapped=True)),
+            ((finding.path, f"{finding.message}; {finding.hint}") for finding in findings),
+        )
     else:
         console.print_lines(
             f"{finding.path}: {finding.message} ({finding.hint})" for finding in findings

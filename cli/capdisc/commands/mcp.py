@@ -119,7 +119,13 @@ def mcp(
             if opened
             else locate_index(runtime, config, index_dir)
         )
-        live = LiveIndex(runtime, config, place, shared, await_first)
+        # A named index, a shared one and that of a gateway stay where they are.
+        find_place = (
+            None
+            if shared or opened or index_dir
+            else lambda: locate_index(runtime, runtime.config(), None)
+        )
+        live = LiveIndex(runtime, config, place, shared, await_first, find_place)
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None

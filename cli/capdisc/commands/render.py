@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params, query_options
-from capdisc.args.params import check_finite, option
+from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -22,7 +22,6 @@ from capdisc.render.render_options import (
     RenderOptions,
 )
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 
 # The options of `capdisc render` that no other command has.
 
@@ -146,7 +145,8 @@ TemplateName = Annotated[
     option(
         "--template",
         metavar="FILE|NAME",
-        help="A prompt with $placeholders around the context.",
+        help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
+        "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
         panel="Prompt",
     ),
 ]
@@ -185,20 +185,9 @@ ThresholdPct = Annotated[
         "--threshold-pct",
         min=0,
         max=100,
-        callback=check_finite,
+        callback=params.check_finite,
         help="With --auto: how many per cent of the context are small.",
         panel="Prompt",
-    ),
-]
-MinRelevance = Annotated[
-    float,
-    option(
-        "--min-relevance",
-        min=0,
-        max=1,
-        callback=check_finite,
-        help="Leave out less relevant hits.",
-        panel="Searching",
     ),
 ]
 OnEmpty = Annotated[
@@ -246,7 +235,7 @@ def render(
     hints: Hints = False,
     by_kind: ByKind = False,
     diagnostics: Diagnostics = False,
-    min_relevance: MinRelevance = MIN_SHOWN_RELEVANCE,
+    min_relevance: params.MinRelevance = None,
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
     into: Into = None,
@@ -255,6 +244,7 @@ def render(
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
 ) -> int:
     """Print a context for a query, for any agent: an overview, summaries, and the best
     capabilities in full.
@@ -304,13 +294,17 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir, fresh, into)
+    return _print_context(options, index_dir, fresh, engine, into)
 
 
 def _print_context(
-    options: RenderOptions, index_dir: Path | None, fresh: str | None, into: Path | None
+    options: RenderOptions,
+    index_dir: Path | None,
+    fresh: str | None,
+    engine: str | None,
+    into: Path | None,
 ) -> int:
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         render_ctx = prepare_render(ctx, options)
         if into and not render_ctx.texts and options.has_default_layout:
             _keep_catalogue(render_ctx, into)

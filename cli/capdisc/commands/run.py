@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from capdisc import sessions
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import call
@@ -38,6 +39,9 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.snapshot import Index
+
+if TYPE_CHECKING:
+    from capdisc.commands.server_tools import ServerTool
 
 # The last bytes of stderr that are shown of a program that was ended at a limit.
 _MAX_STDERR_BYTES = 2_000
@@ -107,17 +111,52 @@ def _make_call(
     if options.yes:  # else the question has said so
         note_unmasked(unmasked)
     outcome = execute_call(call, runtime.environ, limits)
+    is_ok = outcome.status == "ok"
+    sessions.log_event(runtime, runtime.config(), "run", [descriptor.id], ok=is_ok)
     if options.json:
         console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
-    elif not outcome.is_truncated:
+    else:
+        _print_outcome(runtime, outcome, is_tool=isinstance(call, ToolCall))
+    return _exit_code(descriptor, outcome, limits)
+
+
+def _print_outcome(runtime: surroundings.Runtime, outcome: Outcome, is_tool: bool) -> None:
+    if outcome.is_truncated:
+        return
+    console.write_through(outcome.stdout, to_stderr=False, is_terminal=runtime.stdout_is_terminal)
+    # The stderr of an MCP server whose tool succeeded is only its log.
+    if outcome.status != "ok" or not is_tool:
         console.write_through(
-            outcome.stdout, to_stderr=False, is_terminal=runtime.stdout_is_terminal
+            outcome.stderr, to_stderr=True, is_terminal=runtime.stderr_is_terminal
         )
-        # The stderr of an MCP server whose tool succeeded is only its log.
-        if outcome.status != "ok" or not isinstance(call, ToolCall):
-            console.write_through(
-                outcome.stderr, to_stderr=True, is_terminal=runtime.stderr_is_terminal
+
+
+def run_server_tool(
+    runtime: surroundings.Runtime, tool: ServerTool, arguments: Arguments, options: RunOptions
+) -> int:
+    """Call a tool of a server that a client's file names, as the gateway does, and pass on its
+    output and exit status; with `dry_run`, print the call instead.
+    """
+    from capdisc.commands import server_tools
+
+    descriptor = tool.descriptor
+    with call_preview.masked_errors():
+        if options.dry_run:
+            document = server_tools.call_document(
+                runtime, tool, check_arguments(descriptor, arguments)
             )
+            if options.json:
+                console.print_document(document)
+            else:
+                console.print_lines([console.sanitise(document["call"]["line"])])
+            return ExitCode.OK
+        outcome, limits = server_tools.call_tool(
+            runtime, tool, arguments, options.seconds, options.max_bytes, options.yes
+        )
+    if options.json:
+        console.print_document({"id": descriptor.id, **outcome_json(outcome)})
+    else:
+        _print_outcome(runtime, outcome, is_tool=True)
     return _exit_code(descriptor, outcome, limits)
 
 
@@ -214,8 +253,10 @@ def run(
     operation.
 
     Its output and its exit status are passed on. A call that is new in this form, or that has side
-    effects or a risk above low, needs a yes at the terminal, elsewhere --yes. For a capability that
-    does not say how it is run, the call is printed for you to make; exit status 3.
+    effects or a risk above low, needs a yes at the terminal, elsewhere --yes. A tool of an MCP
+    server that a client's file names is called as the gateway calls it: without a question if its
+    server says that it only reads, or if capdisc trust has approved it. For a capability that does
+    not say how it is run, the call is printed for you to make; exit status 3.
 
     Example: capdisc run git-status --dry-run
     """
@@ -226,6 +267,7 @@ def run(
         descriptor = _find_capability(ctx.index, identifier)
         roots = tuple(ctx.index.scan["roots"])
         api_url = _api_url(ctx.index, descriptor)
+        place = ctx.place
     from capdisc_indexer.tools.definitions.builders import capability_schema
     from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 
@@ -233,8 +275,6 @@ def run(
     call_arguments = restore_names(capability_schema(descriptor), typed_arguments)
     if fill:
         return print_filled_arguments(descriptor, call_arguments, json)
-    if not descriptor.run:
-        return print_manual_call(descriptor, call_arguments, api_url, json)
     execution_ctx = ExecutionContext(
         environ=runtime.environ,
         cwd=runtime.cwd,
@@ -249,6 +289,11 @@ def run(
         yes=yes,
         json=json,
     )
+    if not descriptor.run:
+        # The lists of tools lie where the index was built, which may be the home folder's.
+        if tool := _find_listed_tool(place.runtime, descriptor):
+            return run_server_tool(place.runtime, tool, call_arguments, options)
+        return print_manual_call(descriptor, call_arguments, api_url, json)
     return run_capability(runtime, descriptor, call_arguments, execution_ctx, options)
 
 
@@ -262,6 +307,15 @@ def _check_timeout(timeout: float | None) -> float | None:
 
 def _find_capability(index: Index, identifier: str) -> Descriptor:
     return index.descriptor(identifier)
+
+
+def _find_listed_tool(runtime: surroundings.Runtime, descriptor: Descriptor) -> ServerTool | None:
+    """The capability as a tool of a server that a client's file names; None for any other one."""
+    if descriptor.kind != "tool" or not runtime.has_tool_lists():
+        return None
+    from capdisc.commands import server_tools
+
+    return server_tools.find_listed_tool(runtime, descriptor)
 
 
 def _api_url(index: Index, descriptor: Descriptor) -> str:

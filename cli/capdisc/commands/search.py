@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Annotated
 
 from capdisc import sessions
@@ -24,7 +24,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.records import UNCATEGORISED, listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
-from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
 _LISTED_CATEGORIES = 8
@@ -59,10 +59,42 @@ def search(
             panel="Searching",
         ),
     ] = 0,
+    min_relevance: params.MinRelevance = None,
+    whole: Annotated[
+        bool,
+        option(
+            "--whole",
+            help="Search for the query as a whole, and not for its clauses too.",
+            panel="Searching",
+        ),
+    ] = False,
+    usage_boost: Annotated[
+        float | None,
+        option(
+            "--usage-boost",
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Raise what the log says is used, by up to this share of its score.",
+            panel="Searching",
+        ),
+    ] = None,
+    graph_boost: Annotated[
+        float | None,
+        option(
+            "--graph-boost",
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="The share of its partners' scores that a hit gains [by the setting, else 0.15].",
+            panel="Searching",
+        ),
+    ] = None,
     gate: Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -80,18 +112,33 @@ def search(
         from capdisc.output import names  # which other searches need not import
 
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir, fresh) as ctx:
-        query = filters.query(texts, limit or ctx.config["limit"])
-        query_options.check_query(ctx, query)
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
+        query = replace(
+            filters.query(texts, limit or ctx.config["limit"]),
+            graph_boost=graph_boost,
+            choices=query_options.ranking_choices(ctx, False if whole else None, usage_boost),
+        )
+        query = query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
+        least = query_options.least_relevance(ctx, min_relevance)
+        shown_ids = {hit.id for hit in select_shown_hits(ranking.hits, least)}
+        if min_relevance is not None or least > MIN_SHOWN_RELEVANCE:
+            ranking = _leave_out(ranking, shown_ids, least)
         headers = ctx.index.documents.headers_for(
             [hit.id for hit in ranking.hits], Query(texts=())
         )
-        shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
         sessions.remember_printed(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
+        )
+        sessions.log_event(
+            ctx.runtime,
+            ctx.config,
+            "search",
+            [hit.id for hit in ranking.hits if hit.id in shown_ids],
+            texts,
+            session,
         )
         if json:
             console.print_document(
@@ -103,11 +150,20 @@ def search(
                 ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
             )
         else:
-            _print_hits(ctx, ranking, headers, explain)
+            _print_hits(ctx, ranking, shown_ids, headers, explain)
             print_decision(ranking, explain)
         if not ranking.hits:
             _print_no_match(ctx, ranking)
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS
+
+
+def _leave_out(ranking: Ranking, shown_ids: Set[str], least: float) -> Ranking:
+    """The ranking without hits of less relevance, which a notice counts."""
+    hits = tuple(hit for hit in ranking.hits if hit.id in shown_ids)
+    if omitted := len(ranking.hits) - len(hits):
+        label = console.format_count(omitted, "hit")
+        console.print_notice(f"notice: {label} of less relevance than {least:g} left out")
+    return replace(ranking, hits=hits)
 
 
 def _add_neighbours(ctx: open_index.CommandContext, ranking: Ranking, count: int) -> Ranking:
@@ -122,10 +178,10 @@ def _add_neighbours(ctx: open_index.CommandContext, ranking: Ranking, count: int
 def _print_hits(
     ctx: open_index.CommandContext,
     ranking: Ranking,
+    shown_ids: Set[str],
     headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
-    shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
     shown = [hit for hit in ranking.hits if explain or hit.id in shown_ids]
     if screen := terminal.find_screen(ctx.runtime):
         _draw_hits(ctx, screen, shown, headers, explain)
@@ -236,8 +292,12 @@ def _hit_remarks(
     """What is said below a hit. With the short names of hits, copies are counted, not named."""
     if hit.via:
         yield f"{_name_relation(hit)} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
+    if not header.get("available", True):
+        yield "not available: its file says so"
     if hit.section:
         yield f"section: {console.sanitise(one_line(hit.section))}"
+    if header.get("stale"):
+        yield "stale: its file is broken now, this is the last good version"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
     if hit.copies and short_names is None:
@@ -321,6 +381,7 @@ def _hit_document(
         "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
+        "stale": bool(header.get("stale")),
         "path": header["source"]["path"],
         "root": header["source"]["root"],
         "warnings": header.get("warnings", []),

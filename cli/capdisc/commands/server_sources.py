@@ -223,6 +223,7 @@ def ask_client_servers(
         console.print_notice(f"notice: {console.sanitise(problem)}")
     if not servers:
         return
+    from capdisc_indexer.execution import gateway_lists
     from capdisc_indexer.execution.gateway import Gateway
 
     try:
@@ -238,6 +239,11 @@ def ask_client_servers(
         gateway.close()
     for name, text in refresh.problems.items():
         console.print_notice(f"notice: the server {name} could not be asked: {text}")
+    places = gateway_places(runtime)
+    for server in servers:
+        stored = gateway_lists.read_list(places.lists, server.name)
+        if stored and not stored.tools and server.name not in refresh.problems:
+            console.print_notice(f"notice: the server {server.name} lists no tools")
 
 
 def _list_age(list_path: Path) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
+from capdisc.output import console
 from capdisc.sessions import verbs
 from capdisc.sessions.verbs import SessionCommand
 from capdisc_indexer.model.errors import UsageError
@@ -33,7 +35,66 @@ _OPTION_VERBS = {
     "--delete": ("clear",),
     "--max-tokens": ("prompt",),
 }
+# Of each verb: what is typed after it, what it does, and an example.
+_VERB_HELP: dict[str, tuple[str, str, str]] = {
+    "new": ("NAME", "Begin a session.", "capdisc session new trip"),
+    "show": (
+        "NAME [--json]",
+        "Print the session in full: what was found (discoveredTools) and used (usedTools), entities, "
+        "notes, and the way of working.",
+        "capdisc session show trip --json",
+    ),
+    "list": ("[--json]", "Print the names of all sessions.", "capdisc session list"),
+    "use": (
+        "NAME ID... [--ok|--failed]",
+        "Count a use of each capability, with its result.",
+        "capdisc session use trip create-event --ok",
+    ),
+    "observe": (
+        "NAME ID",
+        "Read a result of the capability, JSON, from stdin, and keep the entities that its extraction "
+        "rule names: at most five.",
+        "capdisc session observe trip create-event < result.json",
+    ),
+    "clear": (
+        "NAME [--tools] [--delete]",
+        "Forget everything, or with --tools only the capabilities; --delete removes the file, too.",
+        "capdisc session clear trip --tools",
+    ),
+    "add": (
+        "NAME ID...",
+        "Show these capabilities in full in every prompt of the session.",
+        "capdisc session add trip create-event",
+    ),
+    "drop": (
+        "NAME ID...",
+        "Show them no longer in every prompt.",
+        "capdisc session drop trip create-event",
+    ),
+    "note": (
+        "NAME TEXT",
+        "Keep a line. Its words set the way of working: prove, verify, audit are auditable; analyze, "
+        "explore, compare are exploratory; explain, define are knowledge. A line with redo, again, "
+        "repeat or retry keeps the mode, and 'redo in exploratory mode' names one.",
+        'capdisc session note trip "redo in exploratory mode"',
+    ),
+    "prompt": (
+        "NAME [--max-tokens N]",
+        "Print the memory of the session as an agent reads it.",
+        "capdisc session prompt trip --max-tokens 200",
+    ),
+}
 _VERBS_WITH_WORDS = ("use", "observe", "add", "drop", "note")
+
+
+def print_verb_help(verb: str) -> bool:
+    """Print the help of one verb; False for a word that is none."""
+    if verb not in _VERB_HELP:
+        return False
+    typed, about, example = _VERB_HELP[verb]
+    lines = [f"Usage: capdisc session {verb} {typed}", "", *wrap(about, 78), ""]
+    console.print_lines([*lines, f"Example: {example}", "", "All verbs: capdisc session --help"])
+    return True
 
 
 def session(
@@ -63,7 +124,8 @@ def session(
     new, clear and list manage sessions; show prints one in full, prompt as an agent reads it. use
     ID counts a use; observe ID reads that capability's result, JSON, from stdin, and keeps the
     things that its extraction rule names; add and drop ID say which capabilities every prompt
-    shows in full; note TEXT keeps a line.
+    shows in full; note TEXT keeps a line, and its words set the way of working. capdisc session
+    VERB --help explains one verb.
 
     Example: capdisc session new trip && capdisc search "book a room" --session trip && capdisc
     session prompt trip

@@ -33,6 +33,7 @@ from capdisc.setup.settings_entries import (
     select_entries,
 )
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.text.similar_names import unknown_choice
 
 if TYPE_CHECKING:
     pass
@@ -112,9 +113,9 @@ def setup(
             raise UsageError("name a client", "see which are here: capdisc setup")
         return _print_clients(runtime, json)
     if client not in CLIENT_NAMES:
-        raise UsageError(f"there is no client {client!r}", f"one of: {', '.join(CLIENT_NAMES)}")
+        raise unknown_choice("client", client, CLIENT_NAMES)
     if scope is not None and scope not in SCOPES:
-        raise UsageError(f"unknown --scope {scope!r}", f"one of: {', '.join(SCOPES)}")
+        raise unknown_choice("--scope", scope, SCOPES)
     if client == AGENTS_MD:
         if hook or mcp or scope or options:
             raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from capdisc.commands.approval_prompt import read_answer
-from capdisc.commands.trust_tools import ServerTool, is_allowed, list_tools
+from capdisc.commands.server_tools import ServerTool, is_allowed, list_tools
 from capdisc.context.gateway_servers import (
     ServerSelection,
     describe_start,

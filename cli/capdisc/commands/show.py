@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from capdisc import sessions
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
@@ -252,6 +253,8 @@ def show(
     form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
+        ids_shown = [descriptor.id for descriptor in descriptors]
+        sessions.log_event(ctx.runtime, ctx.config, "show", ids_shown)
         if form:
             form.answer(
                 ctx.runtime,

@@ -10,10 +10,11 @@ from capdisc.context.freshness import format_age
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
+from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
-from capdisc_indexer.store import file_states, generation
+from capdisc_indexer.store import file_states, generation, lance_table
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
@@ -44,6 +45,13 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         for declared in file_state.declared_ids
         if declared.status == file_states.HELD
     )
+    stale = sorted(
+        declared.resolved_id
+        for file_state in files.values()
+        if is_stale(file_state)
+        for declared in file_state.declared_ids
+        if declared.resolved_id
+    )
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": ctx.shared_index.url if ctx.shared_index else str(index.index_dir),
@@ -57,6 +65,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "capabilities": len(index.documents),
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
+        "table": _describe_table(ctx),
         "kinds": index.overview["kinds"],
         "categories": {
             entry["category"]: entry["count"] for entry in index.overview["categories"]
@@ -64,10 +73,39 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "errors": findings.get(Severity.ERROR, 0),
         "warnings": findings.get(Severity.WARNING, 0),
         "held_back": held_back,
+        "stale": stale,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
         "server": claim.server_pid() or None,
     }
+
+
+def _describe_table(ctx: open_index.CommandContext) -> JsonObject:
+    """Where the LanceDB table lies, its rows, and whether it equals the documents; that of a shared
+    index lies in the store and is published with it.
+    """
+    if ctx.shared_index:
+        return {"path": "", "state": "equal", "rows": None, "generation": None}
+    state = lance_table.read_state(ctx.index.index_dir)
+    is_equal = state is not None and state.generation == ctx.index.generation.number
+    return {
+        "path": str(lance_table.table_folder(ctx.index.index_dir)),
+        "state": "missing" if state is None else "equal" if is_equal else "behind",
+        "rows": state.rows if state else None,
+        "generation": state.generation if state else None,
+    }
+
+
+def _format_table(table: JsonObject) -> str:
+    if table["state"] == "missing":
+        return "none yet; to write it: capdisc index --wait"
+    if table["state"] == "behind":
+        return f"behind, of generation {table['generation']}; to bring it up to date: capdisc index --wait"
+    return (
+        f"{table['rows']:,} rows, as the documents, in {table['path']}"
+        if table["path"]
+        else "in the store"
+    )
 
 
 def _format_newer(freshness: JsonObject) -> str:
@@ -88,11 +126,15 @@ def _format_status(status: JsonObject) -> list[str]:
         for kind, count in status["kinds"].items()
     )
     capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
-    copy, held_back, server = [], [], []
+    copy, held_back, stale, server = [], [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
         held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
+    if names := console.format_names(status["stale"]):
+        stale = [
+            f"stale       {names}: last good versions of broken files; see why: capdisc index"
+        ]
     if status["server"]:
         server = [f"server      process {status['server']}"]
     age = format_age(status["built_at"], time.time())
@@ -103,9 +145,11 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots'])}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
+        f"table       {_format_table(status['table'])}",
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,
+        *stale,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,
     ]

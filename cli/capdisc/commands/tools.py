@@ -2,359 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
+from capdisc.commands.tool_definitions import (
+    DefinitionRequest,
+    format_definitions,
+    select_definitions,
+)
 from capdisc.context import open_index
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.render.gate import Gate, describe_refusal, keep_requests, print_unmatched
-from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc.render.gate import Gate
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Query
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
 from capdisc_indexer.text.similar_names import unknown_choice
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import (
-    DEFINITION_FORMATS,
-    encode_definitions,
-    parameter_renames,
-)
-from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
-from capdisc_indexer.tools.tool_types import ToolContext
+from capdisc_indexer.tools.definitions import DEFINITION_FORMATS
+from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES
 
 FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
-_SWITCH_VALUES = {
-    "on": True,
-    "true": True,
-    "1": True,
-    "yes": True,
-    "off": False,
-    "false": False,
-    "0": False,
-    "no": False,
-}
-
-
-@frozen(kw_only=True)
-class DefinitionRequest:
-    """Which definitions to print. `only` are names of tools, and `is_whole` says that every
-    discovery tool is printed. `progressive` False prints everything, True the tools that find the
-    others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
-    `gate` is a mode of `--gate`. `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
-    provider searches. At most `budget_tokens` are printed (None: any number).
-    """
-
-    query: Query
-    form: str
-    only: tuple[str, ...]
-    is_whole: bool
-    min_relevance: float
-    gate: str
-    progressive: bool | None
-    auto: bool
-    max_tokens: int
-    session: str | None
-    is_deferred: bool
-    is_hosted: bool
-    budget_tokens: int | None
-
-
-@frozen(kw_only=True)
-class DefinitionSet:
-    """The definitions in the format `form`; `names` are the names that it has for ids,
-    `parameters` the own names of renamed parameters by id, and `choice` says how they were chosen.
-    """
-
-    form: str
-    value: Any
-    names: dict[str, str]
-    parameters: dict[str, dict[str, str]]
-    choice: str
-
-
-def select_definitions(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
-) -> DefinitionSet:
-    """The definitions to print. Notices say what was left out or renamed."""
-    if request.is_deferred:
-        return _select_deferred(ctx, tool_ctx, request, mode, encoder)
-    definitions, choice = _choose_definitions(ctx, tool_ctx, request, mode, encoder)
-    return _build_definition_set(request, definitions, choice)
-
-
-def _choose_definitions(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
-) -> tuple[list[Definition], str]:
-    """The definitions, and a word for how they were chosen."""
-    if request.only:
-        return tool_selection.definitions_by_name(tool_ctx, request.only), "only"
-    is_code = request.form in STUB_LANGUAGES
-    # Code calls what was found; the tools that find are for a model.
-    discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
-    if request.query.texts:
-        matches = _query_definitions(ctx, tool_ctx, request, mode, encoder)
-        return _add_pinned(ctx, tool_ctx, request, discovery, matches), "query"
-    if is_code:
-        return tool_selection.capability_definitions(tool_ctx), "static"
-    if not _is_progressive(ctx, request):
-        return _all_definitions(tool_ctx, request), "static"
-    few = _add_pinned(ctx, tool_ctx, request, discovery, [])
-    if _is_auto(ctx, request):
-        return _choose_smaller(request, _all_definitions(tool_ctx, request), few)
-    return few, "progressive"
-
-
-def _select_deferred(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
-) -> DefinitionSet:
-    """Everything: what fits the query or is pinned loads at once, the others when they are
-    found.
-    """
-    from capdisc_indexer.tools.definitions import deferral
-
-    matches = (
-        _query_definitions(ctx, tool_ctx, request, mode, encoder) if request.query.texts else []
-    )
-    loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
-    loaded_ids = {definition.id for definition in loaded}
-    deferred_request = deferral.DeferredRequest(
-        search=tool_selection.search_definition(tool_ctx),
-        loaded=loaded,
-        deferred=[
-            definition
-            for definition in tool_selection.capability_definitions(tool_ctx)
-            if definition.id not in loaded_ids
-        ],
-        is_hosted=request.is_hosted,
-    )
-    value, names = deferral.defer_definitions(request.form, deferred_request)
-    return DefinitionSet(
-        form=request.form,
-        value=value,
-        names=names,
-        parameters=parameter_renames(request.form, [*loaded, *deferred_request.deferred]),
-        choice="deferred",
-    )
-
-
-def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
-    return (
-        tool_selection.discovery_definitions(tool_ctx, hidden=True)
-        if request.is_whole
-        else tool_selection.bridge_definitions(tool_ctx)
-    )
-
-
-def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
-    return [
-        *tool_selection.discovery_definitions(tool_ctx, request.is_whole),
-        *tool_selection.capability_definitions(tool_ctx),
-    ]
-
-
-def _add_pinned(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    discovery: list[Definition],
-    matches: list[Definition],
-) -> list[Definition]:
-    """The definitions of discovery tools, of pinned capabilities (by the setting `pin` and by the
-    session), and of matches, each once.
-    """
-    names = [*ctx.config["pin"], *_session_active_ids(ctx, request)]
-    headers = [ctx.index.resolve(name) for name in names]
-    for name in (name for name, header in zip(names, headers, strict=True) if header is None):
-        console.print_notice(f"notice: there is no {name}, which is to be in every list")
-    pinned = tool_selection.define_callable(
-        tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
-    )
-    return list(
-        {definition.id: definition for definition in (*discovery, *pinned, *matches)}.values()
-    )
-
-
-def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionRequest) -> list[str]:
-    if request.session is None:
-        return []
-    from capdisc_indexer import sessions
-
-    state_dir = ctx.runtime.state_dir()
-    if not sessions.session_exists(state_dir, request.session):
-        return []
-    return list(sessions.load_session(state_dir, request.session).active)
-
-
-def _query_definitions(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
-) -> list[Definition]:
-    query_options.check_query(ctx, request.query)
-    ranking = query_options.rank_query(ctx, request.query, mode, encoder)
-    ranking = keep_requests(ctx, ranking, request.gate)
-    ids = [hit.id for hit in select_shown_hits(ranking.hits, request.min_relevance)]
-    definitions = tool_selection.define_callable(
-        tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
-    )
-    defined_ids = {definition.id for definition in definitions}
-    sessions.remember_printed(
-        ctx.runtime,
-        request.session,
-        [identifier for identifier in ids if identifier in defined_ids],
-    )
-    if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
-        console.print_notice(
-            f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
-        )
-    if ids:
-        print_unmatched(ranking)
-    else:
-        console.print_notice(f"notice: {describe_refusal(ranking)}")
-    return definitions
-
-
-def _is_progressive(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
-    """Whether to print the few tools that find the others; True with `auto`, too, where the size
-    of everything decides.
-    """
-    if request.progressive is not None:
-        return request.progressive
-    return _is_auto(ctx, request) or _SWITCH_VALUES[_progressive_setting(ctx)]
-
-
-def _is_auto(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
-    return request.progressive is None and (request.auto or _progressive_setting(ctx) == "auto")
-
-
-def _progressive_setting(ctx: open_index.CommandContext) -> str:
-    text: str = ctx.config["progressive"].strip().lower()
-    if text != "auto" and text not in _SWITCH_VALUES:
-        origin = ctx.config.origins["progressive"]
-        raise UsageError(f"progressive is {text!r} ({origin})", "set it to on, off or auto")
-    return text
-
-
-def _choose_smaller(
-    request: DefinitionRequest, everything: list[Definition], few: list[Definition]
-) -> tuple[list[Definition], str]:
-    """All definitions where they have at most `max_tokens` tokens, else the few."""
-    full_set = _encode_definitions(request, everything, "static")
-    tokens = load_token_counter()(console.format_json_text(full_set.value, None))
-    console.print_notice(
-        f"notice: all definitions have {tokens:,} tokens; {request.max_tokens:,} are allowed"
-    )
-    return (everything, "static") if tokens <= request.max_tokens else (few, "progressive")
-
-
-def _build_definition_set(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
-) -> DefinitionSet:
-    """The definitions that fit the budget. Notices name what was left out or renamed."""
-    kept_definitions = _fit_budget(request, definitions, choice)
-    definition_set = _encode_definitions(request, kept_definitions, choice)
-    names = definition_set.names
-    changed = [
-        f"{definition.id} is {names[definition.id]}"
-        for definition in kept_definitions
-        if names[definition.id] != definition.name
-    ]
-    # Our own form and code have the ids beside the names.
-    if changed and request.form not in ("json", *STUB_LANGUAGES):
-        console.print_notice(
-            f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
-        )
-    if changed_parameters := [
-        f"{own_name} is {new}"
-        for renames in definition_set.parameters.values()
-        for new, own_name in renames.items()
-    ]:
-        console.print_notice(
-            f"notice: parameters called otherwise here: {console.format_names(changed_parameters)} (--map lists all)"
-        )
-    return definition_set
-
-
-def _fit_budget(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
-) -> list[Definition]:
-    """As many of the definitions, from the first, as fit into the budget, found by bisection.
-    Raises UsageError where not even one fits.
-    """
-    if request.budget_tokens is None:
-        return definitions
-    count, budget_tokens = load_token_counter(), request.budget_tokens
-
-    def fits(number: int) -> bool:
-        definition_set = _encode_definitions(request, definitions[:number], choice)
-        return count(format_definitions(definition_set) + "\n") <= budget_tokens
-
-    fitting_number, excess_number = 0, len(definitions) + 1
-    while excess_number - fitting_number > 1:
-        middle = (fitting_number + excess_number) // 2
-        if fits(middle):
-            fitting_number = middle
-        else:
-            excess_number = middle
-    if definitions and not fitting_number:
-        raise UsageError(
-            f"no definition fits into {budget_tokens:,} tokens", "give a larger --budget"
-        )
-    if omitted := [definition.name for definition in definitions[fitting_number:]]:
-        console.print_notice(f"notice: left out to fit: {console.format_names(omitted)}")
-    return definitions[:fitting_number]
-
-
-def _encode_definitions(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
-) -> DefinitionSet:
-    if request.form in STUB_LANGUAGES:
-        value, names = format_stubs(request.form, definitions)
-        parameters: dict[str, dict[str, str]] = {}
-    else:
-        value, names = encode_definitions(request.form, definitions)
-        parameters = parameter_renames(request.form, definitions)
-    return DefinitionSet(
-        form=request.form, value=value, names=names, parameters=parameters, choice=choice
-    )
-
-
-def format_definitions(definition_set: DefinitionSet) -> str:
-    """The definitions as their provider takes them; our own format is a document with a version
-    and its tokens, and a language is its own text.
-    """
-    if definition_set.form in STUB_LANGUAGES:
-        return str(definition_set.value)
-    if definition_set.form != "json":
-        return console.format_json_text(definition_set.value)
-    tokens = load_token_counter()(console.format_json_text(definition_set.value, None))
-    document = {
-        "schema_version": console.SCHEMA_VERSION,
-        "choice": definition_set.choice,
-        "tokens": tokens,
-        "tools": definition_set.value,
-    }
-    return console.format_json_text(document)
 
 
 def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
@@ -419,16 +86,7 @@ def tools(
             panel="Searching",
         ),
     ] = 5,
-    min_relevance: Annotated[
-        float,
-        option(
-            min=0,
-            max=1,
-            callback=params.check_finite,
-            help="Leave out less relevant hits.",
-            panel="Searching",
-        ),
-    ] = MIN_SHOWN_RELEVANCE,
+    min_relevance: params.MinRelevance = None,
     gate: Gate = "auto",
     filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
@@ -489,9 +147,10 @@ def tools(
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
+    engine: params.Engine = None,
 ) -> int:
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
-    the others.
+    the others; with --session, also of what earlier turns of it found.
 
     Without a query: those tools alone, or with --static every capability, too. Names that a
     provider would refuse are changed; --map prints the ids and parameters behind them. The formats
@@ -514,7 +173,7 @@ def tools(
             "code calls capabilities, not the tools that find them",
             "leave out --all, --auto and --progressive",
         )
-    with open_index.open_index(index_dir, fresh) as ctx:
+    with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         request = DefinitionRequest(
             query=filters.query(query_options.query_texts(words, also), limit),
             form=format,

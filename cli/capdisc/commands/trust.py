@@ -13,7 +13,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import trust_grants, trust_tools
+from capdisc.commands import server_tools, trust_grants
 from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -156,7 +156,7 @@ def trust(
         if yes:
             raise UsageError("--revoke needs no --yes", "leave it out")
         if target and _CAPABILITY_ID.fullmatch(target) and not os.path.lexists(path):
-            return trust_tools.revoke_tools(runtime, target, json)
+            return server_tools.revoke_tools(runtime, target, json)
         return trust_grants.revoke(runtime, path, json)
     if target is not None and not os.path.lexists(path):
         return _trust_definition(runtime, target, yes, json)
@@ -216,6 +216,6 @@ def _trust_definition(
         identifier == change.id or fnmatchcase(change.id, identifier)
         for change in definition_memory.waiting(Path(runtime.definition_guard().memory))
     )
-    if not is_held and (tools := trust_tools.find_tools(runtime, identifier)):
-        return trust_tools.approve_tools(runtime, tools, yes, json)
+    if not is_held and (tools := server_tools.find_tools(runtime, identifier)):
+        return server_tools.approve_tools(runtime, tools, yes, json)
     return approve_definitions(runtime, identifier, yes, json)

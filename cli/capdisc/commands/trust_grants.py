@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc.commands.trust_tools import list_approved
+from capdisc.commands.server_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.context.freshness import locate_index
 from capdisc.context.index_update import refresh_command

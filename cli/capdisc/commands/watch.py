@@ -12,9 +12,10 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.context import surroundings, workspace_trust
+from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.roots import expected_roots, make_build_options
 from capdisc.output import console, standard_streams
+from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport
@@ -143,7 +144,7 @@ def watch(
         standard_streams.silence_native_stderr(),
         closing(cd.watch(roots, where, build, watch_options)) as updates,
     ):
-        _print_updates(updates, runtime, where, json, exec_, waiting)
+        _print_updates(updates, runtime, config, where, builder_id, json, exec_, waiting)
     return 0
 
 
@@ -173,7 +174,9 @@ def _watch_options(
 def _print_updates(
     updates: Iterator[WatchUpdate],
     runtime: surroundings.Runtime,
+    config: Config,
     where: Path,
+    builder_id: str | None,
     json: bool,
     command: str | None,
     waiting: tuple[str, ...],
@@ -190,6 +193,8 @@ def _print_updates(
             waiting = ()
         elif update.report:
             console.print_lines([_format_update(update.report)])
+        if update.report and update.report.published:
+            table_finisher.start_finisher(config, where, builder_id)
         if command and update.report and update.report.published:
             _run_exec_command(command, update.report.generation.number, runtime, where)
 
@@ -203,6 +208,7 @@ def _update_document(
         "published": bool(report and report.published),
         "index_dir": str(where),
         "counts": report.counts if report else None,
+        "ids": report.changed_ids if report else None,
         "held_definitions": report.held_definitions if report else (),
         "changed_definitions": report.changed_definitions if report else (),
         "findings": update.errors,

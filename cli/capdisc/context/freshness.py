@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.folder_stamps import MAX_CHANGES, Look, look_at_disk
@@ -88,7 +87,10 @@ def choose_mode(option: str | None, config: Config) -> str:
     """The mode by option or setting. Raises UsageError for an unknown one."""
     mode: str = option or config["fresh"]
     if mode not in MODES:
-        raise UsageError(f"unknown --fresh {mode!r}", f"one of: {', '.join(MODES)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        origin = "--fresh" if option else f"value of fresh ({config.origins['fresh']})"
+        raise unknown_choice(origin, mode, MODES)
     return mode
 
 

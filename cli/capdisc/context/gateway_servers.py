@@ -79,6 +79,13 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
     return ServerSelection(served=served, left_out=tuple(left_out), problems=problems)
 
 
+def names_servers(runtime: Runtime, config: Config) -> bool:
+    """Whether a file of the workspace names a server that is served here, or would be with trust."""
+    selection = select_servers(runtime, config)
+    waiting = [server for server, reason in selection.left_out if HOW in reason]
+    return any(server.scope == "workspace" for server in (*selection.served, *waiting))
+
+
 def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
     """A request for each server that a file of the workspace names."""
     for declaration in _read_declarations(runtime):

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import capdisc_indexer as cd
-from capdisc.context import surroundings
+from capdisc.context import surroundings, table_finisher
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
     find_default_roots,
@@ -33,7 +34,7 @@ from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
 FEW_FILES = 10
-# A build that finds one change in so many files takes two seconds.
+# A build that finds one change in so many files takes two seconds, so it is made in the background.
 _MAX_FILES = 20_000
 # So many are built while the first query waits, in three to five seconds.
 FIRST_FILES = 1_000
@@ -41,6 +42,7 @@ FIRST_FILES = 1_000
 _LOCK_WAIT_S = 0.5
 # A link that waits for trust is a warning, and what it leads to is not found.
 LINK_CODE = "symlink"
+_TAKEN_IN = "it is being taken in, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -53,7 +55,7 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     """
     is_required = mode == "require"
     if generation.counts["files"] > _MAX_FILES and not is_required:
-        return _stay_behind(look.changed, "")
+        return _leave_to_background(place, look)
     try:
         report = _build_again(place, look, is_required)
     except ManyChangesError as error:
@@ -70,6 +72,16 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
 
 
+def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
+    """Let a process of its own take in a few changes. Many are named, as for any index."""
+    from capdisc.hook import background_build
+
+    is_few = len(look.changed) <= FEW_FILES
+    is_started = is_few and background_build.start_update(place, "")
+    return _stay_behind(look.changed, _TAKEN_IN if is_started else "")
+
+
+@read_plugins_once()
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
@@ -116,7 +128,10 @@ def _build(
         standard_streams.silence_native_stderr(),
         console.progress_bar(is_shown and runtime.stderr_is_terminal) as progress,
     ):
-        return cd.build(roots, index_dir, options, progress)
+        report = cd.build(roots, index_dir, options, progress)
+    if report.published:
+        table_finisher.start_finisher(runtime.config(), index_dir, options.builder_id)
+    return report
 
 
 def _stay_behind(changed: Sequence[str], reason: str) -> Freshness:
@@ -136,7 +151,8 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     )
     files = console.format_count(count, "file")
     if not count:
-        return f"the answer may be from before a change: {freshness.reason}"
+        reason = freshness.reason or refresh_command(place)
+        return f"the answer may be from before a change: {reason}"
     text = f"{files} {verb} changed since the index was built ({names})"
     if freshness.reason:
         return f"{text}, and the answer is from before: {freshness.reason}"
@@ -191,6 +207,7 @@ def _print_unknown_settings(place: IndexPlace) -> None:
         console.print_notice(f"notice: unknown setting {key}")
 
 
+@read_plugins_once()
 def build_first(place: IndexPlace) -> None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
     the nearest folders, and all of them in the background.

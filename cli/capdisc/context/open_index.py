@@ -104,11 +104,15 @@ class CommandContext:
 
 @contextmanager
 def open_index(
-    index_dir: Path | None, fresh: str | None = None, *, may_build: bool = True
+    index_dir: Path | None,
+    fresh: str | None = None,
+    *,
+    may_build: bool = True,
+    engine: str | None = None,
 ) -> Iterator[CommandContext]:
     """The open index of this command, brought up to date as the mode `fresh` (None: the setting)
     says, and built where there is none, or one of an earlier version; with `may_build` False, as
-    it is. Raises IndexStateError
+    it is. `engine` finds its candidates (None: the setting). Raises IndexStateError
     where there is none and none is built, and ForeignIndexError where somebody else built it.
     """
     runtime, access = surroundings.current_runtime(), _ACCESS.get()
@@ -116,6 +120,9 @@ def open_index(
     mode = choose_mode(fresh, config)
     waiting = workspace_trust.announce_settings(config)
     shared = runtime.shared_index(index_dir, config)
+    if shared and (engine or config["engine"]) == "lancedb":
+        yield _open_in_place(runtime, config, shared, access, waiting)
+        return
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
     place = locate_index(runtime, config, index_dir)
@@ -139,6 +146,7 @@ def open_index(
             index = opened.enter_context(
                 access.open(place.index_dir, place.runtime.builder_id(place.index_dir))
             )
+        notices += _choose_engine(index, engine or config["engine"])
         if reason := distrust_reason(place.index_dir):
             console.print_notice(f"notice: {reason}")
         yield CommandContext(
@@ -151,6 +159,69 @@ def open_index(
             shared_index=shared,
             degraded=notices,
         )
+
+
+def _open_in_place(
+    runtime: surroundings.Runtime,
+    config: Config,
+    shared: SharedIndex,
+    access: IndexAccess,
+    notices: tuple[str, ...],
+) -> CommandContext:
+    """The context of a shared index that answers from the store, of which nothing is copied."""
+    from capdisc_indexer.remote.remote_generation import InPlaceIndex
+
+    if access is not _OWN_ACCESS:
+        access.sync_copy(shared)  # a server leaves the store to the client
+    with standard_streams.silence_native_stderr():
+        index = InPlaceIndex(shared)
+    if index.generation.counts["passages"]:
+        text = "sections of bodies are not searched in place"
+        console.print_notice(f"notice: {text}")
+        notices += (text,)
+    place = IndexPlace(index_dir=shared.copy, runtime=runtime, config=config)
+    return CommandContext(
+        runtime=runtime,
+        config=config,
+        index=index,
+        place=place,
+        access=access,
+        shared_index=shared,
+        degraded=notices,
+    )
+
+
+ENGINES = ("auto", "matrix", "lancedb")
+
+
+def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
+    """Make this engine find the candidates of the open index. Returns the notice, which is printed,
+    too, where that cannot be done and the matrix does.
+
+    `auto` is the matrix: at the same recall it is as fast or faster at every size up to a million rows
+    (tests/bench/engines.py).
+    Raises UsageError for another engine.
+    """
+    index.table = None
+    if engine in ("auto", "matrix"):
+        return ()
+    if engine != "lancedb":
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("engine", engine, ENGINES)
+    from capdisc.context.table_finisher import finish_table
+    from capdisc_indexer.store.table_search import open_local_search
+
+    index.table = open_local_search(index.index_dir, index.generation)
+    if index.table is not None:
+        return ()
+    problem = finish_table(index.index_dir, index.generation.builder_id)
+    index.table = open_local_search(index.index_dir, index.generation)
+    if index.table is not None:
+        return ()
+    text = f"{problem or 'the LanceDB table is of another generation'}; the matrix answered"
+    console.print_notice(f"notice: {text}")
+    return (text,)
 
 
 def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> None:
@@ -225,6 +296,9 @@ def build_tool_context(
         mode=query_options.retrieval_mode(ctx, mode),
         execute=execute,
         workspace=ctx.runtime.workspace,
+        min_relevance=ctx.config["min_relevance"],
+        graph_boost=ctx.config["graph_boost"],
+        choices=query_options.ranking_choices(ctx),
     )
 
 

@@ -42,6 +42,7 @@ def make_build_options(
         passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
         is_conventional=not paths,
         awaited=() if paths else _awaited_paths(runtime, config),
+        with_table=config["table"] != "off",
     )
 
 

@@ -15,6 +15,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_folders import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
+    collection_dir,
     default_index_dir,
     default_state_dir,
     load_config,
@@ -140,9 +141,11 @@ class Runtime:
                 raise UsageError("--index-dir is empty", "name a folder of its own for the index")
             return self.expand(flag)
         if config["index_dir"]:
-            return self.expand(Path(config["index_dir"]))
-        cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
-        return default_index_dir(self.workspace, cache)
+            usual = self.expand(Path(config["index_dir"]))
+        else:
+            cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
+            usual = default_index_dir(self.workspace, cache)
+        return collection_dir(usual, config["collection_name"])
 
     def shared_index(self, flag: Path | None, config: Config) -> SharedIndex | None:
         """The index on an object store, if `flag` or the setting names one; else None. Raises

@@ -70,25 +70,27 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     return "the index is being built from now on"
 
 
-def start_update(place: IndexPlace, client: str) -> None:
+def start_update(place: IndexPlace, client: str) -> bool:
     """Start to bring the index up to date with what changed, from the folders of the last build,
-    unless that is being done or was begun a moment ago. Whether it can be started or not, the
-    index answers.
+    unless that is being done or was begun a moment ago. Returns False where it cannot be started;
+    the index answers all the same.
     """
     from capdisc.context.roots import was_built_by_name
 
     with suppress(CapdiscError, OSError):
         lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
         if lock is None:
-            return
+            return True
         try:
             if time.time() - _read_time(lock) < _UPDATE_PAUSE_S:
-                return
+                return True
             _write_time(lock)
             is_named = was_built_by_name(place.index_dir)
             _start_process(lock, place.index_dir, client, place.runtime.cwd, again=is_named)
         finally:
             os.close(lock)
+        return True
+    return False
 
 
 def start_first_build(place: IndexPlace) -> str:

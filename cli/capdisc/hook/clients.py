@@ -152,9 +152,11 @@ def find_client(name: str) -> HookClient:
     """The client of this name. Raises UsageError for any other."""
     if client := CLIENTS.get(name):
         return client
-    hint = f"one of: {', '.join(CLIENTS)}"
     if name in _WITHOUT_HOOK:
         raise UsageError(
-            f"{name} has no hook that capdisc could answer", f"{hint}; any client: capdisc mcp"
+            f"{name} has no hook that capdisc could answer",
+            f"one of: {', '.join(CLIENTS)}; any client: capdisc mcp",
         )
-    raise UsageError(f"unknown client {name[:40]!r}", hint)
+    from capdisc_indexer.text.similar_names import unknown_choice  # which an answer does not need
+
+    raise unknown_choice("client", name, CLIENTS)

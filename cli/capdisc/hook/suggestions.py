@@ -241,6 +241,7 @@ def _format_line(
     reason = select_reason(prompt, header["description"], score, length) if length else ""
     lacking = open_index.missing_requirements(ctx.runtime, header)
     notes = ["Ask before use."] if header.get("confirm") else []
+    notes += [] if header.get("available", True) else ["[not available]"]
     notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
     parts = (end_sentence(reason), _say_where(ctx, header), *notes)
     text = " ".join(part for part in parts if part)

@@ -305,7 +305,7 @@ def _render_options(task: str) -> RenderOptions:
             words=(task,),
             also=None,
             filters=Filters(),
-            min_relevance=0.0,
+            min_relevance=None,
             on_empty="none",
             mode=None,
             encoder=None,

@@ -104,6 +104,8 @@ class BackgroundBuild:
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
     call that answers from it ends. A call takes in the few files that changed before it.
+    `find_place` says before a call where the index lies now: a workspace that gets its first skill
+    is answered from an index of its own from then on. None: where it lay at the start.
     `await_first` waits, before a first build, for another one that may be under way; its argument
     says whether the caller is gone.
     """
@@ -115,9 +117,11 @@ class LiveIndex:
         place: IndexPlace,
         shared: SharedIndex | None,
         await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
+        find_place: Callable[[], IndexPlace] | None = None,
     ) -> None:
         self._runtime, self._config, self._await_first = runtime, config, await_first
         self._place, self._index_dir, self._shared = place, place.index_dir, shared
+        self._find_place = find_place
         self._lag = Freshness()
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
@@ -126,8 +130,9 @@ class LiveIndex:
             numpy()
 
     def version(self) -> str:
-        """The name of what is published, which changes with every generation."""
-        return read_pointer(self._index_dir)
+        """The name of what is published, which changes with every generation and place."""
+        pointer = read_pointer(self._index_dir)
+        return f"{self._index_dir}: {pointer}" if pointer else ""
 
     @contextmanager
     def open_newest(
@@ -137,6 +142,7 @@ class LiveIndex:
         one in the background and waits a while for it. Raises IndexStateError where there is none
         yet.
         """
+        self._follow_place(builds)
         if builds and not self.version():
             self._await_first(is_stopped)
         if builds and self._shared is None and not self.version():
@@ -152,6 +158,27 @@ class LiveIndex:
             with self._lock:
                 current.users -= 1
                 self._release(current)
+
+    def _follow_place(self, builds: bool) -> None:
+        """Answer from the index of another place, if that is the right one now and is there, or
+        `builds` makes it.
+        """
+        if self._find_place is None or self._config["fresh"] == "off":
+            return
+        try:
+            place = self._find_place()
+        except (CapdiscError, OSError):  # such as for settings that are being written
+            return
+        with self._lock:
+            is_ready = builds or read_pointer(place.index_dir)
+            if place.index_dir == self._index_dir or not is_ready:
+                return
+            console.print_notice(f"notice: answers come from {place.index_dir} from now on")
+            self._place, self._index_dir, self._config = place, place.index_dir, place.config
+            self._build = BackgroundBuild(place)
+            previous, self._newest = self._newest, None
+            if previous is not None:
+                self._release(previous)
 
     def _take_in_changes(self, current: OpenGeneration) -> bool:
         """Bring the index up to date with a few files that changed. Returns whether that published

@@ -20,6 +20,8 @@ EXECUTE_TOOL = "execute_tool"
 # The tools that run a capability, which nobody offers without leave.
 RUN_TOOLS = frozenset({EXECUTE_TOOL, RUN_TOOL})
 EVERY_TOOL = "all"
+# Those of the group `discovery`, whose definitions are the same for every index.
+_WITHOUT_INDEX = ("discover_capabilities", "tool_search", "search_tool", EXECUTE_TOOL)
 # Where a name is taken twice, that of the three tools wins: they come last.
 ALL_TOOLS: Mapping[str, Tool] = MappingProxyType({**tools.TOOLS, **AGENT_TOOLS})
 _CURSOR_SCHEMA = {"type": "string"}
@@ -76,7 +78,7 @@ def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[Json
             if definition.name in names
         ]
     else:
-        definitions += [_define(tools.TOOLS[name]) for name in tools.BRIDGE_TOOLS if name in names]
+        definitions += [_define(tools.TOOLS[name]) for name in _WITHOUT_INDEX if name in names]
     value, _ = encode_definitions("mcp", definitions)
     return [_complete_document(document) for document in value["tools"]]
 

@@ -37,10 +37,10 @@ PANELS = (
 # A command with so few options has them under one heading.
 _MAX_TOGETHER = 7
 COMMAND_PANELS = {
-    "Find": ("search", "render", "show", "list", "graph", "tools", "call"),
+    "Find": ("search", "render", "show", "list", "graph", "tools", "call", "plan"),
     "Index": ("index", "watch", "serve", "status", "doctor"),
-    "Agents": ("setup", "hook", "mcp", "run", "session"),
-    "Check": ("validate", "audit", "eval"),
+    "Agents": ("setup", "hook", "mcp", "run", "session", "add", "remove"),
+    "Check": ("validate", "audit", "eval", "log"),
     "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }
 HELP_WORDS = ("--help", "-h")

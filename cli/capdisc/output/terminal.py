@@ -51,6 +51,8 @@ Piece: TypeAlias = tuple[str, str]
 Line: TypeAlias = "str | Piece | Sequence[Piece]"
 
 MIN_COLUMNS = 24
+# rich takes a third of a millisecond for a row: longer tables are printed as a pipe gets them.
+MAX_ROWS = 1_000
 # Eighths of a cell, and cells of a full bar.
 _EIGHTHS, BAR_CELLS = " ▏▎▍▌▋▊▉", 5
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

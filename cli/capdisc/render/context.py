@@ -8,8 +8,9 @@ from pathlib import Path
 
 from capdisc import sessions
 from capdisc.context import open_index, surroundings
-from capdisc.output import user_files
+from capdisc.output import console, user_files
 from capdisc.render import tier_selection
+from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (
     offered_headers,
     offered_places,
@@ -150,7 +151,20 @@ _MIN_REMAINING_TOKENS = 40
 
 
 def build_context(render_ctx: RenderContext) -> Context:
-    """The context within its budget. Raises UsageError where the budget is too small for anything."""
+    """The context within its budget, without what is loaded ahead where the budget has no room for
+    that. Raises UsageError where the budget is too small for anything.
+    """
+    if not render_ctx.preload.text:
+        return _assemble_context(render_ctx)
+    try:
+        return _assemble_context(render_ctx)
+    except UsageError:
+        context = _assemble_context(replace(render_ctx, preload=Preload()))
+    console.print_notice("notice: the budget has no room for what is loaded ahead")
+    return context
+
+
+def _assemble_context(render_ctx: RenderContext) -> Context:
     printing = _build_printing(render_ctx)
     return assemble(
         build_render_inputs(render_ctx),
@@ -163,16 +177,20 @@ def build_context(render_ctx: RenderContext) -> Context:
 
 
 def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Record in the session, if one is named, which hits are about to be printed."""
+    """Record in the session, if one is named, which hits are about to be printed, and the mode that
+    the request asks for.
+    """
     if render_ctx.texts and not render_ctx.relevant.is_everything:
         shown = [
             block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
         ]
         hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
         ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        sessions.remember_printed(
-            render_ctx.ctx.runtime, render_ctx.options.prompting.session, ids
-        )
+        name = render_ctx.options.prompting.session
+        sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
+        sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
+        ctx = render_ctx.ctx
+        sessions.log_event(ctx.runtime, ctx.config, "render", ids, render_ctx.texts, name)
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
@@ -282,8 +300,9 @@ def _has_layout(render_ctx: RenderContext) -> bool:
 
 def _build_printing(render_ctx: RenderContext) -> PrintOptions:
     shape = render_ctx.options.shape
+    layout = _template_layout(render_ctx) if _has_layout(render_ctx) else ()
     return PrintOptions(
-        layout=_template_layout(render_ctx) if _has_layout(render_ctx) else (),
+        layout=add_to_layout(layout, render_ctx.preload) if render_ctx.preload.text else layout,
         split=shape.split,
         request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
         facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
@@ -300,6 +319,8 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
         render_ctx.catalogue,
         render_ctx.options.shape.diagnostics,
         render_ctx.ctx.runtime.path_base,
+        render_ctx.mode,
+        render_ctx.preload,
     )
 
 

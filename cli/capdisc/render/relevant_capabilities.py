@@ -144,7 +144,8 @@ def find_relevant(
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     # Judged before hits are left out, so that `search` says the same of the same text.
     ranking = keep_requests(ctx, ranking, request.gate)
-    hits = select_context_hits(ranking.hits, request.min_relevance, is_list_set=is_list_set)
+    least = query_options.least_relevance(ctx, request.min_relevance)
+    hits = select_context_hits(ranking.hits, least, is_list_set=is_list_set)
     ranking = replace(ranking, hits=hits)
     if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())

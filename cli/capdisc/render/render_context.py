@@ -5,11 +5,13 @@ the session.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console, user_files
 from capdisc.render import relevant_capabilities, tier_selection
+from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     Everything,
@@ -28,6 +30,9 @@ from capdisc_indexer.rendering.index_context import split_total
 from capdisc_indexer.rendering.templates import SessionMemory
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
+
+if TYPE_CHECKING:
+    from capdisc_indexer.sessions.session_types import ModeChoice
 
 # Token limits: options before settings.
 
@@ -158,7 +163,9 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
 
 @frozen(kw_only=True)
 class RenderContext:
-    """Everything that a context is made of. `texts` are the texts of the query."""
+    """Everything that a context is made of. `texts` are the texts of the query; `mode` is the mode
+    of working where the query chose the template.
+    """
 
     ctx: open_index.CommandContext
     options: RenderOptions
@@ -170,6 +177,8 @@ class RenderContext:
     catalogue: CatalogueMode
     session: SessionContext
     pinned: tuple[CountedDescriptor, ...]
+    mode: ModeChoice | None = None
+    preload: Preload = Preload()
 
 
 def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> RenderContext:
@@ -177,15 +186,20 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     IndexStateError for an index without capabilities.
     """
     tier_selection.check_options(options)
+    texts = _request_texts(ctx, options)
+    mode = _choose_mode(ctx, options, texts)
+    if mode or options.prompting.template == NO_TEMPLATE:
+        template = mode.mode if mode else ""
+        options = replace(options, prompting=replace(options.prompting, template=template))
     prompting = options.prompting
     is_laid_out = bool(options.shape.split or prompting.template or prompting.has_style)
     form = tier_selection.select_format(options.shape, is_laid_out, ctx.runtime.user_state_dir())
-    limits, texts = build_token_limits(ctx.config, options.limits), _request_texts(ctx, options)
+    limits = build_token_limits(ctx.config, options.limits)
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
-    query_options.check_query(ctx, query)
+    query = query_options.check_query(ctx, query)
     chosen = _select_tokenizer(ctx, options)
     catalogue = relevant_capabilities.select_catalogue_mode(ctx, options.prompting, query, chosen)
     counter = make_counter(chosen)
@@ -201,7 +215,55 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         catalogue=catalogue,
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
+        mode=mode,
+        preload=_load_preload(ctx, form, catalogue, counter, limits),
     )
+
+
+def _load_preload(
+    ctx: open_index.CommandContext,
+    form: RenderFormat,
+    catalogue: CatalogueMode,
+    counter: TokenCounter,
+    limits: TokenLimits,
+) -> Preload:
+    """What is loaded ahead, where the context does not hold everything anyway."""
+    if not ctx.config["preload"] or form.is_fixed_form or catalogue.is_everything:
+        return Preload()
+    return load_preload(ctx, counter, limits.budgets.total)
+
+
+# The template that is chosen by the words of the request.
+AUTO_TEMPLATE = "auto"
+# No template, whatever the setting says.
+NO_TEMPLATE = "none"
+
+
+def _choose_mode(
+    ctx: open_index.CommandContext, options: RenderOptions, texts: Sequence[str]
+) -> ModeChoice | None:
+    """The mode of working that the request asks for, else that of the session, where an option or
+    the setting leaves the template to the request; its mode is "" where nothing asks for one.
+
+    The setting stands back where other options lay the prompt out.
+    """
+    prompting = options.prompting
+    is_set = ctx.config["template"] == AUTO_TEMPLATE and options.may_have_template
+    if prompting.template != AUTO_TEMPLATE and not is_set:
+        return None
+    from capdisc_indexer import sessions
+    from capdisc_indexer.sessions.session_types import choose_mode
+
+    last_mode, state_dir = "", ctx.runtime.state_dir()
+    if prompting.session and sessions.session_exists(state_dir, prompting.session):
+        last_mode = sessions.load_session(state_dir, prompting.session).mode
+    choice = choose_mode("\n".join(texts), last_mode)
+    if choice.mode:
+        why = f"for {', '.join(choice.words)}" if choice.words else "of the session"
+        console.print_notice(
+            f"notice: mode {choice.mode} {why}; --template NAME prints another, --template none none"
+        )
+    return choice
 
 
 def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tuple[str, ...]:

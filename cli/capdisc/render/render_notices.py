@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc.render.gate import (
@@ -12,6 +13,7 @@ from capdisc.render.gate import (
     format_decision,
     print_unmatched,
 )
+from capdisc.render.preload import Preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     RelevantCapabilities,
@@ -25,6 +27,9 @@ from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 
+if TYPE_CHECKING:
+    from capdisc_indexer.sessions.session_types import ModeChoice
+
 
 def build_context_facts(
     relevant: RelevantCapabilities,
@@ -32,6 +37,8 @@ def build_context_facts(
     catalogue: CatalogueMode,
     with_diagnostics: bool,
     workspace: PurePath | None,
+    mode: ModeChoice | None = None,
+    preload: Preload | None = None,
 ) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
     `with_diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
@@ -47,6 +54,14 @@ def build_context_facts(
         facts["reason"] = catalogue.style.reason
         if catalogue.style.model:
             facts["model"] = one_line(catalogue.style.model, 80)
+    if preload and preload.ids:
+        facts["preload"] = {"ids": preload.ids, "cached": preload.is_cached}
+    if mode:
+        facts["working_mode"] = {
+            "mode": mode.mode,
+            "words": mode.words,
+            "confidence": mode.confidence,
+        }
     if catalogue.allowed_tokens is not None:
         facts["disclosure"] = catalogue.choice
         facts["allowed_tokens"] = catalogue.allowed_tokens

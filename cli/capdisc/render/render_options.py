@@ -15,7 +15,7 @@ class QueryOptions:
     words: Sequence[str] | None
     also: Sequence[str] | None
     filters: query_options.Filters
-    min_relevance: float
+    min_relevance: float | None
     on_empty: str
     mode: str | None
     encoder: str | None
@@ -74,6 +74,14 @@ class RenderOptions:
     limits: LimitOptions
     shape: LayoutOptions
     prompting: PromptOptions
+
+    @property
+    def may_have_template(self) -> bool:
+        """Whether a setting may choose a template: no option lays the prompt out."""
+        shape, prompting = self.shape, self.prompting
+        return shape.format == "text" and not (
+            prompting.template or shape.split or prompting.has_style or prompting.auto
+        )
 
     @property
     def has_default_layout(self) -> bool:

@@ -276,11 +276,9 @@ def fetch_answer(words: Sequence[str], stdin: bytes, patience_s: float) -> bytes
 
 
 def _unknown_mode(mode: str) -> int:
-    from capdisc_indexer.model.errors import UsageError
+    from capdisc_indexer.text.similar_names import unknown_choice
 
-    return _print_error(
-        UsageError(f"unknown --server {mode!r}", f"one of: {', '.join(SERVER_MODES)}")
-    )
+    return _print_error(unknown_choice("--server", mode, SERVER_MODES))
 
 
 def _no_answer(why: str) -> int:

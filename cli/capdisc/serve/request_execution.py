@@ -8,11 +8,12 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from capdisc.args import command_table
+from capdisc.context import surroundings, table_finisher
 from capdisc.context.freshness import IndexPlace
 from capdisc.context.open_index import IndexAccess
 from capdisc.serve import protocol
@@ -57,6 +58,8 @@ class IndexCache:
         self._encoders: dict[str, Encoder] = {}
         # The pointers of indexes that files had changed under.
         self._declined: dict[Path, str] = {}
+        # The pointers of indexes whose tables were looked at.
+        self._finished: dict[Path, str] = {}
 
     @property
     def access(self) -> IndexAccess:
@@ -123,6 +126,20 @@ class IndexCache:
         for index_dir, cached in list(self._indexes.items()):
             if generation.read_pointer(index_dir) != cached.pointer:
                 self._indexes.pop(index_dir).index.close()
+
+    def finish_tables(self) -> None:
+        """Start to bring the LanceDB tables of the open indexes up to date, once for each
+        generation; called while no client waits.
+        """
+        for index_dir, cached in self._indexes.items():
+            if self._finished.get(index_dir) == cached.pointer:
+                continue
+            self._finished[index_dir] = cached.pointer
+            with suppress(CapdiscError, OSError):
+                config = surroundings.current_runtime().config()
+                builder_id = cached.index.generation.builder_id
+                if generation.read_pointer(index_dir) == cached.pointer:
+                    table_finisher.start_finisher(config, index_dir, builder_id)
 
     def encoder(self, name: str) -> Encoder:
         """The encoder, where loading it takes no time. Raises DeclinedError for one that would

@@ -312,6 +312,8 @@ def _serve_loop(
         if time.monotonic() - last_swept > _SWEEP_S:
             connections.expire()
             cache.evict_stale()
+            if not connections.has_pending:
+                cache.finish_tables()
             last_swept = time.monotonic()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams, user_files
 from capdisc.output.failures import ExitCode
+from capdisc.sessions import log_event
 from capdisc_indexer import sessions
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -190,6 +191,14 @@ def use(command: SessionCommand) -> int:
         command.state_dir,
         command.name,
         lambda session: transitions.record_use(session, identifier, command.result),
+    )
+    log_event(
+        command.runtime,
+        command.runtime.config(),
+        "use",
+        [identifier],
+        session=command.name,
+        ok=command.result != "failed",
     )
     usage = changed.used[identifier]
     times = console.format_count(usage.count, "time")

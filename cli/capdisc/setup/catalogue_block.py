@@ -79,7 +79,7 @@ def build_block(
     UsageError where the budget is too small.
     """
     query = filters.query((), 1)
-    check_query(ctx, query)
+    query = check_query(ctx, query)
     is_shared = file.is_relative_to(ctx.runtime.workspace)
     columns = ctx.index.columns
     ids = [columns.ids[place] for place in offered_places(ctx, query)]

@@ -20,8 +20,7 @@ from capdisc_indexer.audit.listing_budgets import (
     list_everything,
     stop_at_first,
 )
-from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.text.similar_names import hint_names
+from capdisc_indexer.text.similar_names import unknown_choice
 
 # The lines of the clients, and how each measures them. A line end counts with its line.
 
@@ -234,5 +233,5 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
 def find_client(name: str) -> ClientListing:
     """How this client lists skills. Raises UsageError for an unknown one."""
     if name not in CLIENT_LISTINGS:
-        raise UsageError(f"unknown client {name!r}", hint_names(name, CLIENT_LISTINGS))
+        raise unknown_choice("client", name, CLIENT_LISTINGS)
     return CLIENT_LISTINGS[name]

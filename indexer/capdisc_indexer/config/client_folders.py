@@ -115,8 +115,10 @@ def conventional_roots(
     Raises InputError for an unknown profile.
     """
     if profile not in CLIENT_PROFILES:
+        from capdisc_indexer.text.similar_names import hint_names  # which no query needs
+
         raise InputError(
-            f"there are no folders called {profile!r}", f"one of: {', '.join(CLIENT_PROFILES)}"
+            f"there are no folders called {profile!r}", hint_names(profile, CLIENT_PROFILES)
         )
     client = CLIENT_PROFILES[profile]
     scopes = {

@@ -1,8 +1,9 @@
 """Which plugins and extensions of clients are installed and switched on here, and where do their
 skills, agents, commands and MCP servers lie?
 
-Read are the plugins of Claude Code and of Codex and the extensions of Gemini CLI, as these clients
-read them in 2026 (Claude Code 2.1.330, Codex 0.169, Gemini CLI 0.61). Which plugins are installed,
+Read are the plugins of Claude Code, Codex and Copilot CLI and the extensions of Gemini CLI, as these
+clients read them in 2026 (Claude Code 2.1.330, Codex 0.169, Copilot CLI 1.0.102, Gemini CLI 0.61),
+and those of Cursor that lie in its folder of local plugins, as its documents describe them. Which plugins are installed,
 and where, is said by files of the user alone. A file of the workspace can only switch one of them
 on or off, and nothing outside of a plugin's own folder is taken.
 """
@@ -64,7 +65,13 @@ def find_plugins(
     Costs a few reads where nothing is installed, and one or two more for each plugin.
     """
     reader = _Reader(workspace)
-    finders = {"claude": _claude_plugins, "codex": _codex_plugins, "gemini": _gemini_extensions}
+    finders = {
+        "claude": _claude_plugins,
+        "codex": _codex_plugins,
+        "copilot": _copilot_plugins,
+        "cursor": _cursor_plugins,
+        "gemini": _gemini_extensions,
+    }
     plugins = [
         plugin
         for client, find in finders.items()
@@ -278,6 +285,100 @@ def _codex_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> I
             servers=_merge(
                 _paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers"))
             ),
+        )
+
+
+# Copilot CLI: `installedPlugins` of config.json says what is installed where, `enabledPlugins` of
+# settings.json what is switched on, where there is such a table and the plugin comes from a
+# marketplace; else its own `enabled` does. Plugins of a marketplace that is a folder are not
+# installed: they are read where they lie. (`copilot skill list` was the judge of all this.)
+
+_COPILOT_MANIFESTS = tuple(
+    f"{folder}plugin.json" for folder in (".plugin/", "", ".github/plugin/", ".claude-plugin/")
+)
+_COPILOT_CATALOGUES = tuple(
+    f"{folder}marketplace.json"
+    for folder in ("", ".plugin/", ".github/plugin/", ".claude-plugin/")
+)
+
+
+def _copilot_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
+    folder = Path(environ.get("COPILOT_HOME") or home / ".copilot")
+    settings = reader.table(folder / "settings.json")
+    has_switches = isinstance(settings.get("enabledPlugins"), dict)
+    switches = _table(settings, "enabledPlugins")
+    records = reader.table(folder / "config.json").get("installedPlugins")
+    for record in (records if isinstance(records, list) else [])[:MAX_PLUGINS]:
+        if not isinstance(record, dict) or not (name := _text(record, "name")):
+            continue
+        marketplace, path = _text(record, "marketplace"), _text(record, "cache_path")
+        plugin_id = f"{name}@{marketplace}" if marketplace else name
+        by_settings = has_switches and bool(marketplace)
+        is_on = (switches.get(plugin_id) if by_settings else record.get("enabled")) is True
+        if is_on and os.path.isabs(path) and Path(path).is_dir():
+            yield _copilot_plugin(reader, plugin_id, name, Path(path))
+    for plugin_id in [key for key, value in switches.items() if value is True][:MAX_PLUGINS]:
+        name, _, marketplace = plugin_id.rpartition("@")
+        known = _table(_table(settings, "extraKnownMarketplaces"), marketplace)
+        source = _table(known, "source")
+        root = _text(source, "path")
+        if _text(source, "source") == "directory" and os.path.isabs(root):
+            for place in _listed_folders(reader, Path(root), name):
+                yield _copilot_plugin(reader, plugin_id, name, place)
+
+
+def _listed_folders(reader: _Reader, marketplace: Path, name: str) -> tuple[Path, ...]:
+    """The folder of the plugin in a marketplace that is a folder itself; none where its catalogue
+    names none in it.
+    """
+    tables = (reader.table(marketplace / path) for path in _COPILOT_CATALOGUES)
+    entries = next((table["plugins"] for table in tables if "plugins" in table), ())
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return _paths(marketplace, entry.get("source"))
+    return ()
+
+
+def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) -> Plugin:
+    manifest_name = next(
+        (path for path in _COPILOT_MANIFESTS if (folder / path).is_file()), _COPILOT_MANIFESTS[1]
+    )
+    manifest = reader.table(folder / manifest_name)
+    return Plugin(
+        client="copilot",
+        id=plugin_id,
+        name=_text(manifest, "name") or name,
+        folder=folder,
+        skills=_paths(folder, manifest.get("skills") or "skills"),
+        agents=_paths(folder, manifest.get("agents") or "agents"),
+        commands=_paths(folder, manifest.get("commands") or "commands"),
+        servers=_merge(
+            _paths(folder, ".mcp.json"), _server_files(folder, manifest, manifest_name)
+        ),
+    )
+
+
+# Cursor: every folder in plugins/local counts, as its documents say. Where plugins of its
+# marketplaces lie, and what switches them on, is in no document.
+
+_CURSOR_MANIFESTS = (".cursor-plugin/plugin.json", "plugin.json")
+
+
+def _cursor_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
+    for folder in _folders_in(home / ".cursor" / "plugins" / "local")[:MAX_PLUGINS]:
+        names = [name for name in _CURSOR_MANIFESTS if (folder / name).is_file()]
+        manifest = reader.table(folder / names[0]) if names else _EMPTY
+        if not (name := _text(manifest, "name")):
+            continue
+        yield Plugin(
+            client="cursor",
+            id=name,
+            name=name,
+            folder=folder,
+            skills=_paths(folder, manifest.get("skills", "skills")),
+            agents=_paths(folder, manifest.get("agents", "agents")),
+            commands=_paths(folder, manifest.get("commands", "commands")),
+            servers=_merge(_paths(folder, "mcp.json"), _server_files(folder, manifest, names[0])),
         )
 
 

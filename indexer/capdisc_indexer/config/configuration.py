@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings import (
+    ALIAS_NAMES,
     ALIAS_VARIABLES,
     SETTINGS,
     USER_ONLY_SETTINGS,
@@ -41,6 +42,23 @@ from capdisc_indexer.model.types import DeclaredSource
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:
     """Where the index of a workspace lies below the user's cache folder."""
     return cache_home / "capdisc" / _folder_label(workspace)
+
+
+_COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def collection_dir(index_dir: Path, name: str) -> Path:
+    """The folder of the index of this name beside the usual one; the usual one for "". Raises
+    InputError for a name that could lead elsewhere.
+    """
+    if not name:
+        return index_dir
+    if not _COLLECTION_NAME.fullmatch(name):
+        raise InputError(
+            f"collection_name cannot be {name[:80]!r}",
+            "use up to 64 letters, digits, - and _, a letter or a digit first",
+        )
+    return index_dir.with_name(f"{index_dir.name}.{name}")
 
 
 def default_state_dir(workspace: Path, state_home: Path) -> Path:
@@ -286,7 +304,7 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
     """The keys with their values; a key of an inner table of settings as `validate.select`."""
     for key, value in table.items():
         if isinstance(value, dict) and any(
-            name.startswith(f"{snake_case(key)}.") for name in SETTINGS
+            name.startswith(f"{snake_case(key)}.") for name in (*SETTINGS, *ALIAS_NAMES)
         ):
             for inner_key, inner_value in value.items():
                 yield f"{key}.{inner_key}", inner_value
@@ -295,8 +313,11 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
 
 
 def snake_case(key: str) -> str:
-    """The name of a setting from its key in a file: `fresh-for` and `freshFor` are `fresh_for`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
+    """The name of a setting from its key in a file: `fresh-for` and `freshFor` are `fresh_for`, and
+    `tier1TokenBudget`, which another program has, is `tier1_budget`.
+    """
+    name = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
+    return ALIAS_NAMES.get(name, name)
 
 
 def _base_folder(file: Path) -> Path:
@@ -308,7 +329,9 @@ def _resolve_paths(name: str, value: Any, base: Path) -> Any:
     """The value with absolute paths where the setting is a path."""
     if name == "roots":
         return [text if text.startswith("~") else str(base / text) for text in value]
-    names_a_folder = name == "index_dir" or (name == "encoder" and value.startswith((".", "/")))
+    names_a_folder = name in ("index_dir", "synonyms") or (
+        name == "encoder" and value.startswith((".", "/"))
+    )
     is_relative = names_a_folder and value and not value.startswith("~") and "://" not in value
     return str(base / value) if is_relative else value
 

@@ -58,6 +58,11 @@ SETTINGS: dict[str, Setting] = {
         "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder",
         Reach.INSIDE,
     ),
+    "collection_name": Setting(
+        "",
+        "CAPDISC_COLLECTION_NAME",
+        "the name of another index beside the usual one: letters, digits, - and _",
+    ),
     "encoder": Setting(
         "",
         "CAPDISC_ENCODER",
@@ -67,6 +72,53 @@ SETTINGS: dict[str, Setting] = {
     ),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
+    "min_relevance": Setting(
+        0.05,
+        "CAPDISC_MIN_RELEVANCE",
+        "the least relevance, 0 to 1, of a hit that is shown, printed or offered",
+    ),
+    "graph_boost": Setting(
+        0.15,
+        "CAPDISC_GRAPH_BOOST",
+        "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
+    ),
+    "preload": Setting(
+        [],
+        "CAPDISC_PRELOAD",
+        "patterns: what fits one has a line in the stable part of every prompt",
+    ),
+    "preload_threshold": Setting(
+        0.3, "CAPDISC_PRELOAD_THRESHOLD", "the least relevance, 0 to 1, of what is loaded ahead"
+    ),
+    "preload_limit": Setting(
+        50, "CAPDISC_PRELOAD_LIMIT", "how many capabilities are loaded ahead at most"
+    ),
+    "split_queries": Setting(
+        True,
+        "CAPDISC_SPLIT_QUERIES",
+        "whether a query of several clauses is searched in parts, too",
+    ),
+    "synonyms": Setting(
+        "",
+        "CAPDISC_SYNONYMS",
+        "a file of synonyms for queries, with lines such as ticket = issue, bug report",
+        Reach.INSIDE,
+    ),
+    "log": Setting(
+        False,
+        "CAPDISC_LOG",
+        "keep a local log of requests and uses: see capdisc log --help",
+        Reach.OWN,
+    ),
+    "usage_boost": Setting(
+        0.0,
+        "CAPDISC_USAGE_BOOST",
+        "by which share of its score, 0 to 1, what the log says is used most rises; 0: none",
+        Reach.OWN,
+    ),
+    "use_graph_reranking": Setting(
+        True, "CAPDISC_USE_GRAPH_RERANKING", "whether a search with mode auto follows relations"
+    ),
     "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
     "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
     "tier1_budget": Setting(800, "CAPDISC_TIER1_BUDGET", "tokens of the summaries"),
@@ -80,6 +132,11 @@ SETTINGS: dict[str, Setting] = {
     "body.bytes": Setting(
         262_144, "CAPDISC_BODY_BYTES", "of how many bytes of a body passages are indexed"
     ),
+    "template": Setting(
+        "",
+        "CAPDISC_TEMPLATE",
+        "auto: the prompt that render prints is chosen by the words of the query",
+    ),
     "tokenizer": Setting(
         "o200k",
         "CAPDISC_TOKENIZER",
@@ -92,6 +149,16 @@ SETTINGS: dict[str, Setting] = {
         "auto",
         "CAPDISC_FRESH",
         "a look at the folders before an answer: auto (take in what changed), require, off",
+    ),
+    "engine": Setting(
+        "auto",
+        "CAPDISC_ENGINE",
+        "what finds the candidates: matrix (text index and matrix), lancedb (its table), auto",
+    ),
+    "table": Setting(
+        "aside",
+        "CAPDISC_TABLE",
+        "how the LanceDB table follows an update: aside (by a process of its own), wait, off",
     ),
     "pin": Setting(
         [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
@@ -129,6 +196,19 @@ SETTINGS: dict[str, Setting] = {
 # Variables that are read where ours is not set: another program of the same format uses them.
 ALIAS_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
+# Names that AgentOS and constat have for the same settings, and a table of theirs.
+ALIAS_NAMES = {
+    "tier0_token_budget": "tier0_budget",
+    "tier1_token_budget": "tier1_budget",
+    "tier2_token_budget": "tier2_budget",
+    "tier1_min_relevance": "min_relevance",
+    "graph_boost_factor": "graph_boost",
+    "embedding_model_id": "encoder",
+    "context_preload.seed_patterns": "preload",
+    "context_preload.similarity_threshold": "preload_threshold",
+    "context_preload.max_tables": "preload_limit",
+}
+
 # Never taken from a workspace's file, which came along with what it would allow.
 USER_ONLY_SETTINGS = frozenset(
     name for name, setting in SETTINGS.items() if setting.reach is Reach.OWN
@@ -137,6 +217,11 @@ USER_ONLY_SETTINGS = frozenset(
 # The least and the greatest value of numbers; the others are at least 1.
 VALUE_RANGES: dict[str, tuple[float, float]] = {
     "limit": (1, 1000),
+    "min_relevance": (0, 1),
+    "graph_boost": (0, 1),
+    "usage_boost": (0, 1),
+    "preload_threshold": (0, 1),
+    "preload_limit": (1, 1000),
     "lock_timeout": (0, 86_400),
     "store.fresh_for": (0, 86_400),
     "tier0_budget": (0, math.inf),

@@ -20,10 +20,11 @@ from capdisc_indexer.store import (
     durable_files,
     file_states,
     generation,
+    lance_table,
     locks,
     native_errors,
     publication,
-    vector_table,
+    vector_files,
 )
 from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
@@ -211,12 +212,12 @@ def foreign_check(index_dir: Path, problem: Check | None) -> Check:
 
 def _find_missing_vectors(index: Index) -> str:
     """How many texts have no vector, in the vector store or beside it; "" for none."""
-    pending_hashes, _ = vector_table.read_pending(index.folder / "pending")
+    pending_hashes, _ = vector_files.read_pending(index.folder / "pending")
     texts = file_states.text_hashes_by_id(
         file_states.load_states(index.folder / "meta" / "files.json").files
     )
     needed = set(chain.from_iterable(texts.values()))
-    stored = vector_table.read_hashes(index.folder / "vectors")
+    stored = vector_files.read_hashes(index.folder / "vectors")
     missing_count = len(needed - stored - set(pending_hashes))
     if not missing_count:
         return ""
@@ -243,6 +244,36 @@ def examine_contents(
         yield stores
         if stores.state is CheckState.OK:
             yield from _examine_sources(index_dir, manifest)
+
+
+def examine_table(index_dir: Path, deep: bool) -> Check:
+    """Whether the LanceDB table equals the documents: by the generation that it names, with `deep`
+    by every id and hash.
+    """
+    name, fix = "table", index_command(index_dir, "--wait")
+    state = lance_table.read_state(index_dir)
+    if state is None:
+        text = "there is no LanceDB table; capdisc index --wait writes one"
+        return Check(name=name, state=CheckState.OK, text=text)
+    if not lance_table.equals_index(index_dir):
+        text = f"behind: it is of generation {state.generation}"
+        return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+    if deep and (problem := _find_table_damage(index_dir)):
+        fix = index_command(index_dir, "--wait --verify")
+        return Check(name=name, state=CheckState.PROBLEM, text=problem, fix=fix)
+    compared = ", every id and hash as in the documents" if deep else ""
+    return Check(name=name, state=CheckState.OK, text=f"{state.rows:,} rows{compared}")
+
+
+def _find_table_damage(index_dir: Path) -> str:
+    """How the table differs from the documents though it should not; "" where it does not."""
+    from capdisc_indexer.indexing.table_update import find_stale_rows  # all that makes documents
+
+    try:
+        with Index(index_dir) as index:
+            return find_stale_rows(index)
+    except (CapdiscError, OSError) as error:
+        return str(error)
 
 
 def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:

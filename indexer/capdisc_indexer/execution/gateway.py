@@ -43,7 +43,7 @@ from capdisc_indexer.execution.server_connection import ToolRequest
 from capdisc_indexer.execution.server_launch import GatewayPlaces, prepare_launch
 from capdisc_indexer.execution.server_pool import ServerPool
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, InputError
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
@@ -83,29 +83,45 @@ class Gateway:
         return bool(server_of(descriptor, self._places.lists))
 
     def call(self, descriptor: Descriptor, arguments: Arguments, caller: Caller) -> JsonObject:
-        """What the tool answered, as JSON.
+        """What the tool answered, as JSON. Raises as `run` does."""
+        outcome = self.run(descriptor, arguments, caller)
+        return _answer_document(descriptor, self.declaration_of(descriptor), outcome)
+
+    def run(
+        self,
+        descriptor: Descriptor,
+        arguments: Arguments,
+        caller: Caller,
+        limits: CallLimits | None = None,
+    ) -> Outcome:
+        """What the call gave, within these limits (None: those of `limits_of`).
 
         Raises UsageError with everything that is wrong with the arguments, ApprovalRequiredError
         where nobody agreed to the call, InputError where the server cannot be reached or no
         longer defines the tool like this.
         """
-        declaration = self._declaration_of(descriptor)
+        declaration = self.declaration_of(descriptor)
         filled = check_arguments(descriptor, arguments)
         self._require_approval(descriptor, declaration, arguments, caller)
-        seconds = min(declaration.timeout_s or DEFAULT_SECONDS, MAX_MANIFEST_SECONDS)
         annotations = annotations_of(descriptor)
         request = ToolRequest(
             tool=descriptor.name,
             # The server fills in its own defaults; those of the index have their keys masked.
             arguments={name: filled[name] for name in arguments},
-            limits=CallLimits(seconds=seconds, is_stopped=caller.is_stopped),
+            limits=replace(limits or self.limits_of(descriptor), is_stopped=caller.is_stopped),
             check=lambda pages: self._check_definition(descriptor, declaration, pages),
             may_repeat=is_read_only(descriptor) or annotations.get("idempotentHint") is True,
             elicit=caller.elicit,
             progress=caller.progress,
         )
-        outcome = self._pool.call(prepare_launch(declaration, self._places), request)
-        return _answer_document(descriptor, declaration, outcome)
+        return self._pool.call(prepare_launch(declaration, self._places), request)
+
+    def limits_of(self, descriptor: Descriptor) -> CallLimits:
+        """The limits of a call of the tool, by the entry of its server. Raises InputError where the
+        server is not served.
+        """
+        seconds = self.declaration_of(descriptor).timeout_s or DEFAULT_SECONDS
+        return CallLimits(seconds=min(seconds, MAX_MANIFEST_SECONDS))
 
     def refresh_lists(self, names: Sequence[str]) -> ListRefresh:
         """Asks these servers for their tools, several at once, and keeps what they say."""
@@ -133,7 +149,8 @@ class Gateway:
         """Ends all servers."""
         self._pool.close()
 
-    def _declaration_of(self, descriptor: Descriptor) -> ServerDeclaration:
+    def declaration_of(self, descriptor: Descriptor) -> ServerDeclaration:
+        """The entry of the tool's server. Raises InputError where it is not served."""
         name = server_of(descriptor, self._places.lists)
         if declaration := self.servers.get(name):
             return declaration

@@ -147,11 +147,16 @@ def producers(
 
 
 def partners(
-    headers: Mapping[str, CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
+    headers: Mapping[str, CapabilityHeader],
+    scores: Mapping[str, float],
+    resolve: ResolveName,
+    share: float = PARTNER_SHARE,
 ) -> dict[str, float]:
-    """What each hit gains from hits that are used together with it, by id; computed from the
-    scores before any gain.
+    """What each hit gains from hits that are used together with it, by id: this `share` of their
+    scores, which are those before any gain.
     """
+    if not share:
+        return {}
     weights_of_id = {
         identifier: weights
         for identifier in scores
@@ -170,7 +175,7 @@ def partners(
             if weight == RELATED_WEIGHT and _is_see_also(headers[identifier], partner, name):
                 continue
             for receiver, giver in ((identifier, partner["id"]), (partner["id"], identifier)):
-                gain = PARTNER_SHARE * weight * scores[giver]
+                gain = share * weight * scores[giver]
                 gains[receiver] = max(gains.get(receiver, 0.0), gain)
     return gains
 

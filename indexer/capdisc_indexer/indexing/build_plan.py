@@ -10,7 +10,7 @@ from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.change_detection import Changes
-from capdisc_indexer.indexing.file_reader import Progress
+from capdisc_indexer.indexing.file_reader import Progress, is_stale
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
@@ -173,6 +173,7 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
         dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
         held_definitions=review.held_definitions,
         changed_definitions=review.changed_ids,
+        changed_ids=_changed_ids(previous, changes),
         dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
     )
 
@@ -198,7 +199,11 @@ def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
         "files": len(changes.files),
         "parsed": changes.parsed_count,
         # A list that is empty has not failed: an error must say so.
-        "failed": sum(not state.declared_ids and _has_error(state.findings) for state in states),
+        "failed": sum(
+            (not state.declared_ids or is_stale(state)) and _has_error(state.findings)
+            for state in states
+        ),
+        "stale": sum(len(state.declared_ids) for state in states if is_stale(state)),
         "unchanged": len(changes.files) - changes.parsed_count,
         "removed_files": len(previous.files.keys() - changes.files.keys()),
         "capabilities": len(new_hashes),
@@ -208,6 +213,16 @@ def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
         "copies": statuses["copy"],
         "shadowed": statuses["shadowed"],
         "held": statuses[HELD],
+    }
+
+
+def _changed_ids(previous: PreviousBuild, changes: Changes) -> dict[str, tuple[str, ...]]:
+    old_ids = content_hashes_by_id(previous.files).keys()
+    new_ids = content_hashes_by_id(changes.files).keys()
+    return {
+        "added": tuple(sorted(new_ids - old_ids)),
+        "updated": tuple(sorted(key for key in changes.descriptors if key in old_ids)),
+        "removed": tuple(sorted(old_ids - new_ids)),
     }
 
 

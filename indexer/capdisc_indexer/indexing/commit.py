@@ -50,14 +50,14 @@ from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
 
 
-def load_native_libraries(with_vector_store: bool = True) -> None:
-    """Loads numpy and the vector store before they are needed.
+def load_native_libraries(*, with_table: bool) -> None:
+    """Loads numpy, and the library of the table, before they are needed.
 
     With too little memory for them this raises an error here; in the middle of the text engine's
     work it would end the process.
     """
     lazy_imports.numpy()
-    if with_vector_store:
+    if with_table:
         lazy_imports.lancedb()
 
 

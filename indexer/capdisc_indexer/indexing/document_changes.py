@@ -329,7 +329,7 @@ def _unchanged_documents(folder: Path | None, ids: Sequence[str]) -> Iterator[In
     if folder is None:
         return
     for header, body, pieces in Documents(folder / "text").full_records(ids):
-        yield _assemble_document(from_record(header, body), header, body, pieces)
+        yield assemble_document(from_record(header, body), header, body, pieces)
 
 
 def load_reader(checked_encoder: Encoder | None = None) -> StaticEncoder | None:
@@ -385,14 +385,13 @@ def build_document(
     ):
         header["exclusions"] = exclusions
     header["likeness"], header["size"] = signatures, full_size(counts)
-    return _assemble_document(
-        descriptor, header, body | {"counts": counts}, encode_bag(descriptor)
-    )
+    return assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
 
 
-def _assemble_document(
+def assemble_document(
     descriptor: Descriptor, header: CapabilityHeader, body: JsonObject, pieces: bytes
 ) -> IndexedDocument:
+    """The document of a capability from its stored parts."""
     d = descriptor
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title, *d.other_names)

@@ -21,7 +21,7 @@ from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatc
 from capdisc_indexer.indexing.previous_build import NearestText, PreviousBuild
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.store import matrix, native_errors, publication, vector_table
+from capdisc_indexer.store import matrix, native_errors, publication, vector_files
 from capdisc_indexer.store.file_states import TextHashesById, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
 
@@ -129,7 +129,7 @@ def _link_store(
     """
     if not known_rows or previous.folder is None or previous.generation is None:
         return None
-    hashes, rows = vector_table.read_pending(previous.folder / "pending")
+    hashes, rows = vector_files.read_pending(previous.folder / "pending")
     needed_hashes = set(chain.from_iterable(hashes_by_id.values()))
     needed_rows = [row for row, text_hash in enumerate(hashes) if text_hash in needed_hashes]
     stored_rows, pending_count = (
@@ -144,7 +144,7 @@ def _link_store(
     publication.clone_folder(previous.folder / "vectors", target / "vectors", lambda name: False)
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
     keys = [*(hashes[row] for row in needed_rows), *batcher.position]
-    vector_table.write_pending(target / "pending", keys, b"".join(parts) + batcher.raw())
+    vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.raw())
     write_matrix(
         target,
         hashes_by_id,
@@ -168,9 +168,7 @@ def _rewrite_store(
         needed_hashes = {*chain.from_iterable(hashes_by_id.values())} & known_rows.keys()
         _copy_vectors(previous.folder, needed_hashes, batcher, dim)
     rows = batcher.rows(dim)
-    vector_table.write_table(
-        target / "vectors", dim, lambda: _row_batches(hashes_by_id, batcher, rows)
-    )
+    vector_files.write_vectors(target / "vectors", _row_batches(hashes_by_id, batcher, rows))
     write_matrix(
         target,
         hashes_by_id,
@@ -184,9 +182,9 @@ def _copy_vectors(
 ) -> None:
     """Adds the vectors of these texts from the last generation to the batcher."""
     np = lazy_imports.numpy()
-    hashes, rows = vector_table.read_pending(folder / "pending")
+    hashes, rows = vector_files.read_pending(folder / "pending")
     pending = (hashes, np.frombuffer(rows, np.float32).reshape(-1, dim))
-    for keys, vectors in chain([pending], vector_table.read_batches(folder / "vectors")):
+    for keys, vectors in (pending, vector_files.read_vectors(folder / "vectors", dim)):
         new = {key: row for row, key in enumerate(keys) if key in needed_hashes}
         needed_hashes -= new.keys()
         batcher.add(new, vectors[list(new.values())])
@@ -194,16 +192,11 @@ def _copy_vectors(
 
 def _row_batches(
     hashes_by_id: TextHashesById, batcher: EmbeddingBatcher, rows: NDArray[Any]
-) -> Iterator[vector_table.VectorBatch]:
-    keyed_hashes = (
-        (key, part, text_hash)
-        for key, texts in hashes_by_id.items()
-        for part, text_hash in enumerate(texts)
-    )
-    while batch := list(islice(keyed_hashes, vector_table.BATCH_ROWS)):
-        ids, parts, hashes = zip(*batch, strict=True)
+) -> Iterator[vector_files.VectorBatch]:
+    all_hashes = chain.from_iterable(hashes_by_id.values())
+    while hashes := list(islice(all_hashes, vector_files.BATCH_ROWS)):
         vectors = rows[[find_row(batcher, text_hash) for text_hash in hashes]]
-        yield vector_table.VectorBatch(ids=ids, parts=parts, hashes=hashes, vectors=vectors)
+        yield vector_files.VectorBatch(hashes=hashes, vectors=vectors)
 
 
 def write_matrix(

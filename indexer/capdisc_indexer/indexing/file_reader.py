@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TypeAlias
 
-from capdisc_indexer.indexing.previous_build import PreviousBuild
+from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published_descriptors
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -35,8 +35,12 @@ from capdisc_indexer.validation.changes import CODE
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
+# A part that leads out of the folder is no slip: nothing of the capability is kept.
+_NOT_OF_THE_AUTHOR = frozenset({"symlink"})
 # A definition that was held back may have been approved since; its file does not show that.
 _READ_AGAIN = TRANSIENT | {CODE}
+# The finding about a file of which the last version that could be read is kept.
+STALE = "stale-version"
 # Called with the stage of a build, how many of its steps are done, and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 # The descriptors of a few thousand capabilities stay in memory.
@@ -91,6 +95,8 @@ def _has_content_of(previous: PreviousBuild, file: FoundFile) -> bool:
 class FileReader:
     """Reads the files of one build, each at most once, and puts their records into the spool.
 
+    Of a file that gives nothing but errors the capabilities of the last build are kept, marked as
+    stale, until the file is mended or gone: an author's slip must not take a tool from an agent.
     A file that fails to parse keeps its last version for `options.grace_s` seconds after it was
     written to: its author may still be writing. `unfinished_findings` names those files. They keep
     their old stamps, so that the next scan reads them again.
@@ -100,6 +106,7 @@ class FileReader:
         self, previous: PreviousBuild, spool: DescriptorSpool, options: BuildOptions
     ) -> None:
         self.spool = spool
+        self._previous = previous
         self._old, self._scanned_at = previous.files, previous.scanned_at_ns
         self._verify, self._grace_ns = options.verify, int(options.grace_s * 1e9)
         self._records: dict[str, tuple[SpooledRecord, ...]] = {}
@@ -174,7 +181,9 @@ class FileReader:
         # never this one.
         age_ns = time.time_ns() - max(new_state.stat[2::4])
         failed = any(finding.severity is Severity.ERROR for finding in new_state.findings)
-        return bool(missing_ids) and failed and 0 <= age_ns < self._grace_ns
+        is_new_failure = is_stale(new_state) and not is_stale(old_state)
+        is_lost = (missing_ids and failed) or is_new_failure
+        return bool(is_lost) and 0 <= age_ns < self._grace_ns
 
     def _keep_state(self, old_state: FileState) -> FileState:
         del self._records[old_state.path]
@@ -192,6 +201,7 @@ class FileReader:
     ) -> FileState:
         self.parsed_count += 1
         self.hashed_count += 1
+        content = self._with_last_version(file, content)
         self._records[file.path] = tuple(
             self.spool.append(name, record) for name, record in content.records
         )
@@ -204,6 +214,34 @@ class FileReader:
             findings=content.findings,
             read_as=_reading_key(file),
         )
+
+    def _with_last_version(self, file: FoundFile, content: ParsedFile) -> ParsedFile:
+        """The content, with the capabilities of the last build where only errors are left of it."""
+        old_state = self._old.get(file.path)
+        codes = {
+            finding.code for finding in content.findings if finding.severity is Severity.ERROR
+        }
+        if old_state is None or content.records or not codes or codes & _NOT_OF_THE_AUTHOR:
+            return content
+        declared_ids = {
+            declared.resolved_id: declared.id
+            for declared in old_state.declared_ids
+            if declared.resolved_id
+        }
+        last_versions = load_published_descriptors(self._previous, list(declared_ids))
+        if not last_versions:
+            return content
+        records = tuple(
+            (declared_ids[key], encode_descriptor(replace(last, id=declared_ids[key], stale=True)))
+            for key, last in last_versions.items()
+        )
+        findings = (*content.findings, _stale_finding(file.path))
+        return replace(content, records=records, findings=findings)
+
+
+def is_stale(state: FileState) -> bool:
+    """Whether the capabilities of the file are those of an older version of it."""
+    return any(finding.code == STALE for finding in state.findings)
 
 
 def read_file(file: FoundFile) -> ParsedFile:
@@ -244,6 +282,16 @@ def _unfinished_finding(path: str) -> Finding:
         severity=Severity.INFO,
         message="does not parse, and was changed a moment ago; its last version is kept for now",
         hint="finish writing the file",
+        path=printable_path(path),
+    )
+
+
+def _stale_finding(path: str) -> Finding:
+    return Finding(
+        code=STALE,
+        severity=Severity.INFO,
+        message="cannot be read any more; its last good version is kept, marked as stale",
+        hint="mend the file, or remove it to remove its capabilities",
         path=printable_path(path),
     )
 

@@ -39,27 +39,38 @@ def build_passages(
     """The passages of a capability, with rows of one zero where no encoder gives any; none of a
     short body: the capability's own document holds all of its words.
     """
-    body = descriptor.content
-    if len(body) <= BODY_CHARACTERS or not limits.passages:
+    passages = passage_texts(descriptor, limits)
+    if not passages:
         return PassageBlock()
-    if 4 * len(body) > limits.bytes:
-        body = body.encode("utf-8", "replace")[: limits.bytes].decode("utf-8", "ignore")
-    passages = list(islice(split_passages(body), limits.passages))
+    body = _limit_body(descriptor.content, limits)
     extend = _identity if is_english(f"{descriptor.description} {body}") else _with_stems
-    texts = [body[passage.start : passage.end] for passage in passages]
     indexed = tuple(
         IndexedPassage(
             passage.sections,
             extend(lexical_text(" ".join(passage.sections))),
             extend(lexical_text(text)),
         )
-        for passage, text in zip(passages, texts, strict=True)
+        for passage, text in passages
     )
-    encoded_texts = [
-        _embedding_text(passage, text) for passage, text in zip(passages, texts, strict=True)
-    ]
+    encoded_texts = [_embedding_text(passage, text) for passage, text in passages]
     rows = encode_rows(encoded_texts) if encode_rows else b""
     return PassageBlock(indexed, rows or bytes(len(indexed)))
+
+
+def passage_texts(descriptor: Descriptor, limits: PassageLimits) -> list[tuple[Passage, str]]:
+    """The passages of a capability and their texts; none of a short body."""
+    if len(descriptor.content) <= BODY_CHARACTERS or not limits.passages:
+        return []
+    body = _limit_body(descriptor.content, limits)
+    passages = islice(split_passages(body), limits.passages)
+    return [(passage, body[passage.start : passage.end]) for passage in passages]
+
+
+def _limit_body(body: str, limits: PassageLimits) -> str:
+    """The part of the body that has passages."""
+    if 4 * len(body) <= limits.bytes:
+        return body
+    return body.encode("utf-8", "replace")[: limits.bytes].decode("utf-8", "ignore")
 
 
 def _embedding_text(passage: Passage, text: str) -> str:

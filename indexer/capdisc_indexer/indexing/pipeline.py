@@ -39,7 +39,12 @@ from capdisc_indexer.indexing.previous_build import (
 )
 from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
-from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, DamagedIndexError, IndexStateError
+from capdisc_indexer.model.errors import (
+    MALFORMED_DATA_ERRORS,
+    CapdiscError,
+    DamagedIndexError,
+    IndexStateError,
+)
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
@@ -88,7 +93,25 @@ def build_index(
                 _require_rebuild_allowed(previous, options)
                 report = _run_build(request, previous, snapshot)
             publication.collect(index_dir, report.generation.number)
+        if options.with_table and previous.generation is None and report.published:
+            report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
+
+
+def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) -> BuildReport:
+    """Writes the LanceDB table after a build from nothing, which has imported LanceDB; after others
+    a process aside does that. Without a table the index answers, so a failure is a notice.
+    """
+    from capdisc_indexer.indexing.table_update import update_table
+
+    try:
+        update_table(index_dir, options.builder_id, options.lock_timeout_s)
+    except (CapdiscError, OSError) as error:
+        reason = error.message if isinstance(error, CapdiscError) else error.strerror or str(error)
+        return replace(
+            report, degraded=(*report.degraded, f"the LanceDB table is behind: {reason}")
+        )
+    return report
 
 
 def _run_build(
@@ -100,7 +123,7 @@ def _run_build(
     snapshot = snapshot or _scan_folders(request, previous)
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
     require_few_changes(scan.files, previous, options.max_changes)
-    with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous) as workers:
+    with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous, options) as workers:
         reader = FileReader(previous, spool, options)
         states = reader.read_states(scan.files, workers, request.progress)
         review = review_parsed_files(scan, states, reader, previous, options)
@@ -145,7 +168,9 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         )
         if build.needs_native_libraries(has_known_rows=bool(known_rows)):
             workers.wait_for_background()
-            commit.load_native_libraries(with_vector_store=not known_rows)
+            commit.load_native_libraries(
+                with_table=options.with_table and previous.generation is None
+            )
         deleted_count = document_changes.write_documents(
             folder / "text", previous, plan.changes, build.documents, request.progress
         )
@@ -184,15 +209,17 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
     )
 
 
-def _worker_pool(previous: PreviousBuild) -> WorkerPool:
+def _worker_pool(previous: PreviousBuild, options: BuildOptions) -> WorkerPool:
     """A pool of workers; for a first build this process loads the engines while they read files."""
-    return WorkerPool(_load_native_libraries if previous.generation is None else None)
+    if previous.generation is not None:
+        return WorkerPool(None)
+    return WorkerPool(partial(_load_native_libraries, options.with_table))
 
 
-def _load_native_libraries() -> None:
+def _load_native_libraries(with_table: bool) -> None:
     from capdisc_indexer.indexing import commit  # late, as in `_write_generation`
 
-    commit.load_native_libraries()
+    commit.load_native_libraries(with_table=with_table)
 
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:

@@ -28,7 +28,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
-from capdisc_indexer.model.types import Finding, Generation, PassageLimits
+from capdisc_indexer.model.types import Descriptor, Finding, Generation, PassageLimits
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 
@@ -172,6 +172,20 @@ def load_published_records(
 
     records = Documents(previous.folder / "text").full_records(list(ids))
     return {str(header["id"]): {**header, **body} for header, body, _ in records}
+
+
+def load_published_descriptors(
+    previous: PreviousBuild, ids: Sequence[str]
+) -> Mapping[str, Descriptor]:
+    """The capabilities with these ids, as far as the last generation has them, by id."""
+    if previous.folder is None or not ids:
+        return {}
+    # Brings the text engine, which few runs need so early.
+    from capdisc_indexer.model.records import from_record
+    from capdisc_indexer.store.documents import Documents
+
+    records = Documents(previous.folder / "text").full_records(ids)
+    return {str(header["id"]): from_record(header, body) for header, body, _ in records}
 
 
 def load_json_object(path: Path) -> JsonObject:

@@ -104,6 +104,7 @@ class CapabilityHeader(TypedDict):
     has_side_effects: NotRequired[bool]
     available: NotRequired[bool]
     hidden: NotRequired[bool]
+    stale: NotRequired[bool]
     usage_hint: NotRequired[str]
     parameters: NotRequired[Sequence[ParameterRecord]]
     edges: NotRequired[Sequence[EdgeRecord]]

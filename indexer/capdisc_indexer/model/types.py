@@ -86,7 +86,8 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `not_for` holds requests and subjects that its author excludes.
+    works on, none for all. `stale` says that its file can no longer be read, and this is the last
+    version that could. `not_for` holds requests and subjects that its author excludes.
     `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
     where those in use are safer ones. `requires`, `composed_with` and `related` hold names or ids
     as written; they are resolved against the index when a query is answered, so that a capability
@@ -116,6 +117,7 @@ class Descriptor:
     confirm: bool = False
     available: bool = True
     hidden: bool = False
+    stale: bool = False
     schema: JsonSchema | None = None
     output_schema: Mapping[str, Any] | None = None
     input_examples: tuple[JsonObject, ...] = ()
@@ -148,9 +150,24 @@ class LoadedFile:
 
 
 @frozen(kw_only=True)
+class RankingChoices:
+    """What a user may choose about a ranking.
+
+    `splits`: a text of several clauses is also searched clause by clause. `synonyms` are words of
+    the user by the word that a query may have; `use_gains` (0..1) say by id by which share of its
+    score a hit rises because it was used.
+    """
+
+    splits: bool = True
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    use_gains: Mapping[str, float] = field(default_factory=dict)
+
+
+@frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; all other fields but `limit` are filters, and
-    empty ones let everything through.
+    """A search request. Several `texts` are fused; all other fields but `limit`, `graph_boost` and
+    `choices` are filters, and empty ones let everything through. `graph_boost` (0..1) is how much a hit gains
+    from hits that are used together with it; None is the measured share.
     """
 
     texts: tuple[str, ...]
@@ -161,11 +178,14 @@ class Query:
     available: bool = False
     max_risk: str = ""
     limit: int = 10
+    graph_boost: float | None = None
+    choices: RankingChoices = RankingChoices()
 
     @property
     def filters(self) -> frozenset[str]:
         """The names of the filters that are set."""
-        names = (name for name in fields(self) if name not in ("texts", "limit"))
+        others = ("texts", "limit", "graph_boost", "choices")
+        names = (name for name in fields(self) if name not in others)
         return frozenset(name for name in names if getattr(self, name))
 
 
@@ -441,7 +461,8 @@ class BuildOptions:
     that need not exist and whose change makes another build worth while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
-    which hold for None, nothing of it is reused.
+    which hold for None, nothing of it is reused. With `with_table`, a build from nothing also
+    writes the LanceDB table, which other builds leave to `update_table`.
     """
 
     encoder: str | None = None
@@ -462,6 +483,7 @@ class BuildOptions:
     max_files: int | None = None
     links: LinkRules = LinkRules()
     passage_limits: PassageLimits | None = None
+    with_table: bool = True
 
 
 @frozen(kw_only=True)
@@ -470,6 +492,7 @@ class BuildReport:
 
     `published` is False when nothing had changed. `held_definitions` are left out until a person
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
+    `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted.
     """
 
     generation: Generation
@@ -483,3 +506,4 @@ class BuildReport:
     dropped_sources: tuple[str, ...] = ()
     held_definitions: tuple[HeldDefinition, ...] = ()
     changed_definitions: tuple[str, ...] = ()
+    changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

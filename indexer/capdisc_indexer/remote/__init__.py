@@ -2,12 +2,12 @@
 of it is believed, and how it is reached.
 
     s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the published generation
-    s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and vectors/ written by LanceDB
+    s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and table/ written by LanceDB
 
 The digits are the manifest's, so that two writers of the same number never write the same object.
 CURRENT is written last, on the condition that it is still the one that was built upon. Readers
-copy what searching needs and search the copy; the vectors' table stays in the store, where only
-the next writer reads it.
+copy what searching needs and search the copy; the table stays in the store, where the next writer
+reads it, and readers that query it in place.
 
 A bucket may hold anything. Nothing of it is written anywhere here before its name was checked, and
 nothing is opened before it has the size and the digest that the manifest names; the manifest's own
@@ -29,11 +29,16 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import generation
 
 GENERATIONS = "generations/"
-VECTORS, PENDING = "vectors", "pending"
+# The folder of the LanceDB table; and what of a local generation is not published as files.
+TABLE = "table"
+_LOCAL_FOLDERS = ("vectors", "pending")
 # Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
 # it.
 TABLE_FACTS = "meta/table.json"
 NO_TABLE = b"{}"
+# Listed like that, too: every term with the number of capabilities that have it, for readers that
+# query the table in place.
+TERMS_FILE = "meta/terms.tsv"
 MAX_MANIFEST_BYTES = 16 << 20
 MAX_FILES = 20_000
 MAX_BYTES = 256 << 30
@@ -196,19 +201,19 @@ def _is_plain_name(name: str) -> bool:
     )
 
 
-def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
-    """The manifest of a local generation as it is published: with facts of the table in place of
-    its files. The table holds all rows, also those that lie beside the local one.
+def manifest_to_publish(manifest: bytes, added_files: Mapping[str, bytes]) -> bytes:
+    """The manifest of a local generation as it is published: with these files, which say what
+    readers need of the table, in place of the vectors. The table holds all rows, also those that lie beside the local one.
     """
     published: JsonObject = json.loads(manifest)
     published["counts"]["stored"] = published["counts"]["rows"]
     files = {
         name: entry
         for name, entry in published["files"].items()
-        if name.partition("/")[0] not in (VECTORS, PENDING)
+        if name.partition("/")[0] not in _LOCAL_FOLDERS
     }
-    files[TABLE_FACTS] = {
-        "size": len(table_facts),
-        "sha256": hashlib.sha256(table_facts).hexdigest(),
+    files |= {
+        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in added_files.items()
     }
     return json.dumps({**published, "files": files}, indent=1, sort_keys=True).encode()

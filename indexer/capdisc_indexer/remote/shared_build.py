@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from capdisc_indexer.remote import (
 from capdisc_indexer.remote.bucket import POINTER, Bucket
 from capdisc_indexer.remote.remote_generation import download_generation, run_parallel
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
+from capdisc_indexer.store.documents import Documents
 
 # Called with what is being done, how many parts of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
@@ -183,16 +184,25 @@ def publish_generation(
     Raises BusyError where another writer has published since `expected` was read, StoreError where
     the store refuses. What was written until then is removed, at the latest by a later writer.
     """
+    from capdisc_indexer.store import table_documents
+
     folder = generation.generation_folder(shared.work, local.number)
-    rows = remote_generation.load_local_rows(folder) if local.counts["dim"] else None
+    dim = local.counts["dim"]
+    rows = remote_generation.load_local_rows(folder, dim) if dim else None
     facts = rows.facts() if rows else remote.NO_TABLE
-    manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
+    added_files = {
+        remote.TABLE_FACTS: facts,
+        remote.TERMS_FILE: table_documents.encode_frequencies(
+            Documents(folder / "text").term_frequencies()
+        ),
+    }
+    manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), added_files)
     target = remote.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
     try:
-        _upload_files(bucket, folder, target, manifest, facts, progress)
+        _upload_files(bucket, folder, target, manifest, added_files, progress)
         if rows is not None:
             progress("Uploading", 1, 1)
-            remote_generation.write(shared, target, rows)
+            remote_generation.write(shared, target, shared.work)
         bucket.put(f"{target}/MANIFEST", manifest)
         line = publication.format_pointer(local.number, manifest)
         bucket.replace_pointer(line, expected)
@@ -213,16 +223,19 @@ def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
 
 
 def _upload_files(
-    bucket: Bucket, folder: Path, target: str, manifest: bytes, facts: bytes, progress: Progress
+    bucket: Bucket,
+    folder: Path,
+    target: str,
+    manifest: bytes,
+    added_files: Mapping[str, bytes],
+    progress: Progress,
 ) -> None:
     """Uploads every file that the manifest names but empty ones, which readers make themselves."""
     sizes = {name: entry["size"] for name, entry in json.loads(manifest)["files"].items()}
     names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
     progress("Uploading", 0, len(names))
     run_parallel(
-        lambda name: bucket.put(
-            f"{target}/{name}", facts if name == remote.TABLE_FACTS else folder / name
-        ),
+        lambda name: bucket.put(f"{target}/{name}", added_files.get(name, folder / name)),
         names,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
@@ -69,6 +70,19 @@ def fields_text(descriptor: Descriptor) -> str:
     return "\n".join(lines).strip()
 
 
+def required_by(descriptor: Descriptor) -> tuple[str, ...]:
+    """What the capability requires, as its author wrote it: the names of `requires`, of typed edges
+    and of a skill's `dependencies`, each once.
+    """
+    edges = (edge.target for edge in descriptor.edges if edge.kind == "REQUIRES")
+    dependencies = (
+        need["target"]
+        for need in find_skill_requirements(descriptor.extra)
+        if need["why"] == "dependencies"
+    )
+    return tuple(dict.fromkeys((*descriptor.requires, *edges, *dependencies)))
+
+
 def _letters(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
@@ -100,10 +114,11 @@ def _format_labels(d: Descriptor) -> list[str]:
         if part
     )
     fields: list[tuple[str, object]] = [
+        ("Stale", STALE_NOTE if d.stale else ""),
         ("Category", one_line(d.category) if d.category != UNCATEGORISED else ""),
         ("When to use", one_line(d.usage_hint)),
         ("Not for", d.not_for),
-        ("Requires", d.requires),
+        ("Requires", required_by(d)),
         ("Required secrets", d.secrets),
         ("Required programs", d.bins),
         ("Required system", any_of_systems(d.systems)),
@@ -190,6 +205,7 @@ SHOWN_PARAMETERS = 3
 SHORTER_LENGTHS = (120, 50)
 _ID_CHARACTERS = 100
 ASK_NOTE = "Ask before use."
+STALE_NOTE = "the file is broken now; this is its last good version"
 
 
 def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
@@ -205,8 +221,8 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
         parts.append(
             f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}."
         )
-    if d.requires:
-        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
+    if needs := required_by(d):
+        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in needs[:5])}.")
     if hint and d.usage_hint:
         parts.append(f"Hint: {end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
     return _append_notes(" ".join(parts), d, note)
@@ -250,9 +266,13 @@ def pointer_line(descriptor: Descriptor, note: str = "") -> str:
     return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
 
 
-def missing_note(names: Sequence[str]) -> str:
-    """The note on a capability that lacks these secrets or programs here."""
-    return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
+def availability_note(names: Sequence[str], is_available: bool = True) -> str:
+    """The note on a capability that its author switched off, or that lacks these secrets or
+    programs here.
+    """
+    parts = [] if is_available else ["not available"]
+    parts += [f"missing: {', '.join(one_line(name, 60) for name in names)}"] if names else []
+    return f"[{'; '.join(parts)}]" if parts else ""
 
 
 def _short_id(descriptor: Descriptor) -> str:

@@ -22,7 +22,7 @@ from capdisc_indexer.model.types import (
     Ranking,
 )
 from capdisc_indexer.rendering.capability_text import (
-    missing_note,
+    availability_note,
 )
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, LAYOUT_PARTS
@@ -98,8 +98,10 @@ class RenderInputs:
     workspace: PurePath | None = None
 
     def note(self, descriptor: Descriptor) -> str:
-        """The note on secrets and programs that are missing here; empty when none is."""
-        return missing_note(self.missing.get(descriptor.id, ()))
+        """The note on a capability that is switched off, or on secrets and programs that are missing
+        here; empty when nothing is.
+        """
+        return availability_note(self.missing.get(descriptor.id, ()), descriptor.available)
 
 
 @frozen(kw_only=True)

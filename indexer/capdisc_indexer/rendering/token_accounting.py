@@ -11,10 +11,10 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import (
+    availability_note,
     detail_text,
     guidance_id,
     guidance_text,
-    missing_note,
     pointer_line,
     short_line,
     shorter_lines,
@@ -175,7 +175,10 @@ class _SummaryLines:
 
 
 def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
-    notes = [missing_note(names) for names in _missing_choices(descriptor)]
+    choices = list(_missing_choices(descriptor))
+    if not descriptor.available:
+        choices.append(())
+    notes = [availability_note(names, descriptor.available) for names in choices]
     summaries = [summary_line(descriptor), *shorter_lines(descriptor), pointer_line(descriptor)]
     with_notes = [
         line(descriptor, note)

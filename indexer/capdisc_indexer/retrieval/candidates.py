@@ -56,11 +56,8 @@ def find_candidates(
         term: inverse_document_frequency(count, len(index.documents))
         for term, count in frequency.items()
     }
-    scored = (
-        index.documents.search(terms, query, count) if mode != "vector" or encoder is None else []
-    )
-    lexical = {header["id"]: score for score, header in scored}
-    headers = {header["id"]: header for _, header in scored}
+    uses_words = mode != "vector" or encoder is None
+    lexical, headers = _find_by_words(index, terms, query, count) if uses_words else ({}, {})
     started = time.perf_counter()
     vector = _find_nearest(index, corrected.text, query, encoder, count) if encoder else {}
     vectors_s = time.perf_counter() - started
@@ -76,6 +73,20 @@ def find_candidates(
         vector={key: cosine for key, cosine in vector.items() if key in headers},
         vectors_s=vectors_s,
     )
+
+
+def _find_by_words(
+    index: Index, terms: Sequence[str], query: Query, count: int
+) -> tuple[dict[str, float], dict[str, CapabilityHeader]]:
+    """The BM25 scores and the headers by id of the best `count` capabilities for the terms."""
+    if index.table is None:
+        scored = index.documents.search(terms, query, count)
+        return (
+            {header["id"]: score for score, header in scored},
+            {header["id"]: header for _, header in scored},
+        )
+    scores = {key: score for score, key in index.table.search(terms, query, count)}
+    return scores, index.documents.headers_for(list(scores), Query(texts=()))
 
 
 def fuse_candidates(candidates: Sequence[Candidates]) -> list[dict[str, float]]:
@@ -118,9 +129,11 @@ def _find_nearest(
 
     Looks four times as far while the filters leave too few.
     """
+    vector, count = encoder.encode_query(text), limit
+    if index.table is not None:
+        return dict(index.table.nearest(vector, count, query))
     if index.matrix is None:
         return {}
-    vector, count = encoder.encode_query(text), limit
     while True:
         nearest = index.matrix.nearest(vector, count)
         passing = (

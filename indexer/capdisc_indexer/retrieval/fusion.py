@@ -27,6 +27,9 @@ COVER_SHARE, COVER_RANK = 0.5, 5
 # The factor on the score of a stuffed description: one that says three words twelve times matches
 # a query for them better, by a third, than an honest one. Less than nothing is gained by it.
 STUFFING_PENALTY = 0.6
+# The factor on the score of a capability whose author says that it is not available: any other one
+# that comes within half of it is of more use. Relevance stays as it is, so that it is still found.
+UNAVAILABLE_FACTOR = 0.5
 
 
 def scale_by_maximum(scores: Mapping[str, float]) -> dict[str, float]:
@@ -154,6 +157,23 @@ def penalize_keyword_stuffing(
         * (STUFFING_PENALTY if "keyword-stuffing" in header.get("warnings", ()) else 1.0)
         for key, header in headers.items()
     }
+
+
+def lower_unavailable(
+    scores: Mapping[str, float], headers: Mapping[str, CapabilityHeader]
+) -> dict[str, float]:
+    """The scores, those of capabilities that declare `available: false` lowered."""
+    return {
+        key: score * (1.0 if headers[key].get("available", True) else UNAVAILABLE_FACTOR)
+        for key, score in scores.items()
+    }
+
+
+def raise_used(scores: Mapping[str, float], gains: Mapping[str, float]) -> dict[str, float]:
+    """The scores, those of capabilities that were used raised by their gain, a share of the score:
+    what does not fit is not raised by use.
+    """
+    return {key: min(1.0, score * (1.0 + gains.get(key, 0.0))) for key, score in scores.items()}
 
 
 def order_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:

@@ -34,7 +34,8 @@ def expand_graph(
     and what gives them their parameters is among them.
     """
     resolve = _make_resolver(index, query, is_available)
-    gains = graph.partners(headers, scores, resolve) if use_graph else {}
+    share = graph.PARTNER_SHARE if query.graph_boost is None else query.graph_boost
+    gains = graph.partners(headers, scores, resolve, share) if use_graph else {}
     raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = fusion.order_scores(raised_scores)
     required: graph.Companions = {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
@@ -35,7 +35,7 @@ from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_du
 from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
-from capdisc_indexer.retrieval.query_analysis import analyse_text
+from capdisc_indexer.retrieval.query_analysis import add_synonyms, analyse_text
 from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
@@ -53,13 +53,18 @@ def search_index(
     """The capabilities that fit the query, best first; none when nothing does.
 
     Without an encoder, or with another one than the index was made with, words alone decide, and
-    `degraded` says so. `is_available` filters where the query asks for what is available. Raises
-    UsageError for an empty query.
+    `degraded` says so. `is_available` filters where the query asks for what is available; with it,
+    what its author switched off stands behind what comes near it.
+
+    Raises UsageError for an empty query.
     """
-    encoders = _choose_encoders(index, encoder, mode)
+    encoders, choices = _choose_encoders(index, encoder, mode), query.choices
     times = [time.perf_counter()]
-    plain_texts = _require_texts(query)
-    texts = [analyse_text(index, text) for text in plain_texts]
+    asked, plain_texts = query, _require_texts(query)
+    if choices.synonyms:
+        plain_texts = add_synonyms(plain_texts, choices.synonyms, index.mentions)
+        query = replace(query, texts=tuple(plain_texts))
+    texts = [analyse_text(index, text, choices.splits) for text in plain_texts]
     candidates = [
         find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
@@ -86,6 +91,10 @@ def search_index(
     }
     times.append(time.perf_counter())
     scores = fusion.penalize_keyword_stuffing(scores, headers)
+    if is_available is not None:  # an evaluation asks what fits, wherever it can be used
+        scores = fusion.lower_unavailable(scores, headers)
+    if choices.use_gains:
+        scores = fusion.raise_used(scores, choices.use_gains)
     use_graph = mode != "no-graph"
     expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())
@@ -107,7 +116,7 @@ def search_index(
     accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker, confidence)
     spread_hits = limit_sources(accepted_hits, headers)
     return Ranking(
-        query=query,
+        query=asked,
         hits=tuple(name_sections(index, spread_hits[: query.limit], best_passages)),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
@@ -160,7 +169,7 @@ class SearchEncoders:
 def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> SearchEncoders:
     if mode == "lexical":
         return SearchEncoders(None, None, "lexical")
-    if index.matrix is None:
+    if not index.has_vectors:
         problem = "this index has no vectors: searching by words alone"
     elif encoder is None:
         problem = "the encoder is missing or damaged: searching by words alone"

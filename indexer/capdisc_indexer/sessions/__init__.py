@@ -19,6 +19,7 @@ from capdisc_indexer.sessions.session_files import (
     list_sessions,
     load_session,
     record_discoveries,
+    record_request,
     session_exists,
     update_session,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "load_session",
     "memory_lines",
     "record_discoveries",
+    "record_request",
     "session_exists",
     "update_session",
 ]

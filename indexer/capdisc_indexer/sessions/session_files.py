@@ -29,6 +29,7 @@ from capdisc_indexer.sessions.session_types import (
     Session,
     SessionNote,
     Usage,
+    next_mode,
 )
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.store import state_file
@@ -242,6 +243,16 @@ def record_discoveries(state_dir: Path, name: str, ids: Sequence[str]) -> Sessio
     return update_session(
         state_dir, name, lambda session: transitions.add_discoveries(session, ids), create=True
     )
+
+
+def record_request(state_dir: Path, name: str, text: str) -> None:
+    """Stores the mode that a request asks for in the session, where there is one and it has
+    another mode.
+    """
+    if session_exists(state_dir, name):
+        mode = next_mode(text, load_session(state_dir, name).mode)
+        if mode != load_session(state_dir, name).mode:
+            update_session(state_dir, name, lambda session: replace(session, mode=mode))
 
 
 def delete_session(state_dir: Path, name: str) -> None:

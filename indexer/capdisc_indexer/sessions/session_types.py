@@ -39,6 +39,34 @@ def is_redo(text: str) -> bool:
     return bool(REDO_WORDS & _word_set(text))
 
 
+@frozen(kw_only=True)
+class ModeChoice:
+    """The mode that a request asks for ("": none), the words that say so, and how sure that is,
+    0..0.9: 0.5 and 0.1 for each word; 1 where the request names the mode.
+    """
+
+    mode: str
+    words: tuple[str, ...] = ()
+    confidence: float = 0.0
+
+
+def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
+    """The mode that a request asks for, or the last one where it asks for none.
+
+    >>> choose_mode("prove and verify that x")
+    ModeChoice(mode='auditable', words=('prove', 'verify'), confidence=0.7)
+    """
+    named = _NAMED_MODE.search(text[:_MAX_CHARACTERS].lower())
+    if named:
+        return ModeChoice(mode=named[1], words=(named[0],), confidence=1.0)
+    text_words = _word_set(text)
+    mode = next_mode(text, last_mode)
+    triggers = MODE_TRIGGERS.get(mode, frozenset())
+    words = tuple(sorted(triggers & text_words))
+    confidence = round(min(0.9, 0.5 + 0.1 * len(words)), 2) if words else 0.0
+    return ModeChoice(mode=mode, words=words, confidence=confidence)
+
+
 def next_mode(text: str, last_mode: str = "") -> str:
     """The mode after a request; the last one where the request says nothing about it.
 

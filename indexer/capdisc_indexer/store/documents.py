@@ -163,6 +163,11 @@ class Documents:
         """The tags of all capabilities that begin with the prefix, most used first."""
         return [tag for tag, _ in self._searcher.terms_with_prefix("tag", prefix.lower())]
 
+    def term_frequencies(self) -> list[tuple[str, int]]:
+        """Every term with the number of capabilities that have it."""
+        frequencies: list[tuple[str, int]] = self._searcher.terms_with_prefix("text", "")
+        return frequencies
+
     def search(
         self, terms: Sequence[str], query: Query, limit: int
     ) -> list[tuple[float, CapabilityHeader]]:

@@ -12,7 +12,8 @@ stamps of ABSENT, one whose stamps cannot be believed those of UNSETTLED, which 
 A call of stat takes 1 to 3 µs, whatever the language, so that 100,000 of them take longer than a
 query. The blocks stand in the order in which a look is worth it: folders in which capabilities
 may appear, files, and last the folders that belong to a capability, in each of these the newest
-first. A look reads as many as it may, and of those behind them others in every second.
+first. A look reads as many as it may, and of those behind them others in every second. Where there
+are more files than it may read in any case, it goes on for as long as a look may last.
 """
 
 from __future__ import annotations
@@ -46,12 +47,15 @@ FILE_NAME = "stamps.bin"
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
-_BLOCK_ENTRIES = 256
+_BLOCK_ENTRIES, _OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
-# All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn. Folders that
-# belong to a capability have what is left, and some at least.
-_MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 300
+# All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
+# until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
+# that belong to a capability have what is left, and a few at least: what appears in them is no
+# capability.
+_MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 64
+_LOOK_S = 0.05
 # The share of the entries that every look reads; others take turns for the remainder.
 _EVERY_LOOK = 0.75
 # More changes than these are not counted.
@@ -126,9 +130,10 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
     blocks, rows, offset = [], [], 0
     for kind, section in enumerate(sections):
         entries = [*awaited, *_newest_first(section)] if kind == 0 else _newest_first(section)
-        for start in range(0, len(entries), _BLOCK_ENTRIES):
-            block = _encode_block(entries[start : start + _BLOCK_ENTRIES])
-            rows.append((kind, len(entries[start : start + _BLOCK_ENTRIES]), offset, len(block)))
+        size = _BLOCK_ENTRIES if kind < 2 else _OWNED_BLOCK_ENTRIES
+        for start in range(0, len(entries), size):
+            block = _encode_block(entries[start : start + size])
+            rows.append((kind, len(entries[start : start + size]), offset, len(block)))
             blocks.append(block)
             offset += len(block)
     header = {
@@ -174,13 +179,16 @@ def _look(descriptor: int, pointer: str) -> Look:
     if header["version"] != _VERSION or header["pointer"] != pointer:
         return Look()
     changed: list[str] = []
-    looked_at = total = 0
+    looked_at = 0
     blocks = header["blocks"]
-    chosen = _choose_blocks(blocks, int(time.time()))
-    for number, (kind, count, offset, size) in enumerate(blocks):
-        total += count if kind < 2 else 0
-        if number not in chosen or len(changed) > MAX_CHANGES:
-            continue
+    chosen, others = _choose_blocks(blocks, int(time.time()))
+    total = _count_entries(blocks)
+    ends_at = time.thread_time() + _LOOK_S
+    for place, number in enumerate((*chosen, *others)):
+        is_over = place >= len(chosen) and time.thread_time() > ends_at
+        if is_over or len(changed) > MAX_CHANGES:
+            break
+        kind, count, offset, size = blocks[number]
         looked_at += count if kind < 2 else 0
         data = os.pread(descriptor, size, start + offset)
         changed += [os.fsdecode(path) for path in _find_changed(data, count)]
@@ -221,34 +229,40 @@ def _read_header(descriptor: int) -> tuple[Mapping[str, Any], int]:
     return header, len(line) + 1
 
 
-def _choose_blocks(blocks: Sequence[Sequence[int]], turn: int) -> set[int]:
-    """The numbers of the blocks to look at now: as many as a look may read, the first of them
-    always, others in every turn.
+def _count_entries(blocks: Sequence[Sequence[int]]) -> int:
+    """How many entries count for a whole look: all but the folders that belong to a capability."""
+    return sum(count for kind, count, *_ in blocks if kind < 2)
 
-    >>> sorted(_choose_blocks([(1, 9_000, 0, 0)] * 6, 0)), sorted(_choose_blocks([(1, 9_000, 0, 0)] * 6, 1))
-    ([0, 1], [0, 2])
+
+def _choose_blocks(blocks: Sequence[Sequence[int]], turn: int) -> tuple[list[int], list[int]]:
+    """The numbers of the blocks to look at now, as many as a look may read in any case: the first of
+    them always, others in every turn. Then the other blocks of a whole look, in the order in which
+    they are looked at while there is time.
+
+    >>> blocks = [(1, 9_000, 0, 0)] * 4
+    >>> _choose_blocks(blocks, 0), _choose_blocks(blocks, 1)
+    (([0, 1], [2, 3]), ([0, 2], [3, 1]))
     """
-    of_files = sum(count for kind, count, *_ in blocks if kind < 2)
+    of_files = _count_entries(blocks)
     allowed = max(_MIN_ENTRIES, min(_MAX_ENTRIES, of_files + _OWNED_ENTRIES))
-    chosen: set[int] = set()
-    entries, waiting = 0, []
     is_all = sum(count for _, count, *_ in blocks) <= allowed
-    share = 1.0 if is_all else _EVERY_LOOK
+    for_all = allowed if is_all else int(allowed * _EVERY_LOOK)
     if of_files <= allowed:
-        share = max(share, of_files / allowed)
+        for_all = max(for_all, of_files)
+    chosen: list[int] = []
+    entries, waiting = 0, []
     for number, (_, count, *_) in enumerate(blocks):
-        if entries + count <= allowed * share:
-            chosen.add(number)
+        if entries + count <= for_all:
+            chosen.append(number)
             entries += count
         else:
             waiting.append(number)
     per_turn = max(1, (allowed - entries) // blocks[waiting[0]][1]) if waiting else 1
-    for number in _rotate(waiting, turn * per_turn):
-        if entries + blocks[number][1] > allowed:
-            break
-        chosen.add(number)
-        entries += blocks[number][1]
-    return chosen
+    others = list(_rotate(waiting, turn * per_turn))
+    while others and entries + blocks[others[0]][1] <= allowed:
+        entries += blocks[others[0]][1]
+        chosen.append(others.pop(0))
+    return chosen, [number for number in others if blocks[number][0] < 2]
 
 
 def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:

@@ -6,6 +6,7 @@ all of one generation or all of the next. And records which index folders this u
     scan.json            when files were last scanned; a build can do without
     folders.json         what each folder held then; a build can do without
     stamps.bin           stamps of all files and folders then; a query can do without
+    table/               the LanceDB table, which follows the published generation; see lance_table
     gens/00000007/       text/ vectors/ pending/ matrix/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
@@ -39,7 +40,7 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at".split()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -25,6 +25,9 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.passages import Passages
 
+if TYPE_CHECKING:
+    from capdisc_indexer.store.table_search import TableSearch
+
 PRODUCERS_FILE = "producers.jsonl"
 _NO_INDEX_MESSAGE = "there is no index yet"
 _INDEX_HINT = "run: capdisc index"
@@ -36,7 +39,10 @@ class Index:
     `builder_id` is the id in the user's state ("": none). Raises ForeignIndexError when another
     user built the index, before any library opens a file of it; with None the builder is not
     checked. Raises IndexStateError when there is no index, or it is damaged or of another version.
+    Where `table` is set, candidates come from the LanceDB table instead of text index and matrix.
     """
+
+    table: TableSearch | None = None
 
     def __init__(self, index_dir: Path, builder_id: str | None = None) -> None:
         self.index_dir = index_dir
@@ -139,7 +145,7 @@ class Index:
                 self._producers = (self.folder / "meta" / PRODUCERS_FILE).read_bytes()
             except FileNotFoundError:
                 self._producers = b""
-        return _find_producer_edges(self._producers, identifier)
+        return find_producer_edges(self._producers, identifier)
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
         """The guidance of these categories (`category` and `text`) by their case-folded names.
@@ -154,7 +160,8 @@ class Index:
         return {name: stored[name] for name in selected}
 
     def resolve(self, name: str) -> CapabilityHeader | None:
-        """The header of the capability with this id or name, or None.
+        """The header of the capability with this id or name, or with what `shortest_name` makes of
+        it, or None.
 
         Of several, an exact id wins, then the first tool by id, then the first by id.
         """
@@ -162,7 +169,7 @@ class Index:
         exact = [header for header in headers if header["id"] == name]
         tools = [header for header in headers if header["kind"] == "tool"]
         matches = exact or tools or headers
-        return matches[0] if matches else None
+        return matches[0] if matches else self._resolve_abbreviation(name)
 
     def shortest_name(self, header: CapabilityHeader) -> str:
         """The shortest text by which `descriptor` finds this capability: its name, its name with
@@ -172,7 +179,7 @@ class Index:
         folders = _qualifier(header).split("/") if _qualifier(header) else []
         suffixes = ("/".join(folders[-count:]) for count in range(1, len(folders) + 1))
         for candidate in (name, *(f"{name}@{suffix}" for suffix in suffixes)):
-            match = self.resolve(candidate) or self._resolve_abbreviation(candidate)
+            match = self.resolve(candidate)
             if match and match["id"] == identifier and len(candidate) < len(identifier):
                 return candidate
         return identifier
@@ -197,7 +204,7 @@ class Index:
         Raises UsageError naming the nearest ids when there is none, ApprovalRequiredError when it
         is left out because its definition changed.
         """
-        header = self.resolve(name) or self._resolve_abbreviation(name)
+        header = self.resolve(name)
         if header is None:
             self._check_not_held(name)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
@@ -255,6 +262,11 @@ class Index:
             )
         return self._passages
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the index can be searched by vectors."""
+        return self.matrix is not None
+
     def mentions(self, term: str) -> bool:
         """Whether a text of a capability has the term (with FUZZY_SUFFIX: a similar one), be it in
         a deep section.
@@ -287,7 +299,8 @@ def encode_producers(edges_of_id: Mapping[str, Sequence[ProducerEdge]]) -> bytes
     return b"".join(b"\n" + json.dumps(row).encode() for row in rows)
 
 
-def _find_producer_edges(data: bytes, identifier: str) -> tuple[ProducerEdge, ...]:
+def find_producer_edges(data: bytes, identifier: str) -> tuple[ProducerEdge, ...]:
+    """The edges of one id, from what `encode_producers` wrote."""
     start = data.find(b"\n[" + json.dumps(identifier).encode() + b",")
     if start < 0:
         return ()

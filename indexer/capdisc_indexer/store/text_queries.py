@@ -17,13 +17,13 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.risks import counted_risk, risks_up_to
 from capdisc_indexer.model.types import FACETS, Descriptor, Query
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
 ANALYSER_NAME = "capdisc"
 NAME_WEIGHT = 0.3
-RISKS = ("low", "medium", "high", "critical")
 
 
 # The names that facets have in the index, where those are not the names of the fields.
@@ -32,7 +32,9 @@ _FACET_NAMES = {"tags": "tag"}
 
 def facet_values(descriptor: Descriptor) -> dict[str, tuple[str, ...]]:
     """The values of a capability by the name of each facet in the index."""
-    values: dict[str, tuple[str, ...]] = {"risk": (descriptor.risk or RISKS[0],)}
+    values: dict[str, tuple[str, ...]] = {
+        "risk": (counted_risk(descriptor.kind, descriptor.risk),)
+    }
     for field, _ in FACETS:
         value = getattr(descriptor, field)
         values[_facet_name(field)] = value if isinstance(value, tuple) else (value,)
@@ -149,8 +151,7 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
     occur = lazy_imports.tantivy().Occur
     clauses = [(occur.Must, base_query)]
     clauses += [
-        (occur.Must, any_of_query(schema, field, values))
-        for field, values in _field_filters(query)
+        (occur.Must, any_of_query(schema, field, values)) for field, values in field_filters(query)
     ]
     if query.exclude:
         clauses.append(
@@ -164,12 +165,16 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
 
 def has_filters(query: Query) -> bool:
     """Whether the query has filters that the text index applies."""
-    return bool(_field_filters(query) or query.exclude)
+    return bool(field_filters(query) or query.exclude)
 
 
-def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
-    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
-    wanted = {_facet_name(field): getattr(query, name) for field, name in FACETS} | {"risk": risks}
+def field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+    """The filters of a query by facet: its name in the index, and the values of which one is
+    enough.
+    """
+    wanted = {_facet_name(field): getattr(query, name) for field, name in FACETS} | {
+        "risk": risks_up_to(query.max_risk)
+    }
     return [
         (name, [value.lower() for value in values]) for name, values in wanted.items() if values
     ]

@@ -58,7 +58,8 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
     {tool.name: tool for family in _FAMILIES for tool in family}
 )
 # The tools that an agent gets where the catalogue is too large to be listed.
-BRIDGE_TOOLS = ("discover_capabilities", "tool_search", "search_tool", "execute_tool")
+# One search, which lists all, finds keywords or prints one in full, and what calls the others.
+BRIDGE_TOOLS = ("search_tool", "execute_tool")
 
 
 def call_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
@@ -136,6 +137,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "tool_name": ("tool", "name", "id"),
     "arguments": ("args", "params", "input", "parameters"),
     "operation_type": ("type",),
+    "row": ("row_key", "row_number", "row_id", "row_index", "key"),
     "search_type": ("type", "scope"),
     "id": ("name", "capability", "capability_id", "tool_name", "tool", "skill", "path"),
     "section": ("heading",),

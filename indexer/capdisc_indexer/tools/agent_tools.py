@@ -125,6 +125,7 @@ def _hit_line(ctx: ToolContext, header: CapabilityHeader) -> str:
     """Id, description, path, and what to know before it is used."""
     remarks = [
         "" if ctx.available(header) else "not usable here",
+        "stale: its file is broken now" if header.get("stale") else "",
         "review before use" if header.get("warnings") else "",
         "ask before use" if header.get("confirm") else "",
     ]

@@ -71,7 +71,7 @@ def _api_row(descriptor: Descriptor) -> ApiRow:
 
 
 def _list_operations(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    api = _find_api(ctx, arguments["api"])
+    api = find_api(ctx, arguments["api"])
     return {
         "api": api,
         "operations": [
@@ -86,7 +86,7 @@ def _list_operations(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
-def _find_api(ctx: ToolContext, requested_name: str) -> str:
+def find_api(ctx: ToolContext, requested_name: str) -> str:
     """The name of the API as it is written; it may be one that only its operations name. Raises
     UsageError with the names of all.
     """
@@ -174,7 +174,7 @@ def _search_operations(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(
         ctx, arguments["query"], WIDE_LIMIT if has_filter else arguments["limit"], ("operation",)
     )
-    api = _find_api(ctx, requested_api) if requested_api else ""
+    api = find_api(ctx, requested_api) if requested_api else ""
     hits = select_hits(
         search_result,
         arguments["limit"],

@@ -67,11 +67,16 @@ def search_capabilities(
     search_mode = mode or ctx.mode
     encoder = None if search_mode == "lexical" else ctx.encoder()
     query = Query(
-        texts=(text,), kinds=tuple(kinds), categories=(category,) if category else (), limit=limit
+        texts=(text,),
+        kinds=tuple(kinds),
+        categories=(category,) if category else (),
+        limit=limit,
+        graph_boost=ctx.graph_boost,
+        choices=ctx.choices,
     )
     ranking = search_index(ctx.index, query, encoder, search_mode, ctx.available)
     # A hit of no relevance fills up a ranking, and answers nothing.
-    hits = tuple(select_shown_hits(ranking.hits))
+    hits = tuple(select_shown_hits(ranking.hits, ctx.min_relevance))
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return SearchResult(ranking=replace(ranking, hits=hits), headers=headers)
 
@@ -216,7 +221,21 @@ def is_part_of(descriptor: Descriptor, container: str) -> bool:
         descriptor.category,
         local_name(descriptor.id).rpartition(".")[0],
     ]
+    if is_file_of_rows(descriptor):
+        names += [descriptor.name, local_name(descriptor.id)]
     return compact_name(container.partition(":")[2] or container) in map(compact_name, names)
+
+
+_FORMATS_OF_ROWS = frozenset(
+    {"csv", "tsv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather"}
+)
+
+
+def is_file_of_rows(descriptor: Descriptor) -> bool:
+    """Whether the capability is a table that is a file of its own (CSV, JSON lines), which counts
+    as a database of this one table, too.
+    """
+    return descriptor.kind == "table" and descriptor.source.format in _FORMATS_OF_ROWS
 
 
 def container_name(descriptor: Descriptor) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TypeAlias, TypedDict
 
-from capdisc_indexer.graph import required_names
+from capdisc_indexer.graph.capability_graph import build_graph, graph_stats
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit, Query
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
@@ -154,19 +154,9 @@ def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         "tables": overview["kinds"].get("table", 0),
         "rows": sum(row_counts),
         "graphNodes": len(ctx.index.documents),
-        "graphEdges": _count_edges(ctx),
+        "graphEdges": graph_stats(build_graph(ctx.index))["edges"],
         "indexVersion": ctx.index.generation.number,
     }
-
-
-def _count_edges(ctx: ToolContext) -> int:
-    return sum(
-        len(required_names(header))
-        + len(header.get("composed_with", ()))
-        + len(header.get("related", ()))
-        + len(header.get("edges", ()))
-        for header in ctx.index.documents.all_headers(Query(texts=()))
-    )
 
 
 _SCOPE_SCHEMA = choice_schema(*SCOPES)

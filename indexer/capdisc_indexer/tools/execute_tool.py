@@ -55,12 +55,18 @@ def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         # A run fills in the defaults from the capability's file; those of the index have their
         # keys masked.
         return ctx.execute(descriptor, call_arguments if descriptor.run else filled_arguments)
+    return unexecuted_call(descriptor, filled_arguments)
+
+
+def unexecuted_call(descriptor: Descriptor, arguments: Arguments, reason: str = "") -> ToolAnswer:
+    """The answer that nothing was run, with the call for somebody else to make."""
+    why = f": {reason}" if reason else ""
     return {
         "executed": False,
         "tool": descriptor.id,
-        "arguments": filled_arguments,
+        "arguments": arguments,
         "call": describe_call(descriptor),
-        "message": "This was not run. Make the call yourself, or let capdisc run make it.",
+        "message": f"This was not run{why}. Make the call yourself, or let capdisc run make it.",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypedDict
 
 from capdisc_indexer.model.json_types import Arguments
@@ -10,7 +11,10 @@ from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
     capability_metadata,
     container_name,
+    find_by_name,
+    is_file_of_rows,
     is_part_of,
+    local_name,
     search_capabilities,
     select_hits,
     short_description,
@@ -53,17 +57,33 @@ class DatabaseRow(TypedDict):
 def _list_databases(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "databases": [
-            _database_row(ctx, name, descriptor)
+            row
             for name, descriptor in list_databases(ctx).items()
+            for row in _database_rows(ctx, name, descriptor)
         ]
     }
 
 
-def _database_row(ctx: ToolContext, name: str, descriptor: Descriptor | None) -> DatabaseRow:
-    if descriptor is None:
-        first_table = next(iter_tables(ctx, name), None)
-        kind = database_type(first_table.descriptor) if first_table else ""
-        return {"name": name, "type": kind, "description": ""}
+def _database_rows(
+    ctx: ToolContext, name: str, descriptor: Descriptor | None
+) -> Iterator[DatabaseRow]:
+    """The row of a database; where only tables name it, one of it and one of each of its files of
+    rows, which have a type and a description of their own.
+    """
+    if descriptor is not None:
+        yield _database_row(name, descriptor)
+        return
+    tables = [table.descriptor for table in iter_tables(ctx, name)]
+    files = [table for table in tables if is_file_of_rows(table)]
+    others = [table for table in tables if not is_file_of_rows(table)]
+    if others:
+        yield {"name": name, "type": database_type(others[0]), "description": ""}
+    for table in files:
+        is_unique = len(find_by_name(ctx, table.name, ("table", "database"))) == 1
+        yield _database_row(table.name if is_unique else local_name(table.id), table)
+
+
+def _database_row(name: str, descriptor: Descriptor) -> DatabaseRow:
     return {
         "name": name,
         "type": database_type(descriptor),

@@ -14,6 +14,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.capability_lookup import (
     Metadata,
     capability_metadata,
@@ -21,6 +22,7 @@ from capdisc_indexer.tools.capability_lookup import (
     find_capability,
     headers_of_kinds,
     int_value,
+    is_file_of_rows,
     is_part_of,
     local_name,
     mapping_value,
@@ -144,7 +146,12 @@ def _may_be_part_of(header: CapabilityHeader, database: str) -> bool:
     database; one that an author gave says nothing.
     """
     is_authored = header["source"]["format"] in ("capability", "catalogue")
-    return is_authored or local_name(header["id"]).lower().startswith(f"{database.lower()}.")
+    wanted, local = compact_name(database), local_name(header["id"])
+    return (
+        is_authored
+        or local.lower().startswith(f"{database.lower()}.")
+        or wanted in (compact_name(local), compact_name(header["name"]))  # a file of rows
+    )
 
 
 def find_table(ctx: ToolContext, table: str, database: str = "") -> StoredTable:
@@ -179,6 +186,9 @@ def find_database(ctx: ToolContext, name: str) -> str:
     for candidate in names:
         if candidate.lower() == lower_name:
             return candidate
+    for table in iter_tables(ctx, lower_name):
+        if is_file_of_rows(table.descriptor):
+            return local_name(table.descriptor.id)
     listed_names = ", ".join(one_line(candidate, 60) for candidate in names[:20])
     raise UsageError(
         f"there is no database {one_line(name, 80)!r}", f"here: {listed_names or 'none yet'}"

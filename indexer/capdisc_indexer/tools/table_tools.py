@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NotRequired, TypedDict
 
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.records import UNCATEGORISED
+from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_lookup import search_capabilities, short_description
 from capdisc_indexer.tools.schema_tools import (
     DATA_KINDS,
@@ -161,9 +163,29 @@ def _get_table_by_id(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
+def _select_row(
+    table: StoredTable, rows: Sequence[dict[str, Cell]], wanted: int | str
+) -> list[dict[str, Cell]]:
+    """The row of this number, counted from 1, or the rows whose key (the primary key, else the
+    first column) is this text. Raises UsageError for a number that no row has.
+    """
+    if isinstance(wanted, str):
+        keys = [column["name"] for column in table.columns if column.get("primary_key")]
+        key = (keys or table.column_names)[0]
+        return [row for row in rows if str(row.get(key)).lower() == wanted.lower()]
+    if not 1 <= wanted <= len(rows):
+        raise UsageError(
+            f"row {wanted} of {one_line(table.name, 80)} is not stored",
+            f"rows are counted from 1; stored: {len(rows)}",
+        )
+    return [rows[wanted - 1]]
+
+
 def _get_table_rows(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_requested_table(ctx, arguments)
     rows = filter_rows(table, arguments["criteria"])
+    if (wanted := arguments.get("row")) is not None:
+        rows = _select_row(table, rows, wanted)
     return {
         "database": table.database,
         "table": table.name,
@@ -291,6 +313,7 @@ TOOLS = (
             "table",
             **TABLE_ARGUMENTS,
             criteria={"type": "object", "default": {}},
+            row={"type": ["integer", "string"], "description": "Its number, from 1, or its key."},
             limit=limit_schema(DEFAULT_ROWS),
         ),
         "get_row_data",

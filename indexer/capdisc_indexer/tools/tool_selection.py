@@ -4,12 +4,13 @@ those that fit a need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor, Query
+from capdisc_indexer.text.embedding_text import truncate_stem
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS, find_tool, is_listed
 from capdisc_indexer.tools.capability_lookup import WIDE_LIMIT, find_by_name, headers_of_kinds
@@ -71,6 +72,44 @@ def find_callable(ctx: ToolContext, query: str, limit: int) -> list[Definition]:
     descriptors = (ctx.index.full_descriptor(header) for _, header in search_result.pairs)
     callable_descriptors = (descriptor for descriptor in descriptors if is_callable(descriptor))
     return define_callable(ctx, list(islice(callable_descriptors, limit)))
+
+
+# The tools that read data that is found and is no function, by its kind; `search_tool` reads the
+# others in full.
+_READERS: Mapping[str, tuple[str, ...]] = {
+    "table": ("get_table_schema", "get_table_rows", "search_content"),
+    "section": ("search_content", "get_document_section"),
+    "document": ("search_content", "get_document"),
+    "operation": ("get_operation_details",),
+    "api": ("list_operations",),
+}
+# Words in the names of tools that say nothing of a question.
+_COMMON_WORDS = frozenset("get list search find add all by for in of and table tables".split())
+
+
+def reader_definitions(ctx: ToolContext, text: str, kinds: Sequence[str]) -> list[Definition]:
+    """The tools that read what a question found: those of its kinds, and first those whose name
+    shares a word with it (`get_compatibility_tables` for a question about compatibility).
+
+    What was found decides, in place of fixed lists of words: a word of a question says nothing
+    about what this index holds.
+    """
+    stems = set(truncate_stem(text).split())
+    named = [
+        name
+        for name, tool in TOOLS.items()
+        if not set(tool.kinds).isdisjoint(_READERS.keys() & set(kinds))
+        and any(
+            word not in _COMMON_WORDS and set(truncate_stem(word).split()) & stems
+            for word in name.lower().split("_")
+        )
+    ]
+    readers = [name for kind in kinds for name in _READERS.get(kind, ())]
+    return [
+        define_tool(ctx, TOOLS[name], True)
+        for name in dict.fromkeys([*named, *readers])
+        if name in TOOLS and is_listed(ctx, TOOLS[name])
+    ]
 
 
 def search_definition(ctx: ToolContext) -> Definition:

@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
-from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.retrieval.query_rules import IsAvailable
+from capdisc_indexer.model.types import Descriptor, RankingChoices
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, IsAvailable
 from capdisc_indexer.store.snapshot import Index
 
 # What a tool answers: an object that is printed as JSON. The rows in it have types, each declared
@@ -28,7 +28,9 @@ class ToolContext:
     `state_dir` holds facts and sessions. `environ` decides what is available on this machine.
     `execute` is there only where capabilities may be run; without it, `execute_tool` describes the
     call instead of making it. `execute_tool` reaches the discovery tools for whose names `offers`
-    is true. Paths inside `workspace` are printed relative to it.
+    is true. Paths inside `workspace` are printed relative to it. Searches give no hit of less
+    than `min_relevance`; `graph_boost` and `choices` are those of a
+    Query.
     """
 
     index: Index
@@ -40,6 +42,9 @@ class ToolContext:
     execute: Executor | None = None
     offers: Callable[[str], bool] = lambda _: True
     workspace: PurePath | None = None
+    min_relevance: float = MIN_SHOWN_RELEVANCE
+    graph_boost: float | None = None
+    choices: RankingChoices = RankingChoices()
 
 
 ToolHandler: TypeAlias = Callable[[ToolContext, Arguments], ToolAnswer]

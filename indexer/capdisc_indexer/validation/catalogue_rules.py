@@ -21,6 +21,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     plain_look,
 )
 from capdisc_indexer.sources.scan.scanned_files import printable_path
+from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
 from capdisc_indexer.validation.competing_descriptions import find_competitions
 
@@ -34,6 +35,7 @@ def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) ->
     yield from find_floods(members)
     yield from find_competitors(members)
     yield from unmet_needs(members)
+    yield from similar_categories(members)
     categories = {member.category for member in members}
     for root in sorted(set(roots)):
         yield from orphan_guidance(root, categories)
@@ -351,6 +353,52 @@ def _is_slip(first: str, second: str) -> bool:
         return "".join(parts_a) == "".join(parts_b)
     differing = [(x, y) for x, y in zip(parts_a, parts_b, strict=True) if x != y]
     return all(min(len(x), len(y)) >= 5 or _skeleton(x) == _skeleton(y) for x, y in differing)
+
+
+# Categories with this share of letters in common are spellings of one, from this length on.
+_SIMILAR_SHARE, _MIN_SIMILAR_LENGTH = 0.88, 6
+_MAX_CATEGORIES = 500
+
+
+def similar_categories(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
+    """A finding for the first capability of each category that looks like one with more
+    capabilities: other separators, the plural, a letter or two.
+    """
+    sizes = Counter(member.category.casefold() for member in members if member.category)
+    order = sorted(sizes, key=lambda category: (-sizes[category], category))[:_MAX_CATEGORIES]
+    likeness: dict[str, str] = {}
+    for position, category in enumerate(order):
+        similar = (larger for larger in order[:position] if _are_similar(category, larger))
+        if larger := next(similar, ""):
+            likeness[category] = larger
+    for member in members:
+        if larger := likeness.pop(member.category.casefold(), ""):
+            message = f"the category {member.category[:64]} looks like {larger[:64]}"
+            hint = f"if both are one, write {larger[:64]} in each"
+            yield finding_at(member, "similar-categories", Severity.WARNING, message, hint)
+
+
+def _are_similar(category: str, other: str) -> bool:
+    """Whether two names of categories are easily spellings of one.
+
+    >>> _are_similar("pages", "page"), _are_similar("site settings", "site-settings")
+    (True, True)
+    >>> _are_similar("sections", "posts"), _are_similar("import", "export")
+    (False, False)
+    """
+    form, other_form = _singular(compact_name(category)), _singular(compact_name(other))
+    if form == other_form or min(len(form), len(other_form)) < _MIN_SIMILAR_LENGTH:
+        return form == other_form
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, form, other_form, autojunk=False)
+    return matcher.quick_ratio() >= _SIMILAR_SHARE and matcher.ratio() >= _SIMILAR_SHARE
+
+
+def _singular(name: str) -> str:
+    if name.endswith("ies") and len(name) > 4:
+        return f"{name[:-3]}y"
+    return name[:-1] if name.endswith("s") and len(name) > 3 else name
 
 
 def orphan_guidance(root: str, categories: Collection[str]) -> Iterator[Finding]:

@@ -65,7 +65,8 @@ RESERVED_NAMES = frozenset(
     """.split()
 )
 _READING = re.compile(
-    r"(?:^|[-_.])(?:get|list|search|find|fetch|read)(?:[-_.]|$)|^(?:get|list|search|find|fetch|read)[A-Z]"
+    r"(?:^|[-_.])(?:get|list|search|find|fetch|read)(?:[-_.A-Z]|$)"
+    r"|[a-z0-9](?:Get|List|Search|Find|Fetch|Read)(?:[A-Z]|$)"
 )
 _MIN_DESCRIPTION = 12  # characters
 

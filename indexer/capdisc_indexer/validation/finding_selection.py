@@ -32,7 +32,7 @@ OF_FORM = frozenset(
     duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type line-ends-mixed
     link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case name-characters name-clash
     name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word name-too-long run-shape
-    too-many-files too-many-links unknown-field unknown-key unknown-kind
+    similar-categories too-many-files too-many-links unknown-field unknown-key unknown-kind
     """.split()
 )
 MARK = "capdisc:"  # without which a text holds no comment of ours

@@ -32,13 +32,21 @@ OF_THE_FORMAT = ("name", "description", "license", "compatibility", "metadata", 
 KNOWN_TO_CLIENTS = frozenset(
     """
     agent always anyBins apiKey argument-hint arguments author background bins category command-arg-mode
-    command-dispatch command-tool context dependencies disable-model-invocation disallowed-tools displayName effort
-    emoji env examples hidden homepage hooks hypotheticalQueries install keywords model notFor os paths phrases primaryEnv
-    repository requires risk riskLevel shell skillKey source tags title tools triggers usageHint user-invocable version
-    when_to_use
+    command-dispatch command-tool composedWith context dependencies disable-model-invocation disallowed-tools
+    displayName effort emoji env examples hidden homepage hooks hypotheticalQueries install keywords model notFor
+    os paths phrases primaryEnv related relatedTo relatedTools repository requiredTools requires risk riskLevel
+    shell skillKey source tags title tools triggers usageHint user-invocable version when_to_use
     """.split()
 )
 _RESERVED_WORDS = ("anthropic", "claude")
+# What a person calls the characters that names hold most often by mistake.
+_CHARACTER_NAMES = {
+    " ": "a blank",
+    "_": "an underscore",
+    ".": "a dot",
+    "/": "a slash",
+    ":": "a colon",
+}
 _VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Letters that have no part in ASCII to fall back to.
 _SPELT_OUT = str.maketrans(
@@ -93,8 +101,9 @@ class _SkillChecks:
                 )
             }
         ):
-            quoted = " ".join(repr(character) for character in odd_characters[:5])
-            yield self._finding_at("name", "name-characters", f"the name holds {quoted}", hint)
+            named = [_CHARACTER_NAMES.get(letter, repr(letter)) for letter in odd_characters[:5]]
+            message = f"the name holds {', '.join(named)}"
+            yield self._finding_at("name", "name-characters", message, hint)
         if name.startswith("-") or name.endswith("-") or "--" in name:
             message = "the name begins or ends with a hyphen, or has two in a row"
             yield self._finding_at("name", "name-hyphens", message, hint)

@@ -54,13 +54,16 @@ def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> No
     assert done.json["findings"][0]["code"] == "field-missing"
 
 
-def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
+def test_a_file_that_cannot_be_read_any_more_keeps_its_last_good_version(
     capdisc, here, write_skill
 ) -> None:
-    """A broken file is an error at each build, and its older version is not listed."""
+    """A broken file is an error at each build; its last good version is found and marked as stale
+    in index, search, show, render and status, until the file is mended (S44)."""
     write_skill(here / "skills", "beta", "Cooks soup. Use when asked.")
     capdisc("index", "skills")
-    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: alpha\n")
+    alpha = here / "skills" / "alpha" / "SKILL.md"
+    good = alpha.read_text()
+    alpha.write_text("---\nname: alpha\n")
     for _ in range(2):
         done = capdisc("index", "skills")
         assert done.code == 1
@@ -68,10 +71,32 @@ def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
             "alpha/SKILL.md:1:1: error[frontmatter-unclosed]: the front matter is never closed"
             in done.err
         )
-        assert done.out.startswith("1 capability from 2 files")
-        assert done.out.endswith("1 failed\n")
-    assert capdisc("list", "--ids").out == "skill:beta\n"
-    assert capdisc("status", "--json").json["errors"] == 1
+        assert done.out.startswith("2 capabilities from 2 files")
+        assert done.out.endswith("1 failed, 1 stale\n")
+    found = capdisc("search", "fold paper cranes", "--json").json["hits"]
+    assert next((hit["id"], hit["stale"]) for hit in found) == ("skill:alpha", True)
+    assert "stale: its file is broken now" in capdisc("search", "fold paper cranes").out
+    assert "Stale: the file is broken now" in capdisc("show", "alpha").out
+    assert capdisc("show", "alpha", "--json").json["capabilities"][0]["stale"] is True
+    assert "Stale: the file is broken now" in capdisc("render", "fold paper cranes").out
+    status = capdisc("status", "--json").json
+    assert (status["errors"], status["stale"]) == (1, ["skill:alpha"])
+    assert "stale       skill:alpha" in capdisc("status").out
+    alpha.write_text(good)
+    assert capdisc("index", "skills").code == 0
+    assert capdisc("status", "--json").json["stale"] == []
+    assert capdisc("search", "fold paper cranes", "--json").json["hits"][0]["stale"] is False
+
+
+def test_the_last_good_version_goes_with_its_file(capdisc, here) -> None:
+    """Of a broken file that is removed nothing stays in the index (S44)."""
+    capdisc("index", "skills")
+    alpha = here / "skills" / "alpha" / "SKILL.md"
+    alpha.write_text("---\nname: alpha\n")
+    assert capdisc("index", "skills").out.startswith("1 capability")
+    alpha.unlink()
+    assert "1 removed" in capdisc("index", "skills").out
+    assert capdisc("list", "--ids").out == ""
 
 
 def test_each_part_of_a_score_is_said(capdisc, data) -> None:

@@ -190,10 +190,14 @@ def test_a_tool_that_writes_is_approved_by_its_name(user_file, hermetic, capdisc
 
 
 def setup_lines(answers: list[str], *words: str) -> tuple[int, str]:
-    """`capdisc setup` at a terminal, with an answer to each question; the status and all output."""
+    return terminal_lines(answers, "setup", *words)
+
+
+def terminal_lines(answers: list[str], *words: str) -> tuple[int, str]:
+    """A command at a terminal, with an answer to each question; the status and all output."""
     pid, controller = pty.fork()
     if pid == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "capdisc", "setup", *words])
+        os.execv(sys.executable, [sys.executable, "-m", "capdisc", *words])
     shown, start = "", 0
     while True:
         try:
@@ -206,6 +210,72 @@ def setup_lines(answers: list[str], *words: str) -> tuple[int, str]:
             os.write(controller, f"{answers.pop(0)}\n".encode())
     os.close(controller)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
+
+
+@pytest.fixture
+def asked(user_file, hermetic: Path, capdisc: Any) -> None:
+    """The index has the tools of a server that the user's file of Claude Code names."""
+    user_file(notes=entry(hermetic, env={"API_TOKEN": "hush-0123456789"}))
+    assert capdisc("index", "--ask-servers").code == 0
+
+
+def test_a_tool_that_only_reads_is_run_without_a_question(asked, capdisc) -> None:
+    done = capdisc("run", "tool:notes.tell_secret")
+    assert (done.code, done.out) == (0, "it is <secret API_TOKEN> in None\n")
+    failed = capdisc("run", "tool:notes.fail", "--json")
+    assert failed.json["status"] == "failed" and failed.code != 0
+    assert failed.json["stdout"].strip() == "no such note"
+
+
+def test_a_run_of_a_server_s_tool_keeps_to_its_limits(asked, capdisc) -> None:
+    done = capdisc("run", "tool:notes.hang", "--timeout", "1s")
+    assert done.code == 124 and "did not end within 1 s" in done.err
+    done = capdisc("run", "tool:notes.flood", "--max-output", "8")
+    assert done.code == 124 and "printed more than 8 KiB" in done.err
+
+
+def test_a_tool_that_writes_is_run_once_somebody_says_yes(asked, capdisc, hermetic) -> None:
+    words = ("run", "tool:notes.write_note", '{"text": "milk"}')
+    (hermetic / "started").unlink()
+    refused = capdisc(*words)
+    assert refused.code == 5 and refused.out == ""
+    assert "its server does not say that it only reads" in refused.err
+    assert "capdisc trust tool:notes.write_note" in refused.err and "--yes" in refused.err
+    shown = capdisc(*words, "--dry-run", "--json").json
+    assert shown["asks"] and shown["call"]["arguments"] == {"text": "milk"}
+    assert '"name": "write_note"' in capdisc(*words, "--dry-run").out
+    assert not (hermetic / "started").exists()
+    assert capdisc(*words, "--yes").out == 'write_note: {"text": "milk"}\n'
+    assert approved(capdisc) == []
+    assert capdisc("trust", "tool:notes.write_note", "--yes").code == 0
+    assert "milk" in capdisc(*words).out
+    wrong = capdisc("run", "tool:notes.write_note", '{"txt": "milk"}', "--yes")
+    assert wrong.code == 2 and "text" in wrong.err
+
+
+def test_any_at_the_terminal_approves_the_tool(asked, capdisc) -> None:
+    words = ["tool:notes.write_note", '{"text": "milk"}']
+    code, shown = terminal_lines(["n"], "run", *words)
+    assert code == 5 and "was not called" in shown
+    code, shown = terminal_lines(["any"], "run", *words)
+    assert code == 0 and 'write_note: {"text": "milk"}' in shown
+    assert approved(capdisc) == ["tool:notes.write_note"]
+
+
+def test_a_tool_of_a_server_that_waits_for_trust_is_not_run(hermetic, capdisc, user_file) -> None:
+    path = hermetic / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"near": entry(hermetic)}}))
+    assert capdisc("trust", "--yes").code == 0
+    assert capdisc("index", "--ask-servers").code == 0
+    assert capdisc("run", "tool:near.tell_pid").code == 0
+    (hermetic / "started").unlink()
+    path.write_text(path.read_text().replace(SERVER, f"{SERVER}x"))
+    refused = capdisc("run", "tool:near.tell_pid", "--yes", "--fresh", "off")
+    assert refused.code == 5 and "waits for your trust" in refused.err
+    path.unlink()
+    refused = capdisc("run", "tool:near.tell_pid", "--yes", "--fresh", "off")
+    assert refused.code == 5 and "in no file of a client any more" in refused.err
+    assert not (hermetic / "started").exists()
 
 
 def approved(capdisc: Any) -> list[str]:

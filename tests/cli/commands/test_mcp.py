@@ -18,7 +18,7 @@ from adopting import adopt
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from mcp_sessions import ENOUGH, call_once, run_session, start_server, wait_for
+from mcp_sessions import ENOUGH, call, call_once, run_session, start_server, wait_for
 
 pytestmark = pytest.mark.mcp
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -347,3 +347,20 @@ def test_options_that_make_no_sense_are_refused(capdisc, flags, said: str) -> No
     done = capdisc("mcp", *flags)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+def test_a_workspace_that_gets_its_first_skill_is_answered_from_its_own_index(
+    hermetic: Path, write_skill
+) -> None:
+    (hermetic / ".git").mkdir()
+    write_skill(Path.home() / ".claude" / "skills", "crane", "Folds paper cranes. Use for cranes.")
+
+    async def talk(client):
+        query = {"query": "fold a paper crane or a paper boat"}
+        before = await call(client, "search_capabilities", query)
+        write_skill(hermetic / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
+        return before, await call(client, "search_capabilities", query)
+
+    before, after = run_session(talk)
+    assert "skill:crane" in before[1] and "skill:boat" not in before[1]
+    assert "skill:crane" in after[1] and "skill:boat" in after[1]

@@ -2,8 +2,8 @@
 
 from capdisc_indexer.model.types import Descriptor, Parameter, SourceRef
 from capdisc_indexer.rendering.capability_text import (
+    availability_note,
     detail_text,
-    missing_note,
     shorter_lines,
     summary_line,
 )
@@ -53,8 +53,8 @@ def test_what_warns_is_the_last_to_go() -> None:
 
 
 def test_a_name_cannot_break_the_line_it_is_missing_on() -> None:
-    assert "\n" not in missing_note(["a\nb\x1b[2J", "c"])
-    assert missing_note([]) == ""
+    assert "\n" not in availability_note(["a\nb\x1b[2J", "c"])
+    assert availability_note([]) == ""
 
 
 def test_the_usage_hint_is_there_where_it_is_wanted() -> None:

@@ -276,7 +276,11 @@ def test_a_python_module_is_its_public_functions(tmp_path: Path) -> None:
         "properties": {
             "to": {"type": "array", "items": {"type": "string"}, "description": "The addresses."},
             "body": {"type": "string"},
-            "priority": {"enum": ["low", "high"], "description": "How soon it should be read."},
+            "priority": {
+                "enum": ["low", "high"],
+                "description": "How soon it should be read.",
+                "default": "low",
+            },
             "delay": {"type": ["integer", "null"]},
         },
         "required": ["to"],

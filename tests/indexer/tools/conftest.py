@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,11 @@ def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
 
 
 @pytest.fixture
-def ask(desk: tools.ToolContext) -> Callable[..., Any]:
+def ask(desk: tools.ToolContext, data: Path, capdisc: Callable[..., Any]) -> Callable[..., Any]:
+    """The answer of `capdisc call`; where it fails, the error that the tool raised."""
+
     def call(name: str, /, **arguments: Any) -> Any:
-        return tools.call_tool(desk, name, arguments)
+        answer = capdisc("call", name, json.dumps(arguments))
+        return answer.json if answer.code == 0 else tools.call_tool(desk, name, arguments)
 
     return call

@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.sources.formats import manifest_fields, skill_fields
 from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS, LONG_DESCRIPTION
 from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
-from capdisc_indexer.sources.formats.manifest import RISKS
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
 from capdisc_indexer.sources.readers.field_reader import MAX_ITEMS
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
@@ -66,7 +66,7 @@ def test_every_key_that_is_read_is_in_the_schema(
 
 def test_the_words_and_limits_are_those_of_the_readers() -> None:
     assert ONE["properties"]["kind"]["anyOf"][0]["enum"] == sorted(CAPABILITY_KINDS)
-    assert CAPABILITY["$defs"]["risk"]["enum"] == [*RISKS, None]
+    assert CAPABILITY["$defs"]["risk"]["enum"] == [*RISK_CHOICES, None]
     assert CAPABILITY["$defs"]["edge"]["properties"]["type"]["enum"] == list(EDGES)
     assert (
         CAPABILITY["$defs"]["name"]["maxLength"]

@@ -54,15 +54,20 @@ def context_document(context: Context) -> JsonObject:
 
 
 def _cost_fields(context: Context) -> JsonObject:
-    """What the prompt costs, part by part, and against all capabilities in full."""
+    """What the prompt costs, part by part, and against all capabilities in full. The total is that
+    of the printed text, which has frames, and which an estimate by characters rounds once.
+    """
     counts = {_tier_name(tier): tier.tokens for tier in context.tiers}
     costs: JsonObject = {
-        "tokenEstimate": {**counts, "total": sum(counts.values())},
+        "tokenEstimate": {**counts, "total": context.text_tokens},
         "tokens": context.text_tokens,
     }
     static = context.printing.facts.get("static_tokens")
     if static is None:
         return costs
+    if context.printing.facts.get("style") == "full":
+        # The whole catalogue is printed, with its frames: nothing is saved, and nothing lost.
+        static = max(static, context.text_tokens)
     return {
         **costs,
         "static_tokens": static,

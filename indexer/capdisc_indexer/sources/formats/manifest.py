@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.risks import RISK_CHOICES, UNKNOWN_RISK, risk_level
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
 from capdisc_indexer.sources.formats.identity_fields import (
     MAX_DESCRIPTION,
@@ -25,7 +26,8 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
 DEFAULT_CATEGORY = "general"
-RISKS = ("low", "medium", "high", "critical")
+# What a capability of the kind is, where its author names no category.
+CATEGORY_OF_KIND = {"channel": "communication"}
 # Relations are declared as `edges: [{target, type, weight}]`.
 EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
 # Names of other programs for the same relations.
@@ -60,7 +62,7 @@ def build_descriptor(
         description=read_description(fields, content, names.name),
         source=source,
         title=names.title,
-        category=fields.text("category") or DEFAULT_CATEGORY,
+        category=fields.text("category") or CATEGORY_OF_KIND.get(names.kind, DEFAULT_CATEGORY),
         tags=_merge_lists(fields, "tags", "keywords"),
         phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
         not_for=fields.texts("not_for", ",;\n"),
@@ -71,9 +73,9 @@ def build_descriptor(
         edges=read_edges(fields, names.id, file.path),
         secrets=_secrets(fields),
         bins=fields.texts("bins"),
-        risk=_risk(fields),
-        has_side_effects=fields.flag("has_side_effects"),
-        confirm=fields.flag("confirm"),
+        risk=read_risk(fields),
+        has_side_effects=fields.flag("has_side_effects", unreadable=True),
+        confirm=fields.flag("confirm", unreadable=True),
         available=fields.flag("available", default=True),
         hidden=fields.flag("hidden"),
         schema=schema,
@@ -113,16 +115,22 @@ def _secrets(fields: Fields) -> tuple[str, ...]:
     return names
 
 
-def _risk(fields: Fields) -> str:
-    risk = fields.text("risk").lower()
-    if risk and risk not in RISKS:
-        fields.warn(
-            "risk",
-            "field-value",
-            f"{fields.key('risk')} is none of {', '.join(RISKS)}",
-            "use one of them",
-        )
-    return risk if risk in RISKS else ""
+def read_risk(fields: Fields) -> str:
+    """The level of risk, "" where none is declared; a text that names none is the one of
+    UNKNOWN_RISK, with a warning.
+    """
+    if fields.value("risk") is None:
+        return ""
+    level = risk_level(fields.text("risk"))
+    if level:
+        return level
+    fields.warn(
+        "risk",
+        "field-value",
+        f"{fields.key('risk')} is none of {', '.join(RISK_CHOICES)}; read as {UNKNOWN_RISK}",
+        "use one of them",
+    )
+    return UNKNOWN_RISK
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:

@@ -26,7 +26,7 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "secrets": ("requiredSecrets", "secrets"),
         "bins": ("requiredBins", "bins"),
         "composed_with": ("composedWith",),
-        "related": ("related", "relatedTo"),
+        "related": ("related", "relatedTo", "relatedTools"),
         "edges": ("edges",),
         "risk": ("riskLevel", "risk"),
         "has_side_effects": ("hasSideEffects",),

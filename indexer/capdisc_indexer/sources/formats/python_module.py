@@ -7,6 +7,7 @@ The module is parsed and never imported, so nothing of it runs.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
@@ -29,6 +30,7 @@ from capdisc_indexer.text.normalization import one_line, split_lead
 if TYPE_CHECKING:
     from docstring_parser import Docstring
 
+_DASHED_ARGUMENT = re.compile(r"^([ \t]+)(\w+)[ \t]+-[ \t]+", re.MULTILINE)
 _MAX_FUNCTIONS = 2_000
 _MAX_TYPE_DEPTH = 4
 _MAX_SIGNATURE = 1_000
@@ -156,7 +158,8 @@ def _draft_function(
     from docstring_parser import parse
 
     node = function.node
-    docstring = parse(ast.get_docstring(node) or "")
+    # Some libraries write `name - text` in a section of arguments; the parser knows `name: text`.
+    docstring = parse(_DASHED_ARGUMENT.sub(r"\1\2: ", ast.get_docstring(node) or ""))
     described = "\n\n".join(
         filter(None, [docstring.short_description, docstring.long_description])
     )
@@ -238,16 +241,38 @@ def _input_schema(function: _PublicFunction, docstring: Docstring) -> dict[str, 
         for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if value is not None
     }
+    defaults: dict[str, ast.expr | None] = {
+        argument.arg: value
+        for argument, value in (
+            *zip(positional[first_default:], arguments.defaults, strict=True),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        )
+    }
     descriptions = {entry.arg_name: entry.description or "" for entry in docstring.params}
     named = [*positional[1 if function.is_method else 0 :], *arguments.kwonlyargs]
     properties: dict[str, Json] = {}
     for argument in named:
         described = one_line(descriptions.get(argument.arg, ""), 300)
         note: dict[str, Json] = {"description": described} if described else {}
-        properties[argument.arg] = {**_type_schema(argument.annotation, 0), **note}
+        type_schema = _type_schema(argument.annotation, 0)
+        default = _plain_default(defaults.get(argument.arg), type_schema)
+        properties[argument.arg] = {**type_schema, **note, **default}
     required: list[Json] = [a.arg for a in named if a.arg not in optional]
     schema: dict[str, Json] = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema
+
+
+def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The default of a parameter as a key of its schema: a number, a truth value, or one of the
+    texts that the schema lists. Any other text may be a secret, and None says nothing.
+    """
+    constant = value.value if isinstance(value, ast.Constant) else None
+    choices = schema.get("enum")
+    if isinstance(constant, bool | int | float):
+        return {"default": constant}
+    if isinstance(constant, str) and isinstance(choices, list) and constant in choices:
+        return {"default": constant}
+    return {}
 
 
 def _type_schema(annotation: ast.expr | None, depth: int) -> dict[str, Json]:

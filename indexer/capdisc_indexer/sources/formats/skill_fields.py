@@ -11,7 +11,9 @@ from types import MappingProxyType
 
 from capdisc_indexer.model import records
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.risks import risk_level
 from capdisc_indexer.model.types import Severity
+from capdisc_indexer.sources.formats.manifest import read_risk
 from capdisc_indexer.sources.formats.naming_rules import is_secret_name
 from capdisc_indexer.sources.readers.field_reader import AMBIGUOUS_SCALAR, Fields, split_outside
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -44,6 +46,9 @@ SKILL_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "hidden": ("disable-model-invocation", "hidden"),
         "risk": ("riskLevel", "risk"),
         "version": ("version",),
+        "requires": ("requires", "requiredTools"),
+        "composed_with": ("composedWith",),
+        "related": ("related", "relatedTo", "relatedTools"),
     }
 )
 _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -54,6 +59,7 @@ _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "keywords": ("keywords",),
         "not_for": ("notFor", "doNotUseFor"),
         "internal": ("internal",),
+        "requires": ("requires", "requiredTools"),
         "client": ("openclaw", "clawdbot", "clawdis", "moltbot", "wunderland", "agentos"),
         "skillport": ("skillport",),
     }
@@ -67,7 +73,6 @@ _CLIENT_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _REQUIRES_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"bins": ("bins",), "any_bins": ("anyBins",), "secrets": ("env",)}
 )
-_RISKS = frozenset({"low", "medium", "high", "critical"})
 
 
 @frozen(kw_only=True)
@@ -82,6 +87,9 @@ class SkillFields:
     secrets: tuple[str, ...]
     bins: tuple[str, ...]
     systems: tuple[str, ...]
+    requires: tuple[str, ...]
+    composed_with: tuple[str, ...]
+    related: tuple[str, ...]
     risk: str
     hidden: bool
     usage_hint: str
@@ -113,7 +121,10 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         secrets=_secrets(client, requires),
         bins=_merge_tags(requires.texts("bins"), records.any_of_name(requires.texts("any_bins"))),
         systems=records.parse_systems(client.texts("systems")),
-        risk=_risk(fields),
+        requires=_merge_tags(_required_names(fields), _required_names(metadata)),
+        composed_with=fields.texts("composed_with"),
+        related=fields.texts("related"),
+        risk=read_risk(fields),
         hidden=fields.flag("hidden") or metadata.flag("internal"),
         usage_hint=fields.text("usage_hint"),
         extra=_extra(fields),
@@ -138,6 +149,13 @@ def _merge_tags(*lists: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
 
 
+def _required_names(fields: Fields) -> tuple[str, ...]:
+    """The capabilities that a skill requires. OpenClaw's `requires` is a mapping of programs and
+    secrets, and names none.
+    """
+    return () if isinstance(fields.value("requires"), MapNode) else fields.texts("requires")
+
+
 def _secrets(client: Fields, requires: Fields) -> tuple[str, ...]:
     """The names of secrets. A text that is not a name may be a secret itself, so no message
     repeats it.
@@ -150,11 +168,6 @@ def _secrets(client: Fields, requires: Fields) -> tuple[str, ...]:
             "secrets", "secret-value", message, "write names such as API_KEY; revoke a real secret"
         )
     return names
-
-
-def _risk(fields: Fields) -> str:
-    risk = fields.text("risk").lower()
-    return risk if risk in _RISKS else ""
 
 
 def _extra(fields: Fields) -> dict[str, Json]:
@@ -170,8 +183,8 @@ def _extra(fields: Fields) -> dict[str, Json]:
     if metadata := fields.value("metadata"):
         # Versions and codes are common here, so only a number that prints as written becomes one.
         extra["metadata"] = to_json(metadata, exact=True)
-    if fields.text("risk") and not _risk(fields):
-        extra["risk"] = fields.text("risk")
+    if not risk_level(fields.quiet_text("risk")) and fields.quiet_text("risk"):
+        extra["risk"] = fields.quiet_text("risk")
     return extra | {key: as_written(entry.value) for key, entry in fields.others.items()}
 
 

@@ -230,8 +230,10 @@ class Fields:
             self.warn(field, "too-many-items", message, "keep the telling ones")
         return unique[:MAX_ITEMS]
 
-    def flag(self, field: str, default: bool = False) -> bool:
-        """The truth value: true, yes, on, 1 or false, no, off, 0; else `default`."""
+    def flag(self, field: str, default: bool = False, *, unreadable: bool | None = None) -> bool:
+        """The truth value: true, yes, on, 1 or false, no, off, 0; else `default`. A value that is
+        neither is `unreadable` where that is given: what asks for caution must not fail open.
+        """
         node = self.value(field)
         word = node.value.strip().lower() if isinstance(node, TextNode) else ""
         if node is not None and word not in _TRUE | _FALSE:
@@ -241,6 +243,7 @@ class Fields:
                 f"{self.key(field)} is neither true nor false",
                 "write true or false",
             )
+            return default if unreadable is None else unreadable
         return word in _TRUE if word in _TRUE | _FALSE else default
 
     def number(self, field: str) -> float | None:

@@ -1,5 +1,7 @@
-"""What `capdisc trust` shows, approves, revokes and lists for tools of MCP servers, which `capdisc
-mcp --gateway` then calls without asking.
+"""Tools of the MCP servers that clients' files name, for a person at the terminal: what `capdisc
+trust` shows, approves, revokes and lists, and what `capdisc run` calls.
+
+An approval holds here as for `capdisc mcp --gateway`, which then calls the tool without asking.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ from capdisc.context.gateway_servers import describe_start, gateway_places, sele
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.execution import approvals, gateway_lists
+from capdisc_indexer.execution.call_preview import quote_word
+from capdisc_indexer.execution.call_types import Caller, CallLimits, Consent, Outcome
 from capdisc_indexer.model.errors import ApprovalRequiredError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -93,6 +98,7 @@ def list_approved(runtime: Runtime) -> list[JsonObject]:
 
 def list_tools(runtime: Runtime, names: Sequence[str] = ()) -> Iterator[ServerTool]:
     """The tools in the kept lists of the served servers, or of those with these names."""
+    runtime = _find_lists(runtime)
     places = gateway_places(runtime)
     for declaration in select_servers(runtime, runtime.config(), names).served:
         stored = gateway_lists.read_list(places.lists, declaration.name)
@@ -102,11 +108,114 @@ def list_tools(runtime: Runtime, names: Sequence[str] = ()) -> Iterator[ServerTo
             yield ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
 
 
+def _find_lists(runtime: Runtime) -> Runtime:
+    """The surroundings with lists of tools: those of the home folder, whose index answers in a
+    workspace that has nothing of its own, where there are none here.
+    """
+    home = runtime.at_home()
+    return home if home.has_tool_lists() and not runtime.has_tool_lists() else runtime
+
+
 def is_allowed(runtime: Runtime, tool: ServerTool) -> bool:
     """Whether the tool is called without a question: it only reads, or was approved."""
     return gateway_lists.is_read_only(tool.descriptor) or approvals.is_approved(
         gateway_places(runtime).approvals, tool.digest
     )
+
+
+def call_tool(
+    runtime: Runtime,
+    tool: ServerTool,
+    arguments: Arguments,
+    seconds: float | None,
+    max_bytes: int,
+    yes: bool,
+) -> tuple[Outcome, CallLimits]:
+    """What a call of the tool gave, and the limits that it had; `seconds` None stands for the time
+    that the entry of the server sets.
+
+    Raises ApprovalRequiredError where nobody agrees to it, and what `Gateway.run` raises.
+    """
+    from capdisc_indexer.execution.gateway import Gateway
+
+    def confirm(question: str, _: str) -> Consent:
+        return Consent.ONCE if yes else _ask(runtime, tool, question)
+
+    gateway = Gateway([tool.declaration], gateway_places(runtime))
+    try:
+        limits = replace(gateway.limits_of(tool.descriptor), max_bytes=max_bytes)
+        if seconds is not None:
+            limits = replace(limits, seconds=seconds)
+        caller = Caller(confirm=confirm)
+        return gateway.run(tool.descriptor, arguments, caller, limits), limits
+    finally:
+        gateway.close()
+
+
+def find_listed_tool(runtime: Runtime, descriptor: Descriptor) -> ServerTool | None:
+    """The capability as a tool of a server that a client's file names; None for any other one.
+    Raises ApprovalRequiredError where its server is not served, for example since it waits for
+    trust.
+    """
+    places = gateway_places(runtime)
+    name = gateway_lists.server_of(descriptor, places.lists)
+    if not name:
+        return None
+    selection = select_servers(runtime, runtime.config())
+    for declaration in selection.served:
+        if declaration.name == name:
+            digest = gateway_lists.approval_digest(descriptor, declaration)
+            return ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
+    reasons = [reason for server, reason in selection.left_out if server.name == name]
+    raise ApprovalRequiredError(
+        f"{one_line(descriptor.id, 100)} was not called: its server "
+        f"{reasons[0] if reasons else 'is in no file of a client any more'}",
+        "capdisc mcp --gateway --list says which servers are served",
+    )
+
+
+def call_document(runtime: Runtime, tool: ServerTool, arguments: Arguments) -> JsonObject:
+    """What a call of the tool would be, as JSON: `call`, and `asks`, why somebody has to agree."""
+    start = describe_start(tool.declaration)
+    params = {"name": tool.descriptor.name, "arguments": dict(arguments)}
+    message = json_module.dumps({"method": "tools/call", "params": params}, ensure_ascii=False)
+    reason = gateway_lists.approval_reason(tool.descriptor)
+    return {
+        "id": tool.descriptor.id,
+        "call": {
+            "kind": "mcp",
+            "server": tool.declaration.name,
+            "start": start,
+            "tool": tool.descriptor.name,
+            "arguments": dict(arguments),
+            "line": f"{start} <<< {quote_word(message)}",
+        },
+        "asks": [] if is_allowed(runtime, tool) else [reason],
+    }
+
+
+def _ask(runtime: Runtime, tool: ServerTool, question: str) -> Consent:
+    """What the person at the terminal says to the call; "any" is remembered as `capdisc trust`
+    remembers it.
+    """
+    identifier = one_line(tool.descriptor.id, 100)
+    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+        raise ApprovalRequiredError(
+            f"{identifier} was not called: {gateway_lists.approval_reason(tool.descriptor)}, "
+            "and nobody has approved it",
+            f"look at it with --dry-run, then add --yes, or approve it: capdisc trust {identifier}",
+        )
+    console.print_notice(console.sanitise(f"It is a tool of {describe_start(tool.declaration)}"))
+    console.print_notice("note: any says yes to every argument from now on, also of an agent")
+    answer = read_answer(f"{console.sanitise(question)} [y/N/any]")
+    if answer == "any":
+        folder = gateway_places(runtime).approvals
+        approvals.approve_named(folder, {tool.digest: tool.descriptor.id})
+    elif answer not in YES:
+        raise ApprovalRequiredError(
+            f"{identifier} was not called", "--dry-run prints the call without making it"
+        )
+    return Consent.ONCE
 
 
 def _require_yes(runtime: Runtime, tools: Sequence[ServerTool]) -> None:

@@ -1,0 +1,176 @@
+"""capdisc add: a capability that an agent made while it works, indexed at once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.commands.new import TOOL_FOLDER
+from capdisc.context import open_index, surroundings
+from capdisc.context.freshness import locate_index
+from capdisc.output import console, user_files
+from capdisc.output.failures import ExitCode
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.types import Severity
+from capdisc_indexer.store.durable_files import replace_file
+from capdisc_indexer.store.generation import read_pointer
+
+# The folder, and the category, of what agents made: `remove` deletes nothing else.
+EMERGENT = "emergent"
+_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_BYTES = 256 * 1024
+
+
+@frozen
+class AddedFile:
+    """The text of a capability, and where it goes below the folder of what agents made."""
+
+    path: Path
+    text: str
+
+
+def add(
+    target: Annotated[
+        str,
+        argument(metavar="FILE", help="A manifest in YAML or JSON, or a SKILL.md; - is stdin."),
+    ],
+    overwrite: Annotated[
+        bool, option("--replace", help="Write over what was added by that name.")
+    ] = False,
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
+) -> int:
+    """Write a capability that came up during work into the folder emergent, and index it.
+
+    The folder is below the first indexed folder of the workspace, else below .capdisc/capabilities.
+    A capability without a category gets the category emergent. One with tier: session belongs to a
+    session alone and is skipped. Nothing is kept of a file with errors. Exit status 1: nothing was
+    added.
+
+    Example: echo '{"name": "fold-crane", "description": "Folds a paper crane."}' | capdisc add -
+    """
+    runtime = surroundings.current_runtime()
+    data = user_files.read_file_or_stdin(runtime, target, _MAX_BYTES, "add one capability")
+    text = data.decode("utf-8-sig", "replace")
+    folder = emergent_folder(runtime, index_dir)
+    if text.lstrip().startswith("---\n") and "\n---" in text.lstrip()[4:]:
+        files, skipped = [_skill_file(folder, text)], list[str]()
+    else:
+        files, skipped = _manifest_files(folder, text, target)
+    for name in skipped:
+        console.print_notice(f"notice: {name} belongs to a session alone (tier: session): skipped")
+    if existing := [file for file in files if file.path.exists() and not overwrite]:
+        raise InputError(
+            f"{existing[0].path} exists already", "add --replace, or choose another name"
+        )
+    written = [file for file in files if _write_checked(file)]
+    with open_index.open_index(index_dir, "auto") as ctx:
+        added = [
+            {"id": header["id"], "path": header["source"]["path"]}
+            for header in ctx.index.heads()
+            if Path(header["source"]["path"]) in {file.path for file in written}
+        ]
+    if json:
+        console.print_document({"added": added, "skipped": skipped})
+    else:
+        console.print_lines([f"added {entry['id']} ({entry['path']})" for entry in added])
+    if len(added) < len(written):
+        console.print_notice("hint: the folder is not indexed yet: capdisc index")
+    return ExitCode.OK if added else ExitCode.FINDINGS
+
+
+def emergent_folder(runtime: surroundings.Runtime, index_dir: Path | None) -> Path:
+    """The folder of what agents made: below the first scanned folder of the workspace."""
+    usual = runtime.workspace / TOOL_FOLDER
+    place = locate_index(runtime, runtime.config(), index_dir)
+    if not read_pointer(place.index_dir):
+        return usual / EMERGENT
+    with open_index.open_index(index_dir, "off", may_build=False) as ctx:
+        roots = [Path(root) for root in ctx.index.scan["roots"]]
+    inside = [root for root in roots if root.is_relative_to(runtime.workspace)]
+    root = usual if usual in inside or not inside else inside[0]
+    return root / EMERGENT
+
+
+def _skill_file(folder: Path, text: str) -> AddedFile:
+    match = re.search(r"^name:[ \t]*['\"]?([^'\"\n#]+)", text, re.MULTILINE)
+    if not match:
+        raise InputError("the skill has no name", "add a line name: … to its front matter")
+    return AddedFile(folder / _file_name(match[1].strip()) / "SKILL.md", text)
+
+
+def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile], list[str]]:
+    """The files of the capabilities in a manifest, and the names of those of a session alone."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError(
+            f"{name} is neither YAML nor JSON: {error}", "see: capdisc new --help"
+        ) from error
+    files, skipped = [], []
+    for entry in _entries(document, name):
+        if str(entry.get("tier", "")).lower() == "session":
+            skipped.append(str(entry["name"]))
+            continue
+        manifest = {"kind": "tool", "category": EMERGENT, **entry}
+        manifest.pop("tier", None)
+        manifest_text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True)
+        path = folder / _file_name(str(entry["name"])) / "CAPABILITY.yaml"
+        files.append(AddedFile(path, manifest_text))
+    return files, skipped
+
+
+def _entries(document: object, name: str) -> Iterator[JsonObject]:
+    """The capabilities of a document: one, a list, or a list below `capabilities`."""
+    if isinstance(document, dict) and isinstance(document.get("capabilities"), list):
+        document = document["capabilities"]
+    for entry in document if isinstance(document, list) else [document]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise InputError(
+                f"{name} holds no capability with a name", "write name: and description: lines"
+            )
+        yield entry
+
+
+def _file_name(name: str) -> str:
+    """The name as that of a folder. Raises UsageError for one that is none."""
+    plain = _FILE_NAME.sub("-", name).strip("-.")[:64]
+    if not plain:
+        raise UsageError(f"{name[:40]!r} is not a good name", "use letters, digits and hyphens")
+    return plain
+
+
+def _write_checked(file: AddedFile) -> bool:
+    """Whether the file was written: one with errors is taken back, and they are printed."""
+    import capdisc_indexer as cd
+
+    before = file.path.read_bytes() if file.path.exists() else None
+    try:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file.path, file.text.encode())
+    except OSError as error:
+        raise InputError(
+            f"{file.path} cannot be written ({error.strerror})", "mend the rights of its folder"
+        ) from error
+    findings = [
+        finding
+        for finding in cd.validate([file.path.parent]).chosen.findings
+        if finding.severity is Severity.ERROR
+    ]
+    for finding in findings:
+        for line in console.format_finding(finding):
+            console.print_notice(line)
+    if findings and before is None:
+        shutil.rmtree(file.path.parent)
+    elif findings and before is not None:
+        replace_file(file.path, before)
+    return not findings

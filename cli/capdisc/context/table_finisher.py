@@ -1,0 +1,112 @@
+"""How does the LanceDB table follow a small update, without making anybody wait for it?
+
+The import of LanceDB takes a second, and the update itself does without. So a process of its own
+brings the table up to date once the command has answered. It holds the lock of the table and a lease
+on the generation, never the lock of the index, so it keeps no writer waiting; where it is killed,
+the next one does its work.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.store import lance_table
+
+MODES = ("aside", "wait", "off")
+# With the same sys.path as here, and without the current folder.
+_CODE = (
+    "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
+    "from capdisc.context import table_finisher; table_finisher.main()"
+)
+_NICENESS = 5
+
+
+def choose_mode(config: Config) -> str:
+    """When the table follows the index: aside, wait or off. Raises UsageError for another value of
+    the setting `table`.
+    """
+    mode: str = config["table"]
+    if mode not in MODES:
+        raise UsageError(
+            f"the setting table is one of {', '.join(MODES)}, not {mode!r}", "see: capdisc config"
+        )
+    return mode
+
+
+def start_finisher(config: Config, index_dir: Path, builder_id: str | None) -> bool:
+    """Start to bring the table up to date in a process of its own, where it is behind and the
+    setting does not forbid it. Returns whether a process was started.
+    """
+    if choose_mode(config) == "off" or lance_table.equals_index(index_dir):
+        return False
+    import subprocess
+
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
+    nowhere = subprocess.DEVNULL
+    with suppress(OSError):
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", _CODE, path, str(index_dir), builder_id or ""],
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            start_new_session=True,
+        )
+        return True
+    return False
+
+
+def finish_table(index_dir: Path, builder_id: str | None, *, verify: bool = False) -> str:
+    """Bring the table up to date now; with `verify`, compare every row first. Returns why that
+    failed, "" where it did not.
+    """
+    from capdisc_indexer.indexing.table_update import update_table
+
+    try:
+        update_table(index_dir, builder_id, verify=verify)
+    except (CapdiscError, OSError) as error:
+        reason = error.message if isinstance(error, CapdiscError) else error.strerror or str(error)
+        return f"the LanceDB table is behind: {reason}"
+    return ""
+
+
+def main() -> None:
+    """Bring the table of the index in `sys.argv[1]` up to date, unless another process waits to do
+    the same.
+    """
+    index_dir, builder_id = Path(sys.argv[1]), sys.argv[2] or None
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    with suppress(CapdiscError, OSError):
+        with _take_turn(index_dir) as is_next:
+            if not is_next:
+                return
+            # Whoever comes after this line waits in turn, and looks at the index again then.
+            with lance_table.table_lock(index_dir, lance_table.LOCK_TIMEOUT_S):
+                pass
+        finish_table(index_dir, builder_id)
+
+
+@contextmanager
+def _take_turn(index_dir: Path) -> Iterator[bool]:
+    """Whether no other process waits for the lock of the table."""
+    fd = os.open(
+        lance_table.table_folder(index_dir) / "QUEUE",
+        os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+        0o600,
+    )
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(fd)

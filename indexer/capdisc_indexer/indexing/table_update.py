@@ -1,0 +1,300 @@
+"""Which rows does the LanceDB table have for a generation, and how does it get them?
+
+The table is brought up to date from the published generation, by whoever has the time: a build from
+nothing does it itself, after a small update a process aside (a second for the import of LanceDB,
+then 0.1 s). Only capabilities whose digest differs are written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer.indexing.document_changes import assemble_document, hash_text
+from capdisc_indexer.indexing.passage_changes import passage_texts
+from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.records import UNCATEGORISED, from_record
+from capdisc_indexer.model.types import Descriptor, Generation, PassageLimits
+from capdisc_indexer.store import file_states, generation, lance_table
+from capdisc_indexer.store.lance_table import (
+    ROW_CAPABILITY,
+    ROW_PASSAGE,
+    ROW_PHRASE,
+    CapabilityRow,
+    TableState,
+)
+from capdisc_indexer.store.native_errors import REBUILD_HINT
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.text_queries import IndexedDocument
+from capdisc_indexer.store.vector_files import StoredVectors
+from capdisc_indexer.text.embedding_text import embedding_texts
+from capdisc_indexer.text.normalization import lexical_text
+
+_FORMAT = 1
+# A change of more capabilities than this share writes the whole table.
+_MAX_CHANGED_SHARE, _MAX_CHANGED = 0.2, 2_000
+
+
+def update_table(
+    index_dir: Path,
+    builder_id: str | None = None,
+    timeout_s: float = lance_table.LOCK_TIMEOUT_S,
+    *,
+    verify: bool = False,
+) -> TableState:
+    """The state of the table after it was made equal to the published generation. With `verify`,
+    a table that says that it is equal is compared row by row, and written anew if it is not.
+
+    Whatever happens, the index answers as before. Raises IndexStateError when there is no index or
+    LanceDB cannot write, BusyError when another process keeps writing the table, OSError when the
+    disk refuses.
+    """
+    while True:
+        with lance_table.table_lock(index_dir, timeout_s):
+            pointer, state = generation.read_pointer(index_dir), lance_table.read_state(index_dir)
+            is_equal = state is not None and bool(pointer) and state.pointer == pointer
+            if state is not None and is_equal and not verify:
+                return state
+            with Index(index_dir, builder_id) as index:
+                if generation.read_pointer(index_dir) != pointer:
+                    continue
+                if not is_equal or _is_damaged(index):
+                    state = _write_changes(index, pointer, None if is_equal else state)
+            assert state is not None
+            if state.changes >= lance_table.CHANGES_BETWEEN_MERGES:
+                version = lance_table.merge_small_files(index_dir)
+                state = replace(state, version=version, changes=0)
+                lance_table.write_state(index_dir, state)
+        if generation.read_pointer(index_dir) == pointer:
+            return state
+
+
+def _write_changes(index: Index, pointer: str, state: TableState | None) -> TableState:
+    """Write what the table lacks, and its state."""
+    index_dir, layout = index.index_dir, describe_layout(index.generation)
+    source = RowSource(index)
+    version = rows = changes = 0
+    if state is not None and state.layout == layout:
+        try:
+            version, rows = _replace_changed(source, state)
+            changes = state.changes + 1
+        except IndexStateError:
+            lance_table.remove_table(index_dir)  # damaged: written anew below
+    if not version:
+        version, rows = lance_table.write_table(index_dir, source.dim, source.all_rows)
+    new_state = TableState(
+        pointer=pointer,
+        generation=index.generation.number,
+        version=version,
+        rows=rows,
+        layout=layout,
+        changes=changes,
+    )
+    lance_table.write_state(index_dir, new_state)
+    return new_state
+
+
+def _replace_changed(source: RowSource, state: TableState) -> tuple[int, int]:
+    """The new version and its number of rows; (0, 0) where so much changed that the whole table is
+    to be written.
+    """
+    index_dir = source.index.index_dir
+    stored = lance_table.read_digests(lance_table.open_version(index_dir, state.version))
+    wanted = source.digests
+    changed = {key for key, digest in wanted.items() if stored.get(key) != digest}
+    removed = stored.keys() - wanted.keys()
+    if len(changed) + len(removed) > min(_MAX_CHANGED_SHARE * len(wanted) + 50, _MAX_CHANGED):
+        return 0, 0
+    if not changed and not removed:
+        return state.version, state.rows
+    return lance_table.replace_rows(
+        index_dir, state.version, source.dim, source.rows_of(sorted(changed)), changed | removed
+    )
+
+
+def describe_layout(published: Generation) -> str:
+    """All that a row depends on beside its capability: the release, the encoders and the limits."""
+    counts = published.counts
+    names = ("dim", "passage_dim", "passage_limit", "passage_bytes")
+    numbers = [counts[name] for name in names]
+    return json.dumps([_FORMAT, __version__, published.fingerprint, published.pieces, *numbers])
+
+
+def _is_damaged(index: Index) -> bool:
+    """Whether the rows are not those of the generation; a table that cannot be read is removed."""
+    try:
+        return bool(find_stale_rows(index))
+    except IndexStateError:
+        lance_table.remove_table(index.index_dir)
+        return True
+
+
+def find_stale_rows(index: Index) -> str:
+    """How the table differs from the documents, by ids, digests and hashes of texts; "" where it
+    does not.
+
+    Raises IndexStateError when the table cannot be read.
+    """
+    state = lance_table.read_state(index.index_dir)
+    if state is None:
+        return "there is no table"
+    table = lance_table.open_version(index.index_dir, state.version)
+    files = file_states.load_states(index.folder / "meta" / "files.json").files
+    wanted = {
+        declared.resolved_id: (declared.digest, set(declared.texts))
+        for state in files.values()
+        for declared in state.declared_ids
+        if declared.resolved_id
+    }
+    stored: dict[str, tuple[str, set[str]]] = {}
+    changed_texts = 0
+    condition = f"NOT {lance_table.has_label([ROW_PASSAGE])}"
+    for row in lance_table.read_columns(table, ("id", "digest", "text", "text_hash"), condition):
+        identifier, digest, text, text_hash = row
+        stored.setdefault(identifier, (digest, set()))[1].add(text_hash)
+        changed_texts += hash_text(text) != text_hash
+    counts = (
+        (len(wanted.keys() - stored.keys()), "missing"),
+        (len(stored.keys() - wanted.keys()), "removed since"),
+        (sum(wanted.get(key, value) != value for key, value in stored.items()), "changed since"),
+        (changed_texts, "with another text than their hash says"),
+    )
+    return ", ".join(f"{count:,} {problem}" for count, problem in counts if count)
+
+
+class RowSource:
+    """Makes the rows of capabilities from an open generation; `digests` are those of their records
+    by id, `dim` is the number of components of a vector.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        counts = index.generation.counts
+        self.dim = counts["dim"]
+        states = file_states.load_states(index.folder / "meta" / "files.json").files
+        self.digests: dict[str, str] = {
+            declared.resolved_id: declared.digest
+            for state in states.values()
+            for declared in state.declared_ids
+            if declared.resolved_id
+        }
+        self._vectors: StoredVectors | None = None
+        self._limits = PassageLimits(counts["passage_limit"], counts["passage_bytes"])
+        # A table has vectors of one length: those of passages come from the shipped encoder.
+        self._has_passages = bool(counts["passages"]) and counts["passage_dim"] == self.dim
+        self._passage_owners = (
+            index.passages.matrix.rows_by_owner()
+            if self._has_passages and index.passages is not None
+            else {}
+        )
+
+    def all_rows(self) -> Iterator[CapabilityRow]:
+        """The rows of all capabilities, in the order of their ids."""
+        return self.rows_of(sorted(self.digests))
+
+    def rows_of(self, ids: Sequence[str]) -> Iterator[CapabilityRow]:
+        """The rows of these capabilities."""
+        for header, body, pieces in self.index.documents.full_records(ids):
+            descriptor = from_record(header, body)
+            document = assemble_document(descriptor, header, body, pieces)
+            row = self._make_row(descriptor, document)
+            texts = list(dict.fromkeys(embedding_texts(descriptor)))
+            for part, text in enumerate(texts):
+                text_hash = hash_text(text)
+                new_row = row._replace(
+                    text=text, text_hash=text_hash, vector=self._vector(text_hash)
+                )
+                yield new_row if part == 0 else _without_document(new_row, part, ROW_PHRASE)
+            yield from self._passage_rows(descriptor, row, len(texts))
+
+    def _make_row(self, descriptor: Descriptor, document: IndexedDocument) -> CapabilityRow:
+        """The row of the capability itself, without its text."""
+        d = descriptor
+        facets = [
+            f"{name}:{value.lower()}"
+            for name, values in document.facets.items()
+            for value in values
+            if value
+        ]
+        analyse = self.index.documents.analyse
+        aliases = [f"alias:{alias}" for alias in document.aliases]
+        return CapabilityRow(
+            id=d.id,
+            part=0,
+            kind=d.kind,
+            name=d.name,
+            description=d.description,
+            category=d.category or UNCATEGORISED,
+            tags=d.tags,
+            risk=d.risk,
+            root=d.source.root,
+            path=d.source.path,
+            section="",
+            text="",
+            text_hash="",
+            vector=b"",
+            digest=self.digests[d.id],
+            labels=[ROW_CAPABILITY, *facets, *aliases],
+            words=document.text,
+            terms=" ".join(analyse(document.text)),
+            name_terms=" ".join(analyse(lexical_text(document.name))),
+            head=document.head,
+            body=document.body,
+            pieces=document.pieces,
+        )
+
+    def _passage_rows(
+        self, descriptor: Descriptor, row: CapabilityRow, first_part: int
+    ) -> Iterator[CapabilityRow]:
+        """A row for each passage of the body, with its vector as the matrix of passages has it."""
+        matrix = self.index.passages.matrix if self.index.passages else None
+        if matrix is None or descriptor.id not in self._passage_owners:
+            return
+        start = matrix.first_row(descriptor.id)
+        for number, (passage, text) in enumerate(passage_texts(descriptor, self._limits)):
+            yield _without_document(row, first_part + number, ROW_PASSAGE)._replace(
+                section=" / ".join(passage.sections or passage.trail[-1:]),
+                text=text,
+                text_hash=hash_text(text),
+                vector=_to_unit_floats(matrix.bytes_of(start + number, start + number + 1)),
+            )
+
+    def _vector(self, text_hash: str) -> bytes:
+        """The vector of a text as bytes of float32. Raises DamagedIndexError where it is
+        missing.
+        """
+        if not self.dim:
+            return b""
+        if self._vectors is None:
+            self._vectors = StoredVectors(self.index.folder, self.dim)
+        try:
+            return self._vectors.row(text_hash)
+        except KeyError:
+            raise DamagedIndexError(
+                "the index is damaged: a vector is missing", REBUILD_HINT
+            ) from None
+
+
+def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRow:
+    """The row of another part of the same capability."""
+    return row._replace(
+        part=part,
+        labels=[label, *row.labels[1:]],
+        words=None,
+        terms=None,
+        name_terms=None,
+        head=None,
+        body=None,
+        pieces=None,
+    )
+
+
+def _to_unit_floats(row: memoryview) -> bytes:
+    """A row of int8 as a vector of length 1 in float32."""
+    np = lazy_imports.numpy()
+    values = np.frombuffer(row, np.int8).astype(np.float32)
+    length = float(np.linalg.norm(values)) or 1.0
+    return bytes((values / length).tobytes())

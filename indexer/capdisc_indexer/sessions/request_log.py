@@ -1,0 +1,207 @@
+"""The local log of requests and uses: which query found what, and what of it was read or run?
+
+It is off by default, stays in the user's state folder, readable for its owner alone, and is never
+sent anywhere. Each line is one event as JSON. Past a size the older half is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.store import state_file
+from capdisc_indexer.text.normalization import one_line
+
+FILE_NAME = "requests.jsonl"
+# Events that ask, and events that use what was found; `show` reads one, the others call it.
+REQUESTS = ("search", "render", "tools")
+USES = ("show", "run", "use")
+_GRADES = {"show": 1, "run": 2, "use": 2}
+MAX_BYTES = 3 * 1024 * 1024
+_MAX_IDS = 50
+_MAX_QUERY = 2_000
+# A use belongs to a request of the last so many events and seconds.
+_LINKED_EVENTS = 20
+_LINKED_SECONDS = 1_800
+
+
+@frozen(kw_only=True)
+class LogEvent:
+    """One event: `ids` are what a request printed, or what was used; `ok` is False where a call
+    failed. `at` counts seconds since 1970.
+    """
+
+    at: float
+    event: str
+    query: str = ""
+    ids: tuple[str, ...] = ()
+    session: str = ""
+    ok: bool = True
+
+
+@frozen(kw_only=True)
+class LogSummary:
+    """Queries by how often they were asked, those of them that found nothing, and the ids that
+    were found and used, each with its count, most frequent first.
+    """
+
+    requests: int
+    queries: tuple[tuple[str, int], ...]
+    nothing_found: tuple[tuple[str, int], ...]
+    found: tuple[tuple[str, int], ...]
+    used: tuple[tuple[str, int], ...]
+
+
+def log_path(state_dir: Path) -> Path:
+    """Where the log lies."""
+    return state_dir / FILE_NAME
+
+
+def append_event(state_dir: Path, event: LogEvent) -> None:
+    """Add the event to the log. Raises InputError or BusyError where the state folder cannot be
+    written.
+    """
+    record = {
+        "at": round(event.at, 3),
+        "event": event.event,
+        "query": one_line(event.query, _MAX_QUERY),
+        "ids": event.ids[:_MAX_IDS],
+        "session": event.session,
+        "ok": event.ok,
+    }
+    line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    path = log_path(state_dir)
+    with state_file.lock_folder(state_dir):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        if path.exists() and path.stat().st_size + len(line) > MAX_BYTES:
+            lines = (state_file.read_state_file(path) or b"").splitlines(keepends=True)
+            state_file.replace_state_file(path, b"".join(lines[len(lines) // 2 :]))
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+
+def read_events(state_dir: Path) -> tuple[LogEvent, ...]:
+    """All events, oldest first; lines that are none are skipped. Raises InputError where others
+    may write the log.
+    """
+    data = state_file.read_state_file(log_path(state_dir)) or b""
+    events = []
+    for line in data.splitlines():
+        with suppress(ValueError, TypeError, KeyError):
+            events.append(_parse_event(json.loads(line)))
+    return tuple(events)
+
+
+def _parse_event(record: Any) -> LogEvent:
+    return LogEvent(
+        at=float(record["at"]),
+        event=str(record["event"]),
+        query=str(record.get("query", "")),
+        ids=tuple(str(identifier) for identifier in record.get("ids", ())),
+        session=str(record.get("session", "")),
+        ok=bool(record.get("ok", True)),
+    )
+
+
+def clear_log(state_dir: Path) -> None:
+    """Delete the log."""
+    with state_file.lock_folder(state_dir):
+        state_file.remove(log_path(state_dir))
+
+
+def summarise_log(events: Iterable[LogEvent]) -> LogSummary:
+    """The counts of the log."""
+    queries, empty, found, used = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    count = 0
+    for event in events:
+        if event.event in REQUESTS:
+            count += 1
+            queries[event.query] += 1
+            empty[event.query] += not event.ids
+            found.update(event.ids)
+        elif event.event in USES:
+            used.update(event.ids)
+    return LogSummary(
+        requests=count,
+        queries=_order(queries),
+        nothing_found=_order(+empty),
+        found=_order(found),
+        used=_order(used),
+    )
+
+
+def _order(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def judge_requests(events: Sequence[LogEvent]) -> dict[str, dict[str, int]]:
+    """For each query what of its answer was used soon after, in the same session: 2 for what was
+    run or used, 1 for what was read. A call that failed judges nothing.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for position, event in enumerate(events):
+        if event.event not in USES or not event.ok:
+            continue
+        for identifier in event.ids:
+            query = _find_request(
+                events[max(0, position - _LINKED_EVENTS) : position], event, identifier
+            )
+            if query:
+                known = grades.setdefault(query, {})
+                known[identifier] = max(known.get(identifier, 0), _GRADES[event.event])
+    return grades
+
+
+def _find_request(earlier: Sequence[LogEvent], use: LogEvent, identifier: str) -> str:
+    """The latest query that found what is used, "" for none."""
+    for event in reversed(earlier):
+        is_near = use.at - event.at <= _LINKED_SECONDS
+        is_of_session = not (use.session and event.session) or use.session == event.session
+        if event.event in REQUESTS and identifier in event.ids and is_near and is_of_session:
+            return event.query
+    return ""
+
+
+def evaluation_files(grades: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    """The texts of an evaluation set by file name, as `capdisc eval` reads them."""
+    queries, judgements = [], []
+    for number, (query, graded_ids) in enumerate(sorted(grades.items()), 1):
+        record: JsonObject = {"qid": f"q{number}", "text": query}
+        queries.append(json.dumps(record, ensure_ascii=False) + "\n")
+        judgements += [
+            f"q{number}\t{identifier}\t{grade}\n"
+            for identifier, grade in sorted(graded_ids.items())
+        ]
+    return {"queries.jsonl": "".join(queries), "qrels.tsv": "".join(judgements)}
+
+
+def use_shares(events: Iterable[LogEvent]) -> dict[str, float]:
+    """How much each capability was used beside the one that was used most, 0..1 on a logarithmic
+    scale, by id; a call that failed does not count.
+    """
+    counts = Counter(
+        identifier
+        for event in events
+        if event.event in USES and event.ok
+        for identifier in event.ids
+    )
+    most = max(counts.values(), default=0)
+    return {key: math.log1p(count) / math.log1p(most) for key, count in counts.items()}
+
+
+def now() -> float:
+    """The time of an event that happens now."""
+    return time.time()
