@@ -175,6 +175,18 @@ def test_lost_or_damaged_stamps_are_made_again(indexed, write_skill, capdisc, co
     assert folder_stamps.look_at_disk(stamps.parent, read_pointer(stamps.parent)).is_known
 
 
+@pytest.mark.parametrize("torn", ["name: [", "name: paper-crane\ndescription: ["])
+def test_a_file_that_its_author_is_still_writing_answers_as_before(indexed, capdisc, torn) -> None:
+    path = next(indexed.glob("*/SKILL.md"))
+    name, whole = path.parent.name, path.read_text()
+    path.write_text(f"---\n{torn.replace('paper-crane', name)}\n---\n")
+    done = capdisc("search", "paper cranes", "--json")
+    assert [(hit["id"], hit["stale"]) for hit in done.json["hits"]] == [(f"skill:{name}", True)]
+    path.write_text(whole)
+    done = capdisc("search", "paper cranes", "--json")
+    assert [(hit["id"], hit["stale"]) for hit in done.json["hits"]] == [(f"skill:{name}", False)]
+
+
 def test_a_broken_new_file_is_said_and_costs_no_answer(indexed, capdisc) -> None:
     (indexed / "broken").mkdir()
     (indexed / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")

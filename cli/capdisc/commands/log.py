@@ -104,7 +104,7 @@ def _print_counts(events: Sequence[LogEvent], limit: int, nothing_found: bool) -
         ]
     )
     for title, pairs in lists:
-        console.print_lines([f"{title}:"] if not nothing_found else [])
+        console.print_lines([f"{title}:"] if pairs and not nothing_found else [])
         console.print_lines(
             [f"{count:6,}  {console.sanitise(name)}" for name, count in pairs[:limit]]
         )

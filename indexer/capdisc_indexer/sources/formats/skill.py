@@ -169,6 +169,9 @@ def _name(fields: Fields, folder: str) -> tuple[str, str]:
 
 def _description(fields: Fields, body: str, name: str) -> str:
     text = fields.text("description") if fields.has_text("description") else ""
+    hint = "say what the skill does and when to use it"
+    if text and not any(map(str.isalnum, text)):  # the file of an author who is still writing
+        fields.error("description", "description-missing", "the description has no word", hint)
     if not text:  # Claude Code takes the first paragraph, too
         text = find_lead(body) or name_in_words(name)
         hint = "add a line description: what the skill does and when to use it"
