@@ -42,6 +42,7 @@ def test_a_reader_who_has_the_newest_asks_for_the_pointer_alone(capdisc, store, 
     machine("ci")
     capdisc("index", str(skills))
     home = machine("reader")
+    store.seen.clear()  # the writer may read the table that it writes
     capdisc("search", "pdf")
     assert not [key for key in store.seen if "/table/" in key and key.startswith("GET")]
     assert not (copy_of(home) / "table").exists()

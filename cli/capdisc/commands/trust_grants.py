@@ -86,8 +86,10 @@ def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
 
 def _next_step(runtime: Runtime, config: Config) -> str:
     """What brings the index up to date with a grant that was given or revoked."""
+    if config["index_dir"]:  # it may be on a network, and the grant is newer than the settings
+        return "to take it in: capdisc index"
     place = locate_index(runtime, config, None)
-    if config["fresh"] == "off" or config["index_dir"] or was_built_by_name(place.index_dir):
+    if config["fresh"] == "off" or was_built_by_name(place.index_dir):
         return f"to bring the index up to date: {refresh_command(place)}"
     return "the next search brings the index up to date"
 
