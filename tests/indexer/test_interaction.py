@@ -9,7 +9,7 @@ from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders.word_pieces import TokenBag, build_token_bag, decode_bag, encode_bag
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.retrieval import late_interaction
-from capdisc_indexer.retrieval.late_interaction import max_sim, max_sim_of_parts
+from capdisc_indexer.retrieval.late_interaction import max_sim_of_parts
 
 PIECES = st.integers(0, 93_999)
 _SOME = st.lists(PIECES, max_size=7).map(tuple)
@@ -28,6 +28,11 @@ def _way(request, monkeypatch) -> None:
     monkeypatch.setattr(
         lazy_imports, "numpy_if_loaded", lambda: numpy if request.param == "with arrays" else None
     )
+
+
+def max_sim(encoder, text, bags):
+    """How one text matches each bag."""
+    return max_sim_of_parts(encoder, [text], bags)[0]
 
 
 def _bag(encoder, name: str, description: str) -> bytes:

@@ -169,17 +169,10 @@ def add_signals(
     return reranked_scores
 
 
-def max_sim(
-    encoder: StaticEncoder, text: str, bags: Mapping[str, bytes]
-) -> dict[str, MaxSimScores]:
-    """How the text matches each encoded token bag; all 0 where either has no known token."""
-    return max_sim_of_parts(encoder, [text], bags)[0]
-
-
 def max_sim_of_parts(
     encoder: StaticEncoder, texts: Sequence[str], bags: Mapping[str, bytes]
 ) -> list[dict[str, MaxSimScores]]:
-    """How each text matches each encoded token bag, as `max_sim` gives it.
+    """How each text matches each encoded token bag; all 0 where either has no known token.
 
     The tokens of all texts are compared once, so that the clauses of a text cost little beside
     it. At most MAX_QUERY_TOKENS different tokens count, those of the first text before the others.

@@ -174,12 +174,7 @@ class Documents:
         """BM25 score and header of the best documents that pass the filters, best first."""
         if not terms:
             return []
-        should = lazy_imports.tantivy().Occur.Should
-        clauses = [
-            (should, self._make_term_query(field, term))
-            for term in terms
-            for field in ("text", "name")
-        ]
+        clauses = text_queries.word_clauses(self._make_term_query, terms)
         return self._search_headers(
             text_queries.apply_filters(self._schema, text_queries.boolean_query(clauses), query),
             limit,

@@ -175,12 +175,7 @@ class Passages:
         """The best passages for the terms by BM25, best first."""
         if not terms:
             return []
-        should = lazy_imports.tantivy().Occur.Should
-        clauses = [
-            (should, self._make_term_query(field, term))
-            for term in terms
-            for field in ("text", "name")
-        ]
+        clauses = text_queries.word_clauses(self._make_term_query, terms)
         most = _MOST_OF_TERM * sum(
             self._idf(term, "text") + HEADING_WEIGHT * self._idf(term, "name") for term in terms
         )

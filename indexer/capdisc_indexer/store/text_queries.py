@@ -10,7 +10,7 @@ that a user typed is ever parsed as query syntax.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,14 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
             )
         )
     return boolean_query(clauses) if len(clauses) > 1 else base_query
+
+
+def word_clauses(make_term_query: Callable[[str, str], Any], terms: Sequence[str]) -> list[Any]:
+    """The clauses of a search for the terms, in the text and in the name, of which one is enough.
+    `make_term_query` makes the query for a field and a term.
+    """
+    should = lazy_imports.tantivy().Occur.Should
+    return [(should, make_term_query(field, term)) for term in terms for field in ("text", "name")]
 
 
 def has_filters(query: Query) -> bool:
