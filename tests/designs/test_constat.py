@@ -53,9 +53,11 @@ def test_databases_tables_and_their_schemas_are_looked_up(workspace, ask) -> Non
         "invoices": 2,
         "tracks": 3,
     }
+    described = {row["name"]: row["description"] for row in tables}
+    assert described["artists"].startswith("Music artists and bands.")
     schema = ask("get_table_schema", database="chinook", table="tracks")
     columns = {column["name"]: column for column in schema["columns"]}
-    assert columns["TrackId"]["primary_key"] is True
+    assert (columns["TrackId"]["primary_key"], columns["TrackId"]["nullable"]) == (True, False)
     assert columns["Name"]["type"] == "VARCHAR(200)"
     assert columns["Name"]["nullable"] is False
     assert columns["AlbumId"]["foreign_key"] == "albums.AlbumId"
@@ -83,6 +85,7 @@ def test_apis_and_their_operations_are_looked_up(workspace, ask) -> None:
     search_operations (S28, S29, S30, S31, S32)."""
     apis = {row["name"]: row for row in ask("list_apis")["apis"]}
     assert apis["countries"]["type"] == "graphql"
+    assert apis["countries"]["description"] == "Country and continent data"
     assert apis["countries"]["url"] == "https://countries.example.org/graphql"
     assert apis["petstore"]["type"] == "openapi"
     assert apis["petstore"]["description"] == "Pet store inventory management"
@@ -115,7 +118,7 @@ def test_documents_are_listed_read_and_searched(workspace, ask) -> None:
         "markdown",
         ["finance", "rules"],
     )
-    assert rules["description"].startswith("Revenue calculation rules and thresholds")
+    assert rules["description"].startswith("Revenue calculation rules and thresholds. Sections: ")
     document = ask("get_document", name="business_rules")
     assert "## Revenue Rules" in document["content"]
     assert document["last_updated"].endswith("Z")
@@ -232,6 +235,7 @@ def test_documents_are_refreshed_one_by_one(capdisc, workspace) -> None:
     [
         ("prove that revenue fell", "auditable"),
         ("verify the total of an invoice", "auditable"),
+        ("the derivation of revenue", "auditable"),
         ("is it true that revenue fell?", "auditable"),
         ("analyze the revenue of a quarter", "exploratory"),
         ("explore the customers", "exploratory"),

@@ -118,6 +118,7 @@ def test_tool_functions_are_plain_python(workspace, ask) -> None:
     imported (S116)."""
     found = ask("search_tool", query="qlty_distinctCategories")["tools"][0]
     assert found["name"] == "handle_qlty_distinctCategories"
+    assert found["summary"] == "Lists the distinct categories of a column with their counts."
     parameters = ask("search_tool", query=found["name"])["tool"]["parameters"]
     assert parameters["limit"] == {
         "type": "integer",
