@@ -36,7 +36,9 @@ def test_tier_1_and_2_hold_what_fits_within_their_budgets(capdisc, workspace, mo
     summaries, _, details = text.partition("--- Detailed")
     assert summaries.partition("Relevant")[2].count("\n- ") <= 5
     assert "skill:summarizer: Summarize long documents into key points." in summaries
-    assert "tool:web-browser: Browse a URL and extract content. Params: url, selector." in summaries
+    assert (
+        "tool:web-browser: Browse a URL and extract content. Params: url, selector." in summaries
+    )
     assert details.count(">>> tool:") == 2
     for line in (
         "Category: information",

@@ -100,7 +100,11 @@ def test_apis_and_their_operations_are_looked_up(workspace, ask) -> None:
     ]
     assert ask("list_api_operations", api="countries") == operations
     details = ask("get_operation_details", api="petstore", operation="getPetById")
-    assert (details["type"], details["method"], details["path"]) == ("query", "GET", "/pet/{petId}")
+    assert (details["type"], details["method"], details["path"]) == (
+        "query",
+        "GET",
+        "/pet/{petId}",
+    )
     assert details["parameters"][0]["name"] == "petId"
     assert details["response_schema"]["properties"]["status"]["enum"] == [
         "available", "pending", "sold",
@@ -207,7 +211,9 @@ def test_a_plan_is_prompted_for_and_checked(capdisc, workspace, ask) -> None:
         assert word in prompt
     assert "table:chinook.invoices" in prompt
     assert capdisc("plan", "check", "-", stdin=PLAN).code == 0
-    invented = capdisc("plan", "check", "-", stdin=PLAN.replace("chinook.customers", "chinook.vips"))
+    invented = capdisc(
+        "plan", "check", "-", stdin=PLAN.replace("chinook.customers", "chinook.vips")
+    )
     assert (invented.code, "there is no table 'vips' in chinook" in invented.out) == (1, True)
 
 

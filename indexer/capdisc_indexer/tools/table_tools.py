@@ -20,7 +20,6 @@ from capdisc_indexer.tools.table_store import (
     TABLE_ARGUMENTS,
     Cell,
     StoredTable,
-    StoredTable,
     filter_rows,
     find_requested_table,
     iter_tables,
