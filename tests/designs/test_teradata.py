@@ -67,7 +67,7 @@ def test_keywords_give_short_summaries(workspace, ask) -> None:
     ],
 )
 def test_name_category_description_and_parameter_all_find(workspace, ask, query, name) -> None:
-    """Every weight of the design's table finds its tool (S100, S101, S102, S105)."""
+    """Part of a name, a category, a text and a parameter find their tool (S100, S101, S105)."""
     assert name in [tool["name"] for tool in ask("search_tool", query=query)["tools"][:3]]
 
 
