@@ -20,7 +20,9 @@ MODE_TRIGGERS: dict[str, frozenset[str]] = {
     "exploratory": frozenset(
         {"analyze", "analyse", "explore", "compare", "investigate", "trend", "trends"}
     ),
-    "auditable": frozenset({"prove", "proof", "verify", "audit", "audited", "justify", "true"}),
+    "auditable": frozenset(
+        {"prove", "proof", "verify", "audit", "audited", "justify", "true", "derivation", "derive"}
+    ),
 }
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")

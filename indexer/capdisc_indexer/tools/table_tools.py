@@ -89,7 +89,20 @@ def _get_tables_by_category(ctx: ToolContext, arguments: Arguments) -> ToolAnswe
 
 
 def _get_tables_by_keyword(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return _search_tables(ctx, arguments["keyword"], arguments["limit"])
+    """The tables with the keyword in their name, description or columns, those with it in the name
+    first; where there are none, those that a search for it finds.
+    """
+    keyword, limit = arguments["keyword"].lower(), arguments["limit"]
+    tables = [table for table in iter_tables(ctx) if keyword in _words_of(table)]
+    tables.sort(key=lambda table: keyword not in table.name.lower())
+    if tables:
+        return _catalogue_answer(tables[:limit])
+    return _search_tables(ctx, arguments["keyword"], limit)
+
+
+def _words_of(table: StoredTable) -> str:
+    parts = (table.name, table.descriptor.title, table.descriptor.description)
+    return " ".join([*parts, *table.descriptor.tags, *table.column_names]).lower()
 
 
 def _get_compatibility_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:

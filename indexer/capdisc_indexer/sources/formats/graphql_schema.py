@@ -52,12 +52,13 @@ _Node = Any
 
 @frozen(kw_only=True)
 class _Schema:
-    """The definitions of a file: of its types by name, and the names of its root types by the kind
-    of their operations.
+    """The definitions of a file: of its types by name, the names of its root types by the kind of
+    their operations, and the description of the whole ("": none).
     """
 
     types: Mapping[str, Sequence[_Node]]
     roots: Mapping[str, str]
+    description: str = ""
 
     def fields_of(self, type_name: str) -> list[_Node]:
         """The fields of a type and of its extensions, in order."""
@@ -113,15 +114,18 @@ def _introspection(value: Json) -> dict[str, Json]:
 def _as_schema(document: _Node) -> _Schema:
     types: dict[str, list[_Node]] = {}
     roots = {kind: kind.capitalize() for kind in _ROOTS}
+    description = ""
     for node in document.definitions:
         if node.kind in ("schema_definition", "schema_extension"):
+            written = getattr(node, "description", None)
+            description = one_line(written.value, 1_000) if written else description
             roots |= {
                 operation.operation.value: operation.type.name.value
                 for operation in node.operation_types or ()
             }
         elif node.kind.endswith(("type_definition", "type_extension")):
             types.setdefault(node.name.value, []).append(node)
-    return _Schema(types=types, roots=roots)
+    return _Schema(types=types, roots=roots, description=description)
 
 
 def _draft_api(file: FoundFile, schema: _Schema) -> Iterator[CapabilityDraft | Finding]:
@@ -142,7 +146,7 @@ def _draft_api(file: FoundFile, schema: _Schema) -> Iterator[CapabilityDraft | F
             "kind": "api",
             "name": api,
             "category": api,
-            "description": f"The GraphQL API {api}: {summary}.",
+            "description": schema.description or f"The GraphQL API {api}: {summary}.",
         },
         line=1,
         prefix="api:",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from docstring_parser import Docstring
 
 _DASHED_ARGUMENT = re.compile(r"^([ \t]+)(\w+)[ \t]+-[ \t]+", re.MULTILINE)
+# Headings before the first line that says something ("Tool:", "Overview:").
+_HEADING_LINES = re.compile(r"\A(?:\w[\w ]*:[ \t]*\n\s*)+(?=\w)")
 _MAX_FUNCTIONS = 2_000
 _MAX_TYPE_DEPTH = 4
 _MAX_SIGNATURE = 1_000
@@ -159,7 +161,8 @@ def _draft_function(
 
     node = function.node
     # Some libraries write `name - text` in a section of arguments; the parser knows `name: text`.
-    docstring = parse(_DASHED_ARGUMENT.sub(r"\1\2: ", ast.get_docstring(node) or ""))
+    written = _HEADING_LINES.sub("", ast.get_docstring(node) or "", count=1)
+    docstring = parse(_DASHED_ARGUMENT.sub(r"\1\2: ", written))
     described = "\n\n".join(
         filter(None, [docstring.short_description, docstring.long_description])
     )

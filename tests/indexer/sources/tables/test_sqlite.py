@@ -71,7 +71,9 @@ def test_a_database_its_tables_and_views_are_capabilities(music: Path) -> None:
 
 
 def test_columns_are_those_of_table_info(music: Path) -> None:
-    """Columns agree with PRAGMA table_info in name, type, nullability, default and key (S20)."""
+    """Columns agree with PRAGMA table_info in name, type, nullability, default and key; an INTEGER
+    PRIMARY KEY is never NULL (S20).
+    """
     with closing(sqlite3.connect(music)) as connection:
         for name in ("artists", "albums", "cheap"):
             declared = connection.execute(f"PRAGMA table_info({name})").fetchall()
@@ -80,7 +82,7 @@ def test_columns_are_those_of_table_info(music: Path) -> None:
                 (each["name"], each["type"], not each["nullable"], each["default"], each["key"])
                 for each in columns
             ] == [
-                (column, kind, bool(needed), default, key)
+                (column, kind, bool(needed) or (kind, key) == ("INTEGER", 1), default, key)
                 for _, column, kind, needed, default, key in declared
             ]
 

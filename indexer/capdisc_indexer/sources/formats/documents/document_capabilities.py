@@ -92,7 +92,8 @@ def _document(
     outline: dict[str, None] = dict.fromkeys(
         section.title for section in indexed_sections if section.title and section.title != title
     )
-    about = f" Sections: {one_line(', '.join(outline), LEAD_CHARACTERS)}." if outline else ""
+    end = "" if lead.endswith((".", "!", "?", ":", "…")) else "."
+    about = f"{end} Sections: {one_line(', '.join(outline), LEAD_CHARACTERS)}." if outline else ""
     extra: dict[str, Json] = {
         "format": document.format,
         "last_updated": changed_at(file),

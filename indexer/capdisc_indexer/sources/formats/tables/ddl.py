@@ -160,6 +160,17 @@ class _SchemaReader:
         else:
             self._skip_table(code[0], name)
 
+    def _describes_table(self, opening: SqlToken, inside: Sequence[SqlToken]) -> bool:
+        """Whether a comment ends the line of the opening bracket: SQLite keeps the text of a CREATE
+        TABLE from its first word on, so that a comment above it is lost.
+        """
+        if len(inside) < 2 or inside[0].kind != "comment":
+            return False
+        before = self._sql[opening.end : inside[0].start]
+        # A comment to the end of a line may hold the line end itself.
+        behind = self._sql[inside[0].start : inside[1].start]
+        return "\n" not in before and "\n" in behind
+
     def _skip_table(self, first_token: SqlToken, name: str) -> None:
         if len(self._skipped_tables) < MAX_NOTES:
             line = self._sql.count("\n", 0, first_token.start) + 1
@@ -172,6 +183,9 @@ class _SchemaReader:
         """Reads from the whole statement, since comments describe columns."""
         start = next(place for place, token in enumerate(statement) if token is opening)
         inside = statement[start + 1 : closing_bracket(statement, start)]
+        if self._describes_table(opening, inside):
+            draft.comment = draft.comment or inside[0].comment_text
+            inside = inside[1:]
         for item, comment in split_items(inside, self._sql):
             read_item(draft, item, comment, self._sql, self._is_mysql)
 

@@ -69,6 +69,7 @@ def build_table(draft: TableDraft, primary_keys: Mapping[str, Sequence[str]]) ->
             replace(
                 column,
                 key=key_places.get(name, 0),
+                nullable=column.nullable and name not in key_places,
                 refers_to=targets.get(name, ""),
                 comment=draft.column_comments.get(name, column.comment)[:1_000],
             )

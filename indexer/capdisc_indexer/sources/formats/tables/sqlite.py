@@ -279,11 +279,13 @@ def _read_table(database: DatabaseReader, kind: str, name: str, sql: str | None)
         )
         return None
     table_comment, of_columns = column_comments(sql or "")
+    # An INTEGER PRIMARY KEY is the number of the row and never NULL, though no column says so.
+    has_row_key = sum(bool(row[5]) for row in rows) == 1
     columns = tuple(
         Column(
             name=str(name),
             type=str(declared or ""),
-            nullable=not notnull,
+            nullable=not (notnull or (key and has_row_key and str(declared).lower() == "integer")),
             default=None if default is None else str(default)[:2_000],
             key=int(key),
             comment=of_columns.get(str(name).lower(), ""),

@@ -1,0 +1,128 @@
+"""A walk through the second design, progressive disclosure: search, read in full, execute."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def workspace(open_design):
+    return open_design("teradata")
+
+
+def test_the_client_sees_a_bridge_and_the_core_tool(capdisc, workspace) -> None:
+    """search_tool, execute_tool and base_readQuery are offered, and statically every tool is; the
+    bridge takes a small part of the tokens (S90, S92, S93, S124)."""
+    progressive = capdisc("tools")
+    assert capdisc("tools", "--names").out.split() == [
+        "search_tool", "execute_tool", "base_readQuery",
+    ]  # fmt: skip
+    static = capdisc("tools", "--static")
+    names = set(capdisc("tools", "--static", "--names").out.split())
+    assert {"base_tableList", "dba_tableSpace", "bar_listBackups", "base_readQuery"} <= names
+    assert len(static.out) > 3 * len(progressive.out)
+
+
+@pytest.mark.parametrize("query", ["base_readQuery", "BASE_READQUERY", "base_readquery"])
+def test_an_exact_name_gives_the_full_documentation(workspace, ask, query) -> None:
+    """In any case an exact name has category, documentation and parameters (S94, S96, S97)."""
+    answer = ask("search_tool", query=query)
+    assert answer["match_type"] == "exact"
+    tool = answer["tool"]
+    assert (tool["name"], tool["category"]) == ("base_readQuery", "base")
+    assert "Arguments:\n  sql - SQL text" in tool["full_documentation"]
+    assert tool["parameters"]["sql"] == {
+        "type": "string",
+        "required": False,
+        "default": "None",
+        "description": "SQL text, with optional bind-parameter placeholders",
+    }
+
+
+def test_keywords_give_short_summaries(workspace, ask) -> None:
+    """An approximate match has category, summary and score, the best first (S98, S103, S106)."""
+    answer = ask("search_tool", query="table list")
+    assert answer["match_type"] == "approximate"
+    assert answer["results_count"] == len(answer["tools"])
+    first = answer["tools"][0]
+    assert (first["name"], first["category"], first["summary"]) == (
+        "base_tableList",
+        "base",
+        "Lists all tables in a database.",
+    )
+    scores = [tool["score"] for tool in answer["tools"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "full_documentation" not in first
+    assert len(ask("search_tool", query="table", limit=2)["tools"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("tableDDL", "base_tableDDL"),  # part of a name
+        ("sec", "sec_userRoles"),  # a category
+        ("backups that can be restored", "bar_listBackups"),  # the description
+        ("user_name", "dba_userSqlList"),  # a parameter
+        ("tabel space", "dba_tableSpace"),  # a typing error
+    ],
+)
+def test_name_category_description_and_parameter_all_find(workspace, ask, query, name) -> None:
+    """Part of a name, a category, a text and a parameter find their tool (S100, S101, S105)."""
+    assert name in [tool["name"] for tool in ask("search_tool", query=query)["tools"][:3]]
+
+
+def test_the_prefix_of_a_tool_is_its_category(capdisc, workspace) -> None:
+    """The eleven prefixes of the design, sql_opt before sql (S113, S118, S119)."""
+    rows = capdisc("list", "--kind", "tool", "--json").json["capabilities"]
+    assert {row["category"] for row in rows} == {
+        "base", "dba", "fs", "qlty", "sec", "tdvs", "plot", "rag", "sql_opt", "chat", "bar",
+    }  # fmt: skip
+    assert all(row["name"].startswith(f"{row['category']}_") for row in rows)
+
+
+def test_an_empty_query_lists_every_tool(workspace, ask) -> None:
+    """Names are sorted and counted (S95)."""
+    answer = ask("search_tool", query="")
+    assert (answer["match_type"], answer["total_count"]) == ("list_all", len(answer["tools"]))
+    assert answer["tools"] == sorted(answer["tools"])
+
+
+CALL = '{"tool_name": "base_tableList", "arguments": {"database_name": "demo"}}'
+
+
+def test_a_tool_is_discovered_read_and_executed(capdisc, workspace, ask) -> None:
+    """The workflow of the document: keywords, full documentation, execution after a yes (S91,
+    S107, S108)."""
+    found = ask("search_tool", query="list the tables")["tools"][0]["name"]
+    assert found == "base_tableList"
+    parameters = ask("search_tool", query=found)["tool"]["parameters"]
+    assert parameters["database_name"]["required"] is True
+    before = capdisc("call", "execute_tool", CALL)
+    assert before.json["executed"] is False
+    done = capdisc("call", "execute_tool", CALL, "--yes").json
+    assert (done["executed"], done["stdout"]) == (True, "demo.orders\ndemo.customers\n")
+
+
+def test_mistakes_of_a_call_are_named(capdisc, workspace) -> None:
+    """Arguments are validated, and an unknown tool proposes the nearest (S109, S110)."""
+    wrong = '{"tool_name": "base_tableList", "arguments": {"table": 3}}'
+    done = capdisc("call", "execute_tool", wrong, "--yes")
+    assert (done.code, "database_name: is missing" in done.err) == (2, True)
+    assert "table: is unknown" in done.err
+    unknown = capdisc("call", "execute_tool", '{"tool_name": "base_tabelList", "arguments": {}}')
+    assert (unknown.code, "did you mean tool:base_tableList" in unknown.err) == (2, True)
+
+
+def test_tool_functions_are_plain_python(workspace, ask) -> None:
+    """A handle_* function has its parameters from signature and docstring, and no module is
+    imported (S116)."""
+    found = ask("search_tool", query="qlty_distinctCategories")["tools"][0]
+    assert found["name"] == "handle_qlty_distinctCategories"
+    assert found["summary"] == "Lists the distinct categories of a column with their counts."
+    parameters = ask("search_tool", query=found["name"])["tool"]["parameters"]
+    assert parameters["limit"] == {
+        "type": "integer",
+        "required": False,
+        "default": 10,
+        "description": "how many categories at most",
+    }
