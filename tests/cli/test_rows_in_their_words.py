@@ -555,3 +555,57 @@ def test_what_is_loaded_ahead_is_stored_until_settings_or_files_change(
     capdisc("index", "caps", "--quiet")
     cached, ids = preload()
     assert (cached, "tool:sales-forecast" in ids) == (False, True)
+
+
+PRESETS = """capabilities:
+- {name: web-search, kind: tool, description: Finds pages on the web.}
+- {name: summarizer, kind: skill, description: Shortens a long text to its main points.}
+- {name: fold-crane, kind: tool, description: Folds a paper crane.}
+"""
+RESEARCH = '[presets]\nresearch = ["tool:web-search", "skill:summarizer"]\n'
+PAGES = ("search", "find pages on the web")
+
+
+def test_a_preset_relates_its_members_and_brings_them_along(capdisc, write, hermetic) -> None:
+    """`[presets]` makes COMPOSED_WITH edges of 0.5 without a build, and an active preset brings
+    tool:web-search and skill:summarizer together (S178)."""
+    write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    edges = ("graph", "--edge", "COMPOSED_WITH", "--json")
+    assert capdisc(*edges).json["edges"] == []
+    (hermetic / "capdisc.toml").write_text(RESEARCH)
+    done = capdisc(*edges)
+    assert [(edge["source"], edge["target"], edge["weight"]) for edge in done.json["edges"]] == [
+        ("skill:summarizer", "tool:web-search", 0.5)
+    ]
+    assert done.json["edges"][0]["why"] == "preset research"
+    assert "summarizer" not in capdisc(*PAGES).out
+    active = capdisc(*PAGES, "--preset", "research")
+    assert "2  skill:summarizer" in active.out
+    assert "by its preset, with tool:web-search" in active.out
+    assert "skill:summarizer" in capdisc("render", PAGES[1], "--tier", "1", "--preset", "research").out
+    (hermetic / "capdisc.toml").write_text('preset = "research"\n' + RESEARCH)
+    hits = capdisc(*PAGES, "--json").json["hits"]
+    assert [(hit["id"], hit["via"]) for hit in hits[:2]] == [
+        ("tool:web-search", None),
+        ("skill:summarizer", "tool:web-search"),
+    ]
+    assert capdisc("list", "--ids").out.count(":") == 3
+    members = capdisc("list", "--ids", "--preset", "research").out.split()
+    assert members == ["skill:summarizer", "tool:web-search"]
+
+
+def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic) -> None:
+    write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    unknown = capdisc(*PAGES, "--preset", "research")
+    assert (unknown.code, "no table presets" in unknown.err) == (2, True)
+    (hermetic / "capdisc.toml").write_text(RESEARCH)
+    misspelt = capdisc(*PAGES, "--preset", "reserch")
+    assert (misspelt.code, "did you mean research?" in misspelt.err) == (2, True)
+    (hermetic / "capdisc.toml").write_text('[presets]\nr = ["web-search", "nobody"]\n')
+    done = capdisc(*PAGES, "--preset", "r")
+    assert (done.code, "a preset names what is not here: nobody" in done.err) == (0, True)
+    assert capdisc("search", "zorble quuxly", "--preset", "r").code == 1
+    (hermetic / "capdisc.toml").write_text('[presets]\nresearch = "web-search"\n')
+    assert "must be a list of names" in capdisc(*PAGES).err

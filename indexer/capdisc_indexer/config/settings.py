@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.model.types import DeclaredSource, Presets
 
 
 class Reach(Enum):
@@ -159,6 +159,9 @@ SETTINGS: dict[str, Setting] = {
         "aside",
         "CAPDISC_TABLE",
         "how the LanceDB table follows an update: aside (by a process of its own), wait, off",
+    ),
+    "preset": Setting(
+        [], "CAPDISC_PRESET", "names from the table presets whose members come along with hits"
     ),
     "pin": Setting(
         [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
@@ -334,6 +337,23 @@ def parse_declarations(
             origin=str(file),
             trusted=trusted,
         )
+
+
+_PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "summarizer"]'
+
+
+def parse_presets(table: object, file: Path) -> Presets:
+    """The names of the members by preset, from the table `[presets]` of a configuration. Raises
+    InputError for what is no table of lists of texts.
+    """
+    if not isinstance(table, dict):
+        raise InputError(f"{file}: presets must be a table", _PRESETS_HINT)
+    presets: dict[str, tuple[str, ...]] = {}
+    for name, members in table.items():
+        if not isinstance(members, list) or not all(isinstance(text, str) for text in members):
+            raise InputError(f"{file}: the preset {name} must be a list of names", _PRESETS_HINT)
+        presets[name] = tuple(dict.fromkeys(members))
+    return presets
 
 
 def fixed_part(path: str) -> tuple[str, str]:

@@ -42,21 +42,27 @@ def is_wanted(name: str, options: Mapping[str, object]) -> bool:
 def categorize_names(
     names: Sequence[str], options: Mapping[str, object], server: str
 ) -> dict[str, str]:
-    """The category of each name: the longest prefix of `categories` that it begins with, else its
-    server; without a server the part before its first underscore, if another name has it too.
+    """The category of each name: the longest prefix of `categories` that it begins with, else the
+    part before its first underscore, if another name has it too; else its server.
+
+    Tools of one server are filed by such parts only where these tell them apart: a part that all
+    of them have says no more than the server does, and with one part alone the others are a rest.
     """
     prefixes = sorted(_texts(options.get("categories")), key=len, reverse=True)
     first_words = Counter(name.partition("_")[0] for name in names if "_" in name)
+    shared_words = {word for word, count in first_words.items() if word and count > 1}
+    if server and len(shared_words) < 2:
+        shared_words = set()
 
     def category(name: str) -> str:
         for prefix in prefixes:
             stem = prefix.rstrip("_")
             if stem and (name == prefix or name.startswith(f"{stem}_")):
                 return stem
-        if server:
-            return server
         first_word = name.partition("_")[0] if "_" in name else ""
-        return first_word if first_words[first_word] > 1 else DEFAULT_CATEGORY
+        if first_word in shared_words:
+            return first_word
+        return server or DEFAULT_CATEGORY
 
     return {name: category(name) for name in names}
 
