@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -609,3 +610,29 @@ def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic)
     assert capdisc("search", "zorble quuxly", "--preset", "r").code == 1
     (hermetic / "capdisc.toml").write_text('[presets]\nresearch = "web-search"\n')
     assert "must be a list of names" in capdisc(*PAGES).err
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (
+            "base_tableList base_readQuery dba_tableSpace dba_userList plot_line_chart plot_pie hello",
+            "base base dba dba plot plot td",
+        ),
+        ("create_issue create_page list_issues list_pages", "td td td td"),
+        ("browser_click browser_type browser_close", "td td td"),
+        ("base_tableList base_readQuery dba_a dba_b one two three four five", " ".join(["td"] * 9)),
+    ],
+    ids=["prefixes", "verbs", "one prefix for all", "few have one"],
+)
+def test_tools_of_a_server_are_filed_by_the_prefix_of_their_names(
+    capdisc, write, names, expected
+) -> None:
+    """td.tools.json of a server: base_tableList, dba_* and plot_* are categories, and what is left
+    over is filed under the server (S118)."""
+    tools = [{"name": name, "description": f"Does {name}."} for name in names.split()]
+    write("td.tools.json", json.dumps({"tools": tools}))
+    assert capdisc("index", "caps", "--quiet").code == 0
+    rows = capdisc("list", "--json").json["capabilities"]
+    filed = {row["name"]: row["category"] for row in rows}
+    assert [filed[name] for name in names.split()] == expected.split()
