@@ -584,7 +584,10 @@ def test_a_preset_relates_its_members_and_brings_them_along(capdisc, write, herm
     active = capdisc(*PAGES, "--preset", "research")
     assert "2  skill:summarizer" in active.out
     assert "by its preset, with tool:web-search" in active.out
-    assert "skill:summarizer" in capdisc("render", PAGES[1], "--tier", "1", "--preset", "research").out
+    assert (
+        "skill:summarizer"
+        in capdisc("render", PAGES[1], "--tier", "1", "--preset", "research").out
+    )
     (hermetic / "capdisc.toml").write_text('preset = "research"\n' + RESEARCH)
     hits = capdisc(*PAGES, "--json").json["hits"]
     assert [(hit["id"], hit["via"]) for hit in hits[:2]] == [
@@ -621,7 +624,10 @@ def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic)
         ),
         ("create_issue create_page list_issues list_pages", "td td td td"),
         ("browser_click browser_type browser_close", "td td td"),
-        ("base_tableList base_readQuery dba_a dba_b one two three four five", " ".join(["td"] * 9)),
+        (
+            "base_tableList base_readQuery dba_a dba_b one two three four five",
+            " ".join(["td"] * 9),
+        ),
     ],
     ids=["prefixes", "verbs", "one prefix for all", "few have one"],
 )
