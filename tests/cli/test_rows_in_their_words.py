@@ -642,3 +642,71 @@ def test_tools_of_a_server_are_filed_by_the_prefix_of_their_names(
     rows = capdisc("list", "--json").json["capabilities"]
     filed = {row["name"]: row["category"] for row in rows}
     assert [filed[name] for name in names.split()] == expected.split()
+
+
+INLINE = '''[[source]]
+name = "returns"
+format = "document"
+content = """
+# Returns
+Goods can be returned within thirty days.
+"""
+'''
+ON_THE_WEB = '[[source]]\nformat = "document"\npath = "https://example.com/handbook.md"\n'
+
+
+def test_a_document_is_a_text_of_the_configuration(capdisc, hermetic) -> None:
+    """`content` of a [[source]] is read as a file of its format would be, again when it changes
+    (S39)."""
+    (hermetic / "capdisc.toml").write_text(INLINE)
+    assert capdisc("index", "--quiet").code == 0
+    question = ("search", "until when can goods be returned")
+    assert "thirty days" in capdisc(*question).out
+    (hermetic / "capdisc.toml").write_text(INLINE.replace("thirty", "sixty"))
+    assert capdisc("index", "--quiet").code == 0
+    assert "sixty days" in capdisc(*question).out
+    assert "thirty days" not in capdisc(*question).out
+    (hermetic / "capdisc.toml").write_text(INLINE + 'path = "returns.md"\n')
+    assert "content or a path, not both" in capdisc("index").err
+    (hermetic / "capdisc.toml").write_text(INLINE.replace('name = "returns"', ""))
+    assert "name of a source must be text" in capdisc("index").err
+
+
+def test_a_document_on_the_web_is_fetched_with_network_alone(
+    capdisc, hermetic, monkeypatch
+) -> None:
+    """https://example.com/handbook.md in a [[source]] is fetched by `index --network`, never by a
+    query or another build; an address of the workspace waits for trust (S39)."""
+    from capdisc_indexer.fetch import download
+    from capdisc_indexer.fetch.strict_url import link_refusal
+
+    fetched: list[str] = []
+
+    def fetch(url: str) -> download.FetchedDocument:
+        fetched.append(url)
+        if len(fetched) > 1:
+            raise link_refusal(url, "answers 503")
+        text = "# Turnips\n\nTurnips are watered on Mondays.\n"
+        return download.FetchedDocument(text=text, url=url, content_type="text/markdown")
+
+    monkeypatch.setattr(download, "fetch_document", fetch)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "capdisc.toml").write_text(ON_THE_WEB)
+    assert "left out until you trust it" in capdisc("index", "--network").err
+    assert fetched == []
+    capdisc("trust", "--yes")
+    done = capdisc("index")
+    assert "https://example.com/handbook.md was not fetched yet" in done.err
+    assert "capdisc index --network" in done.err
+    question = ("search", "when are turnips watered", "--ids")
+    assert (capdisc(*question).out, fetched) == ("", [])
+    assert capdisc("index", "--network", "--quiet").code == 0
+    assert fetched == ["https://example.com/handbook.md"]
+    assert "handbook" in capdisc(*question).out
+    failed = capdisc("index", "--network")
+    assert (failed.code, "answers 503; not fetched; its last copy stays" in failed.err) == (
+        0,
+        True,
+    )
+    assert "handbook" in capdisc(*question).out
+    assert len(fetched) == 2

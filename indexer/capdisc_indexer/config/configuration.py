@@ -233,7 +233,7 @@ def _confine_source(
     source: DeclaredSource, request: TrustRequest | None, bounds: Bounds
 ) -> DeclaredSource:
     """The source, confined to the workspace or to the place that its user allowed."""
-    if "url_secret" in source.options:
+    if "url_secret" in source.options or source.url or source.text:
         return source
     folder = source_place(source, bounds.expand)[0] if request else bounds.folder
     return replace(source, confined_to=folder)

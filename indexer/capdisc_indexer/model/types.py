@@ -383,6 +383,9 @@ class DeclaredSource:
     or file `confined_to` (empty: no such limit). `answers_folder` holds stored answers of programs
     and servers. `allow_secret_files` is the user's setting to read files that hold secrets.
 
+    With `url` it is a document on the web, and `path` is where its last copy lies; with `text` it
+    is that text itself, which lies at `path` for those who read it.
+
     With `is_conventional` it is a folder of a client rather than a declaration of anybody: it may
     be empty, and links in it count as in a scanned folder.
     """
@@ -398,6 +401,8 @@ class DeclaredSource:
     allow_secret_files: bool = False
     confined_to: str = ""
     is_conventional: bool = False
+    url: str = ""
+    text: str = ""
 
 
 @frozen(kw_only=True)
