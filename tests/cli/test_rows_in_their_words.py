@@ -710,3 +710,25 @@ def test_a_document_on_the_web_is_fetched_with_network_alone(
     )
     assert "handbook" in capdisc(*question).out
     assert len(fetched) == 2
+
+
+def test_a_trace_names_tools_and_sources_and_can_be_played_again(capdisc, write, hermetic) -> None:
+    """`call --trace FILE.jsonl` adds each call with the sources of its answer, and --batch replays
+    the file with the same answers (S244)."""
+    manifest = write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    typed = (
+        ("search_all", '{"query": "find pages on the web"}'),
+        ("search_tool", '{"query": "fold-crane"}'),
+    )
+    answers = [capdisc("call", *call, "--trace", "FILE.jsonl").json for call in typed]
+    lines = [json.loads(line) for line in (hermetic / "FILE.jsonl").read_text().splitlines()]
+    assert [line["tool"] for line in lines] == ["search_all", "search_tool"]
+    assert lines[0]["arguments"] == {"query": "find pages on the web"}
+    assert {"tool:web-search", str(manifest)} <= set(lines[0]["sources"])
+    assert "tool:fold-crane" in lines[1]["sources"]
+    replayed = capdisc("call", "--batch", "FILE.jsonl", "--trace", "again.jsonl").out
+    assert [json.loads(line)["results"] for line in replayed.splitlines()] == answers
+    assert (hermetic / "again.jsonl").read_text() == (hermetic / "FILE.jsonl").read_text()
+    refused = capdisc("call", *typed[0], "--trace", "no/folder/FILE.jsonl")
+    assert (refused.code != 0, refused.out, "cannot write" in refused.err) == (True, "", True)
