@@ -21,7 +21,13 @@ from capdisc_indexer.retrieval.confidence import (
     read_signs,
 )
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
-from capdisc_indexer.retrieval.request_gate import is_made_up, logistic, reaches_least_relevance
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
+from capdisc_indexer.retrieval.request_gate import (
+    is_made_up,
+    logistic,
+    may_be_foreign,
+    reaches_least_relevance,
+)
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -30,9 +36,6 @@ from capdisc_indexer.text.normalization import (
     simple_words,
 )
 
-# With a hit of this relevance an answer is not refused. On the sources of the fit that saves a
-# twentieth of the points that refusal costs, and lets a thirtieth more of other requests through.
-CLEAR_RELEVANCE = 0.3
 # How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
@@ -106,14 +109,15 @@ def refuse_irrelevant(
 ) -> list[Hit]:
     """All hits when the answer is likely enough, else none.
 
-    That is decided by the confidence that was read from the signs of the answer, where no hit is
-    clearly relevant; without it (None), and for texts without a word that the encoder knows, by the relevance of the first hits.
+    The relevance of the first hits decides. A text without an English word may be in another
+    language than the catalogue, whose words then cannot match: for such a text the confidence
+    that was read from the signs of the answer (None: it was not read) is enough, too, where a hit
+    is relevant enough to be shown.
     """
     best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
-    if confidence is not None and encoder and not is_made_up(texts, encoder):
-        is_accepted = best >= CLEAR_RELEVANCE or confidence >= load_calibration().least_confidence
-    else:
-        is_accepted = reaches_least_relevance(best, texts, encoder)
+    is_accepted = reaches_least_relevance(best, texts, encoder)
+    if best >= MIN_SHOWN_RELEVANCE and confidence is not None and may_be_foreign(texts, encoder):
+        is_accepted = is_accepted or confidence >= load_calibration().least_confidence
     return list(calibrated) if is_accepted else []
 
 

@@ -46,7 +46,8 @@ SIGNS = (
 @frozen(kw_only=True)
 class Calibration:
     """The fitted numbers: a weight for each sign, the bias, and the cohort as rows of int8 of the
-    encoder with this fingerprint. Answers below `least_confidence` are refused.
+    encoder with this fingerprint. From `least_confidence` on, a text that may be in another
+    language than the catalogue is answered.
     """
 
     encoder: str

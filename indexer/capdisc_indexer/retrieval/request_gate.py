@@ -237,6 +237,15 @@ def _least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> flo
     return MIN_FOREIGN_RELEVANCE
 
 
+def may_be_foreign(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
+    """Whether the texts may be in another language than English: they have words that the encoder
+    knows, and no English stop word.
+    """
+    is_plain = encoder is not None and not is_made_up(texts, encoder)
+    has_content = any(word not in STOP_WORDS for word in content_words(texts))
+    return is_plain and has_content and not _has_english_words(texts)
+
+
 def _has_english_words(texts: Sequence[str]) -> bool:
     """Whether a stop word of three letters or more is among the words; shorter ones are words of
     other languages, too ("a", "in", "me").
