@@ -222,7 +222,7 @@ def test_the_sources_of_the_configuration_are_read(capdisc, hermetic, monkeypatc
     (settings,) = [
         body
         for body in blocks(REPOSITORY / "docs" / "sources.md", "toml")
-        if 'format = "document"' in body
+        if 'format = "document"' in body and 'format = "table"' in body
     ]
     (hermetic / "capdisc.toml").write_text(settings)
     (hermetic / "handbook").mkdir()

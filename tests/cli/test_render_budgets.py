@@ -450,3 +450,33 @@ def test_a_step_is_printed_only_with_the_steps_before_it(
         if headings:
             empty = printed.count("\n\n[…]\n")
             assert empty >= 4 - len(shown)
+
+
+@pytest.mark.parametrize("budget", [200, 300])
+def test_as_many_categories_as_fit_name_what_they_hold(
+    capdisc, hermetic, monkeypatch, budget
+) -> None:
+    """Tier 0 with 25 categories at budget 200 and 300 names capabilities of the first of them, and
+    the others by themselves, instead of none (S127)."""
+    lines = [
+        json.dumps(
+            {
+                "name": f"tool-{n}",
+                "description": f"Does {n}.",
+                "category": "abcdefghijklmnopqrstuvwxy"[n % 25],
+            }
+        )
+        for n in range(75)
+    ]
+    (hermetic / "caps").mkdir()
+    (hermetic / "caps" / "capabilities.jsonl").write_text("\n".join(lines))
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    typed = ("render", "--tier", "0", "--budget", str(budget), "--tier-budget", f"0={budget}")
+    out = capdisc(*typed).out
+    listed = [line for line in out.splitlines() if line.startswith("- ")]
+    with_names = [line for line in listed if "tool-" in line]
+    assert COUNT(out) <= budget
+    assert budget - COUNT(out) < 20  # no room is left for one more line with names
+    assert (len(listed), listed[: len(with_names)]) == (25, with_names)
+    assert 0 < len(with_names) < 25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -555,3 +556,179 @@ def test_what_is_loaded_ahead_is_stored_until_settings_or_files_change(
     capdisc("index", "caps", "--quiet")
     cached, ids = preload()
     assert (cached, "tool:sales-forecast" in ids) == (False, True)
+
+
+PRESETS = """capabilities:
+- {name: web-search, kind: tool, description: Finds pages on the web.}
+- {name: summarizer, kind: skill, description: Shortens a long text to its main points.}
+- {name: fold-crane, kind: tool, description: Folds a paper crane.}
+"""
+RESEARCH = '[presets]\nresearch = ["tool:web-search", "skill:summarizer"]\n'
+PAGES = ("search", "find pages on the web")
+
+
+def test_a_preset_relates_its_members_and_brings_them_along(capdisc, write, hermetic) -> None:
+    """`[presets]` makes COMPOSED_WITH edges of 0.5 without a build, and an active preset brings
+    tool:web-search and skill:summarizer together (S178)."""
+    write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    edges = ("graph", "--edge", "COMPOSED_WITH", "--json")
+    assert capdisc(*edges).json["edges"] == []
+    (hermetic / "capdisc.toml").write_text(RESEARCH)
+    done = capdisc(*edges)
+    assert [(edge["source"], edge["target"], edge["weight"]) for edge in done.json["edges"]] == [
+        ("skill:summarizer", "tool:web-search", 0.5)
+    ]
+    assert done.json["edges"][0]["why"] == "preset research"
+    assert "summarizer" not in capdisc(*PAGES).out
+    active = capdisc(*PAGES, "--preset", "research")
+    assert "2  skill:summarizer" in active.out
+    assert "by its preset, with tool:web-search" in active.out
+    assert (
+        "skill:summarizer"
+        in capdisc("render", PAGES[1], "--tier", "1", "--preset", "research").out
+    )
+    (hermetic / "capdisc.toml").write_text('preset = "research"\n' + RESEARCH)
+    hits = capdisc(*PAGES, "--json").json["hits"]
+    assert [(hit["id"], hit["via"]) for hit in hits[:2]] == [
+        ("tool:web-search", None),
+        ("skill:summarizer", "tool:web-search"),
+    ]
+    assert capdisc("list", "--ids").out.count(":") == 3
+    members = capdisc("list", "--ids", "--preset", "research").out.split()
+    assert members == ["skill:summarizer", "tool:web-search"]
+
+
+def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic) -> None:
+    write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    unknown = capdisc(*PAGES, "--preset", "research")
+    assert (unknown.code, "no table presets" in unknown.err) == (2, True)
+    (hermetic / "capdisc.toml").write_text(RESEARCH)
+    misspelt = capdisc(*PAGES, "--preset", "reserch")
+    assert (misspelt.code, "did you mean research?" in misspelt.err) == (2, True)
+    (hermetic / "capdisc.toml").write_text('[presets]\nr = ["web-search", "nobody"]\n')
+    done = capdisc(*PAGES, "--preset", "r")
+    assert (done.code, "a preset names what is not here: nobody" in done.err) == (0, True)
+    assert capdisc("search", "zorble quuxly", "--preset", "r").code == 1
+    (hermetic / "capdisc.toml").write_text('[presets]\nresearch = "web-search"\n')
+    assert "must be a list of names" in capdisc(*PAGES).err
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (
+            "base_tableList base_readQuery dba_tableSpace dba_userList plot_line_chart plot_pie hello",
+            "base base dba dba plot plot td",
+        ),
+        ("create_issue create_page list_issues list_pages", "td td td td"),
+        ("browser_click browser_type browser_close", "td td td"),
+        (
+            "base_tableList base_readQuery dba_a dba_b one two three four five",
+            " ".join(["td"] * 9),
+        ),
+    ],
+    ids=["prefixes", "verbs", "one prefix for all", "few have one"],
+)
+def test_tools_of_a_server_are_filed_by_the_prefix_of_their_names(
+    capdisc, write, names, expected
+) -> None:
+    """td.tools.json of a server: base_tableList, dba_* and plot_* are categories, and what is left
+    over is filed under the server (S118)."""
+    tools = [{"name": name, "description": f"Does {name}."} for name in names.split()]
+    write("td.tools.json", json.dumps({"tools": tools}))
+    assert capdisc("index", "caps", "--quiet").code == 0
+    rows = capdisc("list", "--json").json["capabilities"]
+    filed = {row["name"]: row["category"] for row in rows}
+    assert [filed[name] for name in names.split()] == expected.split()
+
+
+INLINE = '''[[source]]
+name = "returns"
+format = "document"
+content = """
+# Returns
+Goods can be returned within thirty days.
+"""
+'''
+ON_THE_WEB = '[[source]]\nformat = "document"\npath = "https://example.com/handbook.md"\n'
+
+
+def test_a_document_is_a_text_of_the_configuration(capdisc, hermetic) -> None:
+    """`content` of a [[source]] is read as a file of its format would be, again when it changes
+    (S39)."""
+    (hermetic / "capdisc.toml").write_text(INLINE)
+    assert capdisc("index", "--quiet").code == 0
+    question = ("search", "until when can goods be returned")
+    assert "thirty days" in capdisc(*question).out
+    (hermetic / "capdisc.toml").write_text(INLINE.replace("thirty", "sixty"))
+    assert capdisc("index", "--quiet").code == 0
+    assert "sixty days" in capdisc(*question).out
+    assert "thirty days" not in capdisc(*question).out
+    (hermetic / "capdisc.toml").write_text(INLINE + 'path = "returns.md"\n')
+    assert "content or a path, not both" in capdisc("index").err
+    (hermetic / "capdisc.toml").write_text(INLINE.replace('name = "returns"', ""))
+    assert "name of a source must be text" in capdisc("index").err
+
+
+def test_a_document_on_the_web_is_fetched_with_network_alone(
+    capdisc, hermetic, monkeypatch
+) -> None:
+    """https://example.com/handbook.md in a [[source]] is fetched by `index --network`, never by a
+    query or another build; an address of the workspace waits for trust (S39)."""
+    from capdisc_indexer.fetch import download
+    from capdisc_indexer.fetch.strict_url import link_refusal
+
+    fetched: list[str] = []
+
+    def fetch(url: str) -> download.FetchedDocument:
+        fetched.append(url)
+        if len(fetched) > 1:
+            raise link_refusal(url, "answers 503")
+        text = "# Turnips\n\nTurnips are watered on Mondays.\n"
+        return download.FetchedDocument(text=text, url=url, content_type="text/markdown")
+
+    monkeypatch.setattr(download, "fetch_document", fetch)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "capdisc.toml").write_text(ON_THE_WEB)
+    assert "left out until you trust it" in capdisc("index", "--network").err
+    assert fetched == []
+    capdisc("trust", "--yes")
+    done = capdisc("index")
+    assert "https://example.com/handbook.md was not fetched yet" in done.err
+    assert "capdisc index --network" in done.err
+    question = ("search", "when are turnips watered", "--ids")
+    assert (capdisc(*question).out, fetched) == ("", [])
+    assert capdisc("index", "--network", "--quiet").code == 0
+    assert fetched == ["https://example.com/handbook.md"]
+    assert "handbook" in capdisc(*question).out
+    failed = capdisc("index", "--network")
+    assert (failed.code, "answers 503; not fetched; its last copy stays" in failed.err) == (
+        0,
+        True,
+    )
+    assert "handbook" in capdisc(*question).out
+    assert len(fetched) == 2
+
+
+def test_a_trace_names_tools_and_sources_and_can_be_played_again(capdisc, write, hermetic) -> None:
+    """`call --trace FILE.jsonl` adds each call with the sources of its answer, and --batch replays
+    the file with the same answers (S244)."""
+    manifest = write("CAPABILITY.yaml", PRESETS)
+    capdisc("index", "caps", "--quiet")
+    typed = (
+        ("search_all", '{"query": "find pages on the web"}'),
+        ("search_tool", '{"query": "fold-crane"}'),
+    )
+    answers = [capdisc("call", *call, "--trace", "FILE.jsonl").json for call in typed]
+    lines = [json.loads(line) for line in (hermetic / "FILE.jsonl").read_text().splitlines()]
+    assert [line["tool"] for line in lines] == ["search_all", "search_tool"]
+    assert lines[0]["arguments"] == {"query": "find pages on the web"}
+    assert {"tool:web-search", str(manifest)} <= set(lines[0]["sources"])
+    assert "tool:fold-crane" in lines[1]["sources"]
+    replayed = capdisc("call", "--batch", "FILE.jsonl", "--trace", "again.jsonl").out
+    assert [json.loads(line)["results"] for line in replayed.splitlines()] == answers
+    assert (hermetic / "again.jsonl").read_text() == (hermetic / "FILE.jsonl").read_text()
+    refused = capdisc("call", *typed[0], "--trace", "no/folder/FILE.jsonl")
+    assert (refused.code != 0, refused.out, "cannot write" in refused.err) == (True, "", True)

@@ -228,3 +228,14 @@ def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
     categories = {each["kind"]: each["category"] for each in listed}
     assert categories.pop("channel") == "communication"
     assert set(categories.values()) == {"general"}
+
+
+def test_a_name_that_the_title_does_not_say_is_encoded_with_it(capdisc, indexed) -> None:
+    """The embedding text is `Display (name)` where the two differ (S170)."""
+    indexed(
+        {"name": "page_finder", "displayName": "Web Search", "description": "Looks around."},
+        {"name": "fold-crane", "displayName": "Fold crane!", "description": "Looks around."},
+    )
+    shown = capdisc("show", "page_finder", "--embedding-text").out
+    assert shown.startswith("Web Search (page finder): Looks around.")
+    assert capdisc("show", "fold-crane", "--embedding-text").out.startswith("Fold crane!: ")

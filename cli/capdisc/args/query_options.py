@@ -12,7 +12,7 @@ from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import EncoderError
+from capdisc_indexer.model.errors import EncoderError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
@@ -65,6 +65,16 @@ class Filters:
         ),
     ] = False
 
+    preset: Annotated[
+        list[str] | None,
+        option(
+            "--preset",
+            metavar="NAME",
+            help="With hits, also the members of this preset; list: only them (repeatable).",
+            panel="Filters",
+        ),
+    ] = None
+
     def query(self, texts: tuple[str, ...], limit: int) -> Query:
         """The query for these texts with the filters."""
         return Query(
@@ -76,6 +86,7 @@ class Filters:
             max_risk=risk_level(self.max_risk) or self.max_risk,
             available=self.available,
             limit=limit,
+            presets=tuple(self.preset or ()),
         )
 
 
@@ -122,11 +133,25 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
             excluded.append(header["id"] if "@" in name else name)
         else:
             console.print_notice(f"notice: there is no {name} to leave out")
+    query = replace(query, presets=query.presets or tuple(ctx.config["preset"]))
+    if unknown := [name for name in query.presets if name not in ctx.config.presets]:
+        raise _unknown_preset(unknown[0], list(ctx.config.presets))
     if query.max_risk and not risk_level(query.max_risk):
         from capdisc_indexer.text.similar_names import unknown_choice
 
         raise unknown_choice("risk", query.max_risk, RISK_CHOICES)
     return replace(query, exclude=tuple(excluded)) if query.exclude else query
+
+
+def _unknown_preset(name: str, presets: list[str]) -> UsageError:
+    from capdisc_indexer.text.similar_names import unknown_choice
+
+    if presets:
+        return unknown_choice("preset", name, presets)
+    return UsageError(
+        f"there is no preset {one_line(name, 80)!r}: the settings have no table presets",
+        'write [presets] with a line such as research = ["web-search", "summarizer"]',
+    )
 
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
@@ -151,11 +176,38 @@ def rank_query(
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
         query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
+    if query.presets:
+        ranking = _add_preset_members(ctx, ranking)
     for text in ranking.degraded:
         console.print_notice(f"notice: {text} ({failure})" if failure else f"notice: {text}")
     if not ctx.degraded:
         return ranking
     return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
+
+
+def _add_preset_members(ctx: open_index.CommandContext, ranking: Ranking) -> Ranking:
+    from capdisc_indexer.graph.capability_graph import add_preset_members
+
+    hits = add_preset_members(
+        ctx.index,
+        ranking,
+        resolve_presets(ctx, ranking.query.presets),
+        least_relevance(ctx, None),
+        lambda header: open_index.is_available(ctx.runtime, header),
+    )
+    return replace(ranking, hits=hits)
+
+
+def resolve_presets(
+    ctx: open_index.CommandContext, presets: Sequence[str]
+) -> dict[str, CapabilityHeader]:
+    """The members of these presets by id. A notice names those that the index does not have."""
+    names = dict.fromkeys(name for preset in presets for name in ctx.config.presets[preset])
+    headers = {name: ctx.index.resolve(name) for name in names}
+    if missing := [name for name, header in headers.items() if header is None]:
+        listed = console.format_names(missing, 5)
+        console.print_notice(f"notice: a preset names what is not here: {listed}")
+    return {header["id"]: header for header in headers.values() if header is not None}
 
 
 def ranking_choices(
@@ -180,6 +232,7 @@ def ranking_choices(
         splits=ctx.config["split_queries"] if splits is None else splits,
         synonyms=synonyms,
         use_gains=gains,
+        presets=ctx.config.presets,
     )
 
 

@@ -17,7 +17,12 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer import tools
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, UsageError
+from capdisc_indexer.model.errors import (
+    ApprovalRequiredError,
+    CapdiscError,
+    InputError,
+    UsageError,
+)
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
@@ -76,6 +81,14 @@ def call(
     call_id: Annotated[
         str, option("--call-id", metavar="ID", help="With --format: the id of the model's call.")
     ] = "",
+    trace: Annotated[
+        Path | None,
+        option(
+            "--trace",
+            metavar="FILE",
+            help="Add each call with the sources of its answer to FILE, which --batch replays.",
+        ),
+    ] = None,
     mode: params.Mode = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
@@ -104,12 +117,17 @@ def call(
             "--format prints what the provider takes, as it is",
             "leave out --batch, --envelope and --max-tokens",
         )
+    if format is not None and trace is not None:
+        raise UsageError("--trace records calls without --format", "leave out one of them")
     if call_id and format is None:
         raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
     try:
         with open_index.open_index(index_dir, fresh) as ctx:
             options = CallOptions(
-                tool_ctx=_build_context(ctx, mode, yes), is_wrapped=envelope, max_tokens=max_tokens
+                tool_ctx=_build_context(ctx, mode, yes),
+                is_wrapped=envelope,
+                max_tokens=max_tokens,
+                trace=ctx.runtime.expand(trace) if trace else None,
             )
             if batch is not None:
                 return run_batch(ctx.runtime, options, str(batch))
@@ -160,12 +178,13 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
 @frozen(kw_only=True)
 class CallOptions:
     """Where answers come from, whether they are printed in an envelope, and how many tokens they
-    may have (None: any number).
+    may have (None: any number). `trace` is the file that each call is added to.
     """
 
     tool_ctx: ToolContext
     is_wrapped: bool
     max_tokens: int | None
+    trace: Path | None = None
 
 
 def parse_arguments(
@@ -293,6 +312,8 @@ def _answer_call(
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")
     answer = ready.tool.answer(options.tool_ctx, ready.arguments)
+    if options.trace:
+        _add_to_trace(options.trace, name, arguments, answer)
     if options.max_tokens is None:
         return answer
     count_text = load_token_counter()
@@ -302,6 +323,35 @@ def _answer_call(
         return count_text(console.format_json_text(document, indent) + "\n")
 
     return truncate_answer(answer, options.max_tokens, count)
+
+
+def _add_to_trace(file: Path, name: str, arguments: Any, answer: ToolAnswer) -> None:
+    """Add a line to the trace: the call as it was typed, and what its answer comes from."""
+    sources = dict.fromkeys(_find_sources(answer))
+    record = {"tool": name, "arguments": arguments, "sources": list(sources)}
+    try:
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(console.format_json_text(record, None) + "\n")
+    except OSError as error:
+        raise InputError(
+            f"cannot write {file}: {error.strerror}", "name a file that can be written"
+        ) from error
+
+
+_SOURCE_KEYS = frozenset({"id", "path", "source", "sources"})
+
+
+def _find_sources(value: object, key: str = "") -> Iterator[str]:
+    """The ids and files that an answer names, in order; some may repeat."""
+    if isinstance(value, str):
+        if key in _SOURCE_KEYS and value:
+            yield value
+    elif isinstance(value, Mapping):
+        for inner_key, inner in value.items():
+            yield from _find_sources(inner, inner_key)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _find_sources(inner, key)
 
 
 def _success_envelope(name: str, answer: ToolAnswer) -> JsonObject:

@@ -277,7 +277,7 @@ def graph(
         )
     with open_index.open_index(index_dir, fresh) as ctx:
         roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
-        full_graph = capability_graph.build_graph(ctx.index)
+        full_graph = capability_graph.build_graph(ctx.index, ctx.config.presets)
     subgraph = capability_graph.filter_edges(
         full_graph, _parse_edge_kinds(full_graph, edge or []), min_weight
     )

@@ -81,6 +81,25 @@ def _database_url(runtime: surroundings.Runtime, secret: str) -> str:
     raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
 
 
+def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
+    """Fetch the documents on the web that sources name, and keep them for later builds. Prints a
+    notice for one that cannot be fetched, whose last copy stays.
+    """
+    from capdisc_indexer.fetch.download import fetch_document
+
+    for source in sources:
+        if not source.url:
+            continue
+        path = Path(source.path)
+        try:
+            document = fetch_document(source.url)
+            with state_file.lock_folder(path.parent):
+                state_file.replace_state_file(path, document.text.encode("utf-8", "replace"))
+        except CapdiscError as problem:
+            stays = "; its last copy stays" if path.exists() else ""
+            console.print_notice(f"notice: {problem.message}{stays}")
+
+
 # What is printed of the findings of a large collection: so many of a rule, and in all.
 SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
 
@@ -110,6 +129,13 @@ def index(
         option(
             "--ask-servers",
             help="Start the MCP servers of the configuration and ask each for its tools (extra mcp).",
+        ),
+    ] = False,
+    network: Annotated[
+        bool,
+        option(
+            "--network",
+            help="Fetch the documents that sources name by an address, by https, and keep them.",
         ),
     ] = False,
     wait: Annotated[
@@ -160,6 +186,8 @@ def index(
         build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
         server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
         ask_databases(runtime, build_options.sources, ask_servers)
+        if network:
+            fetch_documents(build_options.sources)
         build_options = replace(
             build_options,
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,

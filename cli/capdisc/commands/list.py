@@ -88,6 +88,9 @@ def list_(
         query = query_options.check_query(ctx, query)
         columns = ctx.index.columns
         places = _find_places(ctx, query, risk or (), confirm, invocable)
+        if filters.preset:
+            members = query_options.resolve_presets(ctx, query.presets)
+            places = [place for place in places if ctx.index.columns.ids[place] in members]
         if categories:
             return _print_categories(columns, places, terminal.find_screen(ctx.runtime), json)
         if cost:

@@ -308,6 +308,8 @@ def _hit_remarks(
 
 def _name_relation(hit: Hit) -> str:
     """How a hit came along with another one."""
+    if "preset" in hit.signals:
+        return "by its preset, with"
     if "related" in hit.signals:
         return "related to"
     return "gives an input of" if "gives_input" in hit.signals else "required by"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from capdisc.serve.protocol import workspace_folder
@@ -279,10 +279,32 @@ class Runtime:
             from capdisc_indexer.sources.formats.tables.reflection import kept_name
 
             path = str(self.state_dir() / "databases" / kept_name(source))
+        if source.url or source.text:
+            path = str(self._kept_document(source))
         digits = lazy_imports.hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]
         return replace(
             source, path=path, answers_folder=str(self.state_dir() / "servers" / digits)
         )
+
+    def _kept_document(self, source: DeclaredSource) -> Path:
+        """Where the copy of a document on the web lies, or the text of a declaration, which is
+        written there: its name has the digest of its content, so it is written once.
+        """
+        from capdisc_indexer.sources.formats.naming_rules import plain_part
+
+        digits = lazy_imports.hex_sha256((source.url or source.text).encode())[:16]
+        stem = f"{plain_part(source.name)}-{digits}"
+        if source.url:
+            suffix = PurePosixPath(source.url.partition("?")[0]).suffix
+            ending = suffix if suffix[1:].isalnum() and len(suffix) <= 8 else ".md"
+            return self.state_dir() / "documents" / f"{stem}{ending}"
+        path = self.state_dir() / "documents" / f"{stem}{_ending_of_text(source)}"
+        if not path.exists():
+            from capdisc_indexer.store import state_file
+
+            with state_file.lock_folder(path.parent):
+                state_file.replace_state_file(path, source.text.encode())
+        return path
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
         """The configured roots, then the conventional ones and those of plugins, as pairs of
@@ -454,3 +476,19 @@ def is_terminal(stream: object) -> bool:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):
         return False
+
+
+_TEXT_ENDINGS = {
+    "document": ".md",
+    "graphql": ".graphql",
+    "python": ".py",
+    "sql": ".sql",
+    "table": ".csv",
+}
+
+
+def _ending_of_text(source: DeclaredSource) -> str:
+    """The ending by which the readers of the format know a text of a declaration."""
+    if ending := _TEXT_ENDINGS.get(source.format):
+        return ending
+    return ".json" if source.text.startswith(("{", "[")) else ".yaml"

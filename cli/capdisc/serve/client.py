@@ -183,7 +183,7 @@ def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
 COMMAND_ALIASES = {"find": "search"}
 # Commands that only read; and options with which they write, or may take long.
 READ_ONLY_COMMANDS = frozenset(("search", "render", "show", "list", "tools", "graph", "status"))
-_COLD_OPTIONS = ("--session", "--into", "--network", "--open", "--help", "-h")
+_COLD_OPTIONS = ("--session", "--into", "--trace", "--network", "--open", "--help", "-h")
 # Files that differ between processes: <(command) is /dev/fd/63.
 _PROCESS_FILES = ("/dev/", "/proc/")
 SERVER_MODES = ("auto", "off", "require")

@@ -20,6 +20,7 @@ from capdisc_indexer.config.settings import (
     SettingValues,
     check_type,
     parse_declarations,
+    parse_presets,
     parse_variable,
 )
 from capdisc_indexer.config.trust import (
@@ -34,9 +35,9 @@ from capdisc_indexer.config.trust import (
     source_request,
 )
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.model.types import DeclaredSource, Presets
 
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:
@@ -84,7 +85,7 @@ _Layer: TypeAlias = dict[str, tuple[Any, str]]
 @frozen(kw_only=True)
 class Config:
     """The effective values, where each comes from, the keys that no setting has, and the declared
-    sources.
+    sources. `presets` holds the names of members by preset.
 
     `file` is the workspace's own file with its `digest`, "" where there is none. `requests` are
     what it requests beyond its folder, `refused` those that its user has not allowed, `waiting`
@@ -96,6 +97,7 @@ class Config:
     origins: Mapping[str, str]
     unknown: tuple[str, ...] = ()
     sources: tuple[DeclaredSource, ...] = ()
+    presets: Presets = field(default_factory=dict)
     file: str = ""
     digest: str = ""
     requests: tuple[TrustRequest, ...] = ()
@@ -115,6 +117,7 @@ class _FileSettings:
 
     values: SettingValues
     sources: tuple[DeclaredSource, ...]
+    presets: Presets
     unknown: tuple[str, ...]
     digest: str
 
@@ -173,6 +176,11 @@ def load_config(
             *(workspace_settings.unknown if workspace_settings else ()),
         ),
         sources=(*user_settings.sources, *permitted.sources),
+        # Names alone: they lead to nothing that the index does not hold.
+        presets={
+            **user_settings.presets,
+            **(workspace_settings.presets if workspace_settings else {}),
+        },
         file=str(file) if file else "",
         digest=workspace_settings.digest if workspace_settings else "",
         requests=permitted.requests,
@@ -225,7 +233,7 @@ def _confine_source(
     source: DeclaredSource, request: TrustRequest | None, bounds: Bounds
 ) -> DeclaredSource:
     """The source, confined to the workspace or to the place that its user allowed."""
-    if "url_secret" in source.options:
+    if "url_secret" in source.options or source.url or source.text:
         return source
     folder = source_place(source, bounds.expand)[0] if request else bounds.folder
     return replace(source, confined_to=folder)
@@ -250,6 +258,7 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
     table, digest = _load_table(file)
     values: dict[str, Any] = {}
     sources: list[DeclaredSource] = []
+    presets: Presets = {}
     unknown: list[str] = []
     for key, value in _flatten_table(table):
         name = snake_case(key)
@@ -258,11 +267,17 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
             values[name] = _resolve_paths(name, checked, _base_folder(file))
         elif name == "source":
             sources += parse_declarations(value, file, _base_folder(file), is_users)
+        elif name == "presets":
+            presets = parse_presets(value, file)
         else:
             note = " (set it in your own file)" if name in USER_ONLY_SETTINGS else ""
             unknown.append(f"{file}: {key}{note or _suggest_setting(name)}")
     return _FileSettings(
-        values=values, sources=tuple(sources), unknown=tuple(unknown), digest=digest
+        values=values,
+        sources=tuple(sources),
+        presets=presets,
+        unknown=tuple(unknown),
+        digest=digest,
     )
 
 

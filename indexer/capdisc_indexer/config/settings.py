@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.model.types import DeclaredSource, Presets
 
 
 class Reach(Enum):
@@ -160,6 +160,9 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_TABLE",
         "how the LanceDB table follows an update: aside (by a process of its own), wait, off",
     ),
+    "preset": Setting(
+        [], "CAPDISC_PRESET", "names from the table presets whose members come along with hits"
+    ),
     "pin": Setting(
         [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
     ),
@@ -303,6 +306,7 @@ def _check_range(name: str, value: Any, origin: str) -> Any:
 _SOURCE_KEYS = frozenset({"format", "path", "name"})
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PATTERN_CHARACTERS = re.compile(r"[*?\[]")
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
 
 
@@ -321,19 +325,76 @@ def parse_declarations(
             raise InputError(f"{file}: source must be a table", _SOURCE_HINT)
         # A live database has an address instead of a path. The address is a secret: an option
         # names the environment variable that holds it.
-        path = _read_text(table, "path", file, is_required="url_secret" not in table)
+        place = _read_place(table, file)
         _check_secret_name(table.get("url_secret", "URL"), file)
         options = {
-            key.replace("-", "_"): value for key, value in table.items() if key not in _SOURCE_KEYS
+            key.replace("-", "_"): value
+            for key, value in table.items()
+            if key not in (*_SOURCE_KEYS, "content") and not (key == "url" and place.url == value)
         }
         yield DeclaredSource(
             format=_read_text(table, "format", file),
-            path=path if path.startswith("~") else str(base / path),
-            name=_read_text(table, "name", file, is_required=False),
+            path=place.url or _absolute_path(place.path, base),
+            url=place.url,
+            text=place.text,
+            name=_read_text(table, "name", file, is_required=False) or _name_of_address(place.url),
             options=options,
             origin=str(file),
             trusted=trusted,
         )
+
+
+_PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "summarizer"]'
+
+
+def parse_presets(table: object, file: Path) -> Presets:
+    """The names of the members by preset, from the table `[presets]` of a configuration. Raises
+    InputError for what is no table of lists of texts.
+    """
+    if not isinstance(table, dict):
+        raise InputError(f"{file}: presets must be a table", _PRESETS_HINT)
+    presets: dict[str, tuple[str, ...]] = {}
+    for name, members in table.items():
+        if not isinstance(members, list) or not all(isinstance(text, str) for text in members):
+            raise InputError(f"{file}: the preset {name} must be a list of names", _PRESETS_HINT)
+        presets[name] = tuple(dict.fromkeys(members))
+    return presets
+
+
+@frozen(kw_only=True)
+class _Place:
+    """Where a source lies: a path, an address on the web, or the declaration itself."""
+
+    path: str = ""
+    url: str = ""
+    text: str = ""
+
+
+def _read_place(table: JsonObject, file: Path) -> _Place:
+    """The place of a source: `path`, which may be an address, `url` without a path, or `content`.
+    Raises InputError for two of them, or none.
+    """
+    if "content" in table:
+        if "path" in table or "url" in table:
+            raise InputError(f"{file}: a source has content or a path, not both", _SOURCE_HINT)
+        _read_text(table, "name", file)
+        return _Place(text=_read_text(table, "content", file))
+    path = _read_text(table, "path", file, is_required=False)
+    url = path or _read_text(table, "url", file, is_required=False)
+    if _WEB_ADDRESS.match(url):
+        return _Place(url=url)
+    return _Place(path=_read_text(table, "path", file, is_required="url_secret" not in table))
+
+
+def _name_of_address(url: str) -> str:
+    """`handbook` for https://example.com/docs/handbook.md; the host where nothing follows it."""
+    _, _, rest = url.partition("://")
+    path = PurePosixPath(rest.partition("?")[0].partition("#")[0])
+    return path.stem if len(path.parts) > 1 else str(path)
+
+
+def _absolute_path(path: str, base: Path) -> str:
+    return path if path.startswith("~") else str(base / path)
 
 
 def fixed_part(path: str) -> tuple[str, str]:

@@ -170,6 +170,10 @@ def source_request(source: DeclaredSource, bounds: Bounds) -> TrustRequest | Non
         return bounds.make_request(
             "source", f"{source.format}{name}", f"the database at ${secret}"
         )
+    if source.text:
+        return None
+    if source.url:
+        return bounds.make_request("source", f"{source.format}{name} {source.url}")
     place, pattern = source_place(source, bounds.expand)
     if is_inside(place, [bounds.folder]):
         return None

@@ -13,11 +13,12 @@ nothing and are left out of ranking.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
-from capdisc_indexer.model.types import ProducerEdge
+from capdisc_indexer.model.types import Presets, ProducerEdge
 from capdisc_indexer.store.text_queries import alias_key
 
 # These relations mean the same from either end; all others lead from their source to their target.
@@ -151,16 +152,17 @@ def partners(
     scores: Mapping[str, float],
     resolve: ResolveName,
     share: float = PARTNER_SHARE,
+    presets: Presets = MappingProxyType({}),
 ) -> dict[str, float]:
     """What each hit gains from hits that are used together with it, by id: this `share` of their
-    scores, which are those before any gain.
+    scores, which are those before any gain. Members of one of the `presets` are used together.
     """
     if not share:
         return {}
     weights_of_id = {
         identifier: weights
         for identifier in scores
-        if (weights := partner_weights(headers[identifier]))
+        if (weights := _weights_with_presets(headers[identifier], presets))
     }
     if not weights_of_id:
         return {}
@@ -178,6 +180,11 @@ def partners(
                 gain = share * weight * scores[giver]
                 gains[receiver] = max(gains.get(receiver, 0.0), gain)
     return gains
+
+
+def _weights_with_presets(header: CapabilityHeader, presets: Presets) -> dict[str, float]:
+    weights = {name: COMPOSED_WEIGHT for name, _ in preset_partners(header, presets)}
+    return weights | partner_weights(header)
 
 
 def _is_see_also(header: CapabilityHeader, partner: CapabilityHeader, name: str) -> bool:
@@ -211,6 +218,17 @@ def partner_weights(header: CapabilityHeader) -> dict[str, float]:
     return weights | dict.fromkeys(header.get("composed_with", ()), 1.0)
 
 
+def preset_partners(header: CapabilityHeader, presets: Presets) -> Iterator[tuple[str, str]]:
+    """The name of each other member of the presets that name this capability, with that of the
+    preset.
+    """
+    keys = set(_alias_keys(header)) if presets else set()
+    for preset, members in presets.items():
+        others = [name for name in members if alias_key(name) not in keys]
+        if len(others) < len(members):
+            yield from ((name, preset) for name in others)
+
+
 def required_names(header: CapabilityHeader) -> dict[str, float]:
     """The names that a capability requires, each with the weight of the strongest edge to it.
 
@@ -231,13 +249,21 @@ _MAX_NAMES = 256
 
 
 def find_declared_relations(
-    headers: Sequence[CapabilityHeader], resolve: ResolveName
+    headers: Sequence[CapabilityHeader],
+    resolve: ResolveName,
+    presets: Presets = MappingProxyType({}),
 ) -> tuple[list[Relation], list[UnresolvedRelation]]:
-    """The declared edges between ids of the index, and those whose target it does not have."""
+    """The declared edges between ids of the index, and those whose target it does not have; also
+    the edges between the members of each preset.
+    """
     relations: list[Relation] = []
     unresolved: list[UnresolvedRelation] = []
     for header in headers:
-        for kind, name, weight, why in find_references(header):
+        by_preset = [
+            ("COMPOSED_WITH", name, COMPOSED_WEIGHT, f"preset {preset}")
+            for name, preset in preset_partners(header, presets)
+        ]
+        for kind, name, weight, why in (*find_references(header), *by_preset):
             target = resolve(name)
             if target is None:
                 unresolved.append(

@@ -7,20 +7,23 @@ capabilities that share tags, and between those of a small category.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
 from capdisc_indexer.graph import (
+    COMPOSED_WEIGHT,
     CapabilityGraph,
     Relation,
     find_declared_relations,
     make_relation,
+    preset_partners,
 )
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.model.types import Hit, Ranking
+from capdisc_indexer.model.types import Hit, Presets, Ranking
 from capdisc_indexer.store.snapshot import Index
 
 KeyT = TypeVar("KeyT")
@@ -108,7 +111,9 @@ def add_neighbours(
         header = index.documents.headers_for([hit.id], ranking.query).get(hit.id)
         if header is None:
             continue
-        for name in (*header.get("related", ()), *header.get("composed_with", ())):
+        by_preset = preset_partners(header, ranking.query.choices.presets)
+        names = (*header.get("related", ()), *header.get("composed_with", ()))
+        for name in (*names, *(name for name, _ in by_preset)):
             neighbour = index.resolve(name)
             if (
                 neighbour is None
@@ -123,6 +128,35 @@ def add_neighbours(
                 Hit(id=neighbour["id"], score=score, relevance=0.0, via=hit.id, signals=signals)
             )
     return (*ranking.hits, *neighbours[:limit])
+
+
+def add_preset_members(
+    index: Index,
+    ranking: Ranking,
+    members: Mapping[str, CapabilityHeader],
+    least: float,
+    is_available: Callable[[CapabilityHeader], bool],
+) -> tuple[Hit, ...]:
+    """The hits, and behind those that are shown the other `members` (by id) of the query's presets:
+    at half of the best hit's score, with `via` naming that hit, and within the query's filters.
+
+    A member that is a hit of less relevance than `least`, and would not be shown, comes along in
+    the same way. Without any hit nothing comes along.
+    """
+    shown = [hit for hit in ranking.hits if not hit.via and hit.relevance >= least]
+    if not shown:
+        return ranking.hits
+    best, companions = shown[0], [hit for hit in ranking.hits if hit.via]
+    present_ids = {hit.id for hit in (*shown, *companions)}
+    score = round(COMPOSED_WEIGHT * best.score, 4)
+    added = {
+        key: Hit(id=key, score=score, relevance=0.0, via=best.id, signals={"preset": score})
+        for key, header in members.items()
+        if key not in present_ids and _is_eligible(index, header, ranking, is_available)
+    }
+    place = ranking.hits.index(shown[-1]) + 1
+    others = (hit for hit in ranking.hits[place:] if hit.id not in added)
+    return (*ranking.hits[:place], *added.values(), *others)
 
 
 def _is_eligible(
@@ -150,8 +184,10 @@ EDGE_KINDS = (
 )
 
 
-def build_graph(index: Index) -> CapabilityGraph:
-    """All capabilities of the index, at depth 0, with every edge between them."""
+def build_graph(index: Index, presets: Presets = MappingProxyType({})) -> CapabilityGraph:
+    """All capabilities of the index, at depth 0, with every edge between them and those that the
+    presets add.
+    """
     headers = list(index.documents.all_headers())
     header_of_name: dict[str, CapabilityHeader | None] = {}
 
@@ -160,7 +196,7 @@ def build_graph(index: Index) -> CapabilityGraph:
             header_of_name[name] = index.resolve(name)
         return header_of_name[name]
 
-    declared, unresolved = find_declared_relations(headers, resolve)
+    declared, unresolved = find_declared_relations(headers, resolve, presets)
     by_input = [
         make_relation("TAKES_INPUT_FROM", header["id"], edge.producer, edge.weight, edge.why)
         for header in headers

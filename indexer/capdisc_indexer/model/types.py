@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, fields, frozen
 from capdisc_indexer.model.json_types import FileEntry, JsonObject, JsonSchema
@@ -149,25 +149,31 @@ class LoadedFile:
     parts: tuple[Any, ...] = ()
 
 
+# By the name of a preset, the names of the capabilities that it combines.
+Presets: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
 @frozen(kw_only=True)
 class RankingChoices:
     """What a user may choose about a ranking.
 
     `splits`: a text of several clauses is also searched clause by clause. `synonyms` are words of
     the user by the word that a query may have; `use_gains` (0..1) say by id by which share of its
-    score a hit rises because it was used.
+    score a hit rises because it was used. Members of one of the `presets` count as used together.
     """
 
     splits: bool = True
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     use_gains: Mapping[str, float] = field(default_factory=dict)
+    presets: Presets = field(default_factory=dict)
 
 
 @frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; all other fields but `limit`, `graph_boost` and
-    `choices` are filters, and empty ones let everything through. `graph_boost` (0..1) is how much a hit gains
-    from hits that are used together with it; None is the measured share.
+    """A search request. Several `texts` are fused; all other fields but `limit`, `graph_boost`,
+    `choices` and `presets` are filters, and empty ones let everything through. `graph_boost` (0..1)
+    is how much a hit gains from hits that are used together with it; None is the measured share.
+    The members of the named `presets` come along with the hits.
     """
 
     texts: tuple[str, ...]
@@ -180,11 +186,12 @@ class Query:
     limit: int = 10
     graph_boost: float | None = None
     choices: RankingChoices = RankingChoices()
+    presets: tuple[str, ...] = ()
 
     @property
     def filters(self) -> frozenset[str]:
         """The names of the filters that are set."""
-        others = ("texts", "limit", "graph_boost", "choices")
+        others = ("texts", "limit", "graph_boost", "choices", "presets")
         names = (name for name in fields(self) if name not in others)
         return frozenset(name for name in names if getattr(self, name))
 
@@ -376,6 +383,9 @@ class DeclaredSource:
     or file `confined_to` (empty: no such limit). `answers_folder` holds stored answers of programs
     and servers. `allow_secret_files` is the user's setting to read files that hold secrets.
 
+    With `url` it is a document on the web, and `path` is where its last copy lies; with `text` it
+    is that text itself, which lies at `path` for those who read it.
+
     With `is_conventional` it is a folder of a client rather than a declaration of anybody: it may
     be empty, and links in it count as in a scanned folder.
     """
@@ -391,6 +401,8 @@ class DeclaredSource:
     allow_secret_files: bool = False
     confined_to: str = ""
     is_conventional: bool = False
+    url: str = ""
+    text: str = ""
 
 
 @frozen(kw_only=True)

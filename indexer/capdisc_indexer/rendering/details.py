@@ -32,13 +32,14 @@ from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 def fit_categories(
     categories: Sequence[CategoryRecord], fits: Callable[[Sequence[str], int], bool]
 ) -> list[str]:
-    """The lines of the categories at the longest length at which all fit; else of as many of them
-    the shortest as fit. `fits` is called with lines, and with how many categories they leave out.
+    """The lines of the categories at the longest length at which all fit, and of as many of the
+    first as fit the next longer line; else of as many categories the shortest as fit. `fits` is
+    called with lines, and with how many categories they leave out.
     """
     for length in range(len(categories[0]["lines"]) if categories else 0):
         lines = [category["lines"][length] for category in categories]
         if fits(lines, 0):
-            return lines
+            return _lengthen_first(categories, lines, length - 1, fits) if length else lines
     shortest = [category["lines"][-1] for category in categories]
     count = bisect_left(
         range(1, len(shortest)),
@@ -46,6 +47,22 @@ def fit_categories(
         key=lambda number: not fits(shortest[:number], len(shortest) - number),
     )
     return shortest[:count]
+
+
+def _lengthen_first(
+    categories: Sequence[CategoryRecord],
+    lines: Sequence[str],
+    length: int,
+    fits: Callable[[Sequence[str], int], bool],
+) -> list[str]:
+    """The lines, with those of this length in place of as many of the first as fit."""
+    longer = [category["lines"][length] for category in categories]
+    count = bisect_left(
+        range(1, len(lines)),
+        True,
+        key=lambda number: not fits([*longer[:number], *lines[number:]], 0),
+    )
+    return [*longer[:count], *lines[count:]]
 
 
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:

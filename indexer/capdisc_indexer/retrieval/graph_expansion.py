@@ -35,7 +35,8 @@ def expand_graph(
     """
     resolve = _make_resolver(index, query, is_available)
     share = graph.PARTNER_SHARE if query.graph_boost is None else query.graph_boost
-    gains = graph.partners(headers, scores, resolve, share) if use_graph else {}
+    presets = query.choices.presets
+    gains = graph.partners(headers, scores, resolve, share, presets) if use_graph else {}
     raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = fusion.order_scores(raised_scores)
     required: graph.Companions = {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from capdisc_indexer.model.frozen import frozen, replace
@@ -42,23 +42,52 @@ def is_wanted(name: str, options: Mapping[str, object]) -> bool:
 def categorize_names(
     names: Sequence[str], options: Mapping[str, object], server: str
 ) -> dict[str, str]:
-    """The category of each name: the longest prefix of `categories` that it begins with, else its
-    server; without a server the part before its first underscore, if another name has it too.
+    """The category of each name: the longest prefix of `categories` that it begins with, else the
+    part before its first underscore, if another name has it too; else its server.
+
+    Tools of a server are filed by such parts only where two or more of these divide half of them
+    or more, and none is a verb: `create_issue` and `create_page` are no group of tools.
     """
     prefixes = sorted(_texts(options.get("categories")), key=len, reverse=True)
     first_words = Counter(name.partition("_")[0] for name in names if "_" in name)
+    shared_words = {word for word, count in first_words.items() if word and count > 1}
+    if server and not _divide_server(shared_words, first_words, len(names)):
+        shared_words = set()
 
     def category(name: str) -> str:
         for prefix in prefixes:
             stem = prefix.rstrip("_")
             if stem and (name == prefix or name.startswith(f"{stem}_")):
                 return stem
-        if server:
-            return server
         first_word = name.partition("_")[0] if "_" in name else ""
-        return first_word if first_words[first_word] > 1 else DEFAULT_CATEGORY
+        if first_word in shared_words:
+            return first_word
+        return server or DEFAULT_CATEGORY
 
     return {name: category(name) for name in names}
+
+
+# With these a name says what its tool does, and not which group of tools it belongs to.
+_VERBS = frozenset(
+    """
+    add apply approve archive assign browse call cancel check clear close commit connect convert copy
+    count create delete describe disable download edit enable execute export fetch filter find fork
+    generate get import insert invite install list load lookup make mark merge move navigate open
+    patch post preview publish pull push put query read rebase remove rename reply request reset
+    resolve restart restore retrieve run save scan schedule search select send set share show sort
+    start stop submit subscribe sync take test toggle trigger unassign unsubscribe update upload
+    upsert validate verify view wait watch write
+    """.split()
+)
+
+
+def _divide_server(
+    shared_words: Collection[str], counts: Mapping[str, int], name_count: int
+) -> bool:
+    """Whether these first words of names divide the tools of one server into groups."""
+    in_groups = sum(counts[word] for word in shared_words)
+    has_verb = any(word.lower() in _VERBS for word in shared_words)
+    return len(shared_words) > 1 and not has_verb and 2 * in_groups >= name_count
 
 
 def read_text_field(table: Mapping[str, Json], key: str) -> str:

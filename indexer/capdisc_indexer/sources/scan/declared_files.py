@@ -65,11 +65,7 @@ def declared_files(
         resolved = os.path.realpath(base, strict=True)
     except OSError as error:
         if not declaration.within and not declaration.is_conventional:
-            yield (
-                _unasked_finding(declaration)
-                if "url_secret" in declaration.options
-                else _missing_finding(declaration, error.strerror or str(error))
-            )
+            yield _absent_finding(declaration, error.strerror or str(error))
         return
     if _strays(declaration, resolved) or (confined_to and not is_inside(resolved, confined_to)):
         yield stray_finding(base)
@@ -241,6 +237,20 @@ def _saved_answers(folder: str) -> tuple[FileStat, ...]:
     place = os.path.realpath(folder)
     statuses = (stat_of(os.path.join(folder, name), os.path.join(place, name)) for name in names)
     return tuple(status for status in statuses if isinstance(status, FileStat))
+
+
+def _absent_finding(declaration: DeclaredSource, why: str) -> Finding:
+    if "url_secret" in declaration.options:
+        return _unasked_finding(declaration)
+    if declaration.url:
+        return Finding(
+            code="source-missing",
+            severity=Severity.WARNING,
+            message=f"the source {printable_path(declaration.url)} was not fetched yet",
+            hint="run: capdisc index --network",
+            path=printable_path(declaration.origin),
+        )
+    return _missing_finding(declaration, why)
 
 
 def _unasked_finding(declaration: DeclaredSource) -> Finding:
