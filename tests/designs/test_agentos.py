@@ -108,6 +108,15 @@ def test_the_meta_tool_searches_actively(capdisc, workspace, ask) -> None:
     assert "discover_capabilities" in capdisc("tools", "--all", "--names").out.split()
 
 
+@pytest.mark.parametrize("query", ["send a message on Discord", "message", "send a message"])
+def test_the_relevance_of_channels_is_graded(workspace, ask, query) -> None:
+    """All channels send messages; their relevance differs, and falls with their rank (S193)."""
+    found = ask("discover_capabilities", query=query, kind="channel")["capabilities"]
+    shown = [entry["relevance"] for entry in found]
+    assert len(shown) == 4
+    assert shown == sorted(set(shown), reverse=True)
+
+
 def test_only_what_was_discovered_is_offered_as_tools(capdisc, workspace) -> None:
     """listDiscoveredTools: the tools that fit and those that find the others (S197)."""
     offered = capdisc("tools", QUERY, "--names").out.split()

@@ -35,6 +35,22 @@ def test_the_model_chooses_between_a_minimal_and_a_full_prompt(
         assert prompt["savings_percent"] > 50
 
 
+@pytest.mark.parametrize(
+    "query", ["customer purchases", "revenue by customer", "tracks and albums"]
+)
+def test_the_relevance_of_tables_and_operations_is_their_order(workspace, ask, query) -> None:
+    """Of two tables the first one is never less relevant, and the best ones differ from the last
+    (S21, S32).
+    """
+    shown = [row["relevance"] for row in ask("search_tables", query=query)["tables"]]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] > 2 * shown[-1]
+    found = ask("search_operations", query="list pets by country status")["operations"]
+    graded = [row["relevance"] for row in found]
+    assert len(graded) > 2
+    assert graded == sorted(set(graded), reverse=True)
+
+
 def test_databases_tables_and_their_schemas_are_looked_up(workspace, ask) -> None:
     """SQL and files appear alike in list_databases, list_tables, get_table_schema and
     search_tables (S17, S18, S19, S20, S21, S25)."""
