@@ -53,8 +53,9 @@ def test_the_relevance_of_tables_and_operations_is_their_order(workspace, ask, q
 
 def test_databases_tables_and_their_schemas_are_looked_up(workspace, ask) -> None:
     """SQL and files appear alike in list_databases, list_tables, get_table_schema and
-    search_tables (S17, S18, S19, S20, S21, S25)."""
+    search_tables; the configuration may describe a source (S17, S18, S19, S20, S21, S25)."""
     databases = ask("list_databases")["databases"]
+    assert databases[2]["description"].startswith("Web traffic of the shop by day and page. ")
     assert [(row["name"], row["type"]) for row in databases] == [
         ("chinook", "sqlite"),
         ("events", "json"),
@@ -261,7 +262,11 @@ def test_documents_are_refreshed_one_by_one(capdisc, workspace) -> None:
         ("is it true that revenue fell?", "auditable"),
         ("analyze the revenue of a quarter", "exploratory"),
         ("explore the customers", "exploratory"),
+        ("show me the invoices of this month", "exploratory"),
+        ("what is the revenue of a quarter?", "exploratory"),
         ("explain revenue", "knowledge"),
+        ("how does a refund change revenue?", "knowledge"),
+        ("what is a lapsed customer?", "knowledge"),
     ],
 )
 def test_trigger_words_choose_the_execution_mode(capdisc, workspace, query, mode) -> None:
