@@ -78,8 +78,12 @@ def test_what_is_not_available_is_marked_and_left_out_on_request(
     assert "giphy" not in capdisc("search", pictures, "--available").out
     tier_1 = ("render", "search the web", "--tier", "1")
     assert "[missing: SERPER_API_KEY]" in capdisc(*tier_1).out
+    search = ("search", "search the web")
+    assert "    missing: SERPER_API_KEY\n" in capdisc(*search).out
+    assert capdisc(*search, "--json").json["hits"][0]["missing"] == ["SERPER_API_KEY"]
     monkeypatch.setenv("SERPER_API_KEY", "x")
     assert "missing" not in capdisc(*tier_1).out
+    assert "missing" not in capdisc(*search).out
 
 
 def test_edges_come_from_metadata_and_bring_what_is_needed(capdisc, workspace) -> None:
