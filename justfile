@@ -100,6 +100,10 @@ sections PATH *ARGS:
 refusal *ARGS:
     {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}
 
+# the engine of the second design on the same catalogues and vectors, where node has it: just second-engine ../shared
+second-engine PATH *ARGS:
+    {{bin}}/python tests/bench/second_engine.py {{PATH}} {{ARGS}}
+
 # how much small talk gets a context, and how many requests do
 gate *ARGS:
     {{bin}}/python tests/bench/gate.py ../shared/eval {{ARGS}}
