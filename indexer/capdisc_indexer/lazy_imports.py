@@ -285,6 +285,7 @@ def mcp_sdk() -> Any:
         from mcp.server.subscriptions import (
             InMemorySubscriptionBus,
             ListenHandler,
+            ResourcesListChanged,
             ResourceUpdated,
             ToolsListChanged,
         )
@@ -305,6 +306,7 @@ def mcp_sdk() -> Any:
         stdio_server=stdio_server,
         Bus=InMemorySubscriptionBus,
         ListenHandler=ListenHandler,
+        ResourcesListChanged=ResourcesListChanged,
         ResourceUpdated=ResourceUpdated,
         ToolsListChanged=ToolsListChanged,
         SessionMessage=SessionMessage,
