@@ -290,6 +290,7 @@ def mcp_sdk() -> Any:
             ToolsListChanged,
         )
         from mcp.shared.message import SessionMessage
+        from pydantic import TypeAdapter
     except ImportError as error:
         raise InputError(
             "this needs the package mcp, 2.3 or later, which is not installed",
@@ -310,6 +311,7 @@ def mcp_sdk() -> Any:
         ResourceUpdated=ResourceUpdated,
         ToolsListChanged=ToolsListChanged,
         SessionMessage=SessionMessage,
+        TypeAdapter=TypeAdapter,
     )
 
 

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.sources.formats.skill_answers import EXTENSION
 
-EXTENSION = "io.modelcontextprotocol/skills"
 SKILL_SCHEME = "skill://"
 DIRECTORY_TYPE = "inode/directory"
 

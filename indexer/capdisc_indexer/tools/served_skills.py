@@ -29,12 +29,11 @@ from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
-from capdisc_indexer.sources.formats.server_skills import (
+from capdisc_indexer.sources.formats.skill import SKILL_NAME, read_conforming_fields
+from capdisc_indexer.sources.formats.skill_answers import (
     MAX_SKILL_BYTES,
     MAX_SKILL_FILES,
     SKILL_FILE,
-    SKILL_NAME,
-    read_conforming_fields,
 )
 from capdisc_indexer.sources.readers.file_bytes import read_path
 from capdisc_indexer.sources.scan.scanned_files import content_hash, held_by_content

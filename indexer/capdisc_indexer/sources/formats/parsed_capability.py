@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.types import Descriptor, Finding, Parameter, Severity
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Parameter, Severity
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 
@@ -65,6 +65,15 @@ def made_part(
         node=node if isinstance(node, MapNode) else MapNode({}, 1, 1),
         descriptor=descriptor,
         longs=longs,
+    )
+
+
+def join_loaded(*results: LoadedFile) -> LoadedFile:
+    """The capabilities and findings of several parts of one file, in order."""
+    return LoadedFile(
+        descriptors=tuple(capability for result in results for capability in result.descriptors),
+        findings=tuple(finding for result in results for finding in result.findings),
+        parts=tuple(part for result in results for part in result.parts),
     )
 
 
