@@ -35,7 +35,7 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_SKILLS = 2_000
 MAX_SKILLS_BYTES = 16 * 1024 * 1024
 SKILLS_TIMEOUT_S = 120.0
-_TOO_LATE = f"the server took longer than {SKILLS_TIMEOUT_S:g} seconds for its skills"
+_TOO_LATE = "the server took too long"
 _POLL_SECONDS = 0.05
 
 # A page of what a server says: {"tools": [...]}, as MCP's `tools/list` has it, or one of skills.
@@ -136,18 +136,15 @@ async def request_skills(sdk: Any, client: Any) -> list[ToolsPage]:
     with sdk.anyio.move_on_after(SKILLS_TIMEOUT_S) as scope:
         try:
             async for page in _request_skill_pages(sdk, client):
-                pages.append(page)  # noqa: PERF401 - what was read before an error stays
-            for uri in _skill_uris(pages):
-                contents.append({"uri": uri, "problem": _TOO_LATE})
-                contents[-1] = await _request_text(sdk, client, uri, contents)
-        except (sdk.Error, ValueError, TypeError) as error:
-            pages.append({"problem": one_line(str(error), 200)})
-    if scope.cancelled_caught:
-        read = {content["uri"] for content in contents}
-        late = [uri for uri in _skill_uris(pages) if uri not in read]
-        contents += [{"uri": uri, "problem": _TOO_LATE} for uri in late]
-        if not late:
-            pages.append({"problem": _TOO_LATE})
+                pages.append(page)  # noqa: PERF401 - what came before an error stays
+        except (sdk.Error, ValueError, TypeError, TimeoutError) as error:
+            pages.append({"problem": one_line(str(error), 200) or _TOO_LATE})
+        for uri in _skill_uris(pages):
+            contents.append(await _request_text(sdk, client, uri, contents))
+    late = _skill_uris(pages)[len(contents) :]
+    if scope.cancelled_caught and not late:
+        pages.append({"problem": _TOO_LATE})
+    contents += [{"uri": uri, "problem": _TOO_LATE} for uri in late]
     return [*pages, {"contents": contents}]
 
 
@@ -157,9 +154,10 @@ async def _request_skill_pages(sdk: Any, client: Any) -> AsyncIterator[ToolsPage
     request_type = types.Request[types.PaginatedRequestParams, Literal["skills/list"]]
     while True:
         params = types.PaginatedRequestParams(cursor=cursor)
-        answer = await client.session.send_request(
-            request_type(method="skills/list", params=params), sdk.TypeAdapter(dict[str, Any])
-        )
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.session.send_request(
+                request_type(method="skills/list", params=params), sdk.TypeAdapter(dict[str, Any])
+            )
         entries = answer.get("skills")
         if not isinstance(entries, list):
             raise TypeError("its answer to skills/list holds no list of skills")
@@ -190,7 +188,10 @@ async def _request_text(
         len(content.get("text") or content.get("blob", "")) for content in contents
     )
     try:
-        answer = await client.read_resource(uri)
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.read_resource(uri)
+    except TimeoutError:
+        return {"uri": uri, "problem": _TOO_LATE}
     except sdk.Error as error:
         if error.code == sdk.types.CONNECTION_CLOSED:
             raise

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, LoadedFile, Severity
 from capdisc_indexer.sources.formats import skill
+from capdisc_indexer.sources.formats.catalogue import cap_findings
 from capdisc_indexer.sources.formats.parsed_capability import LongText, file_finding, join_loaded
 from capdisc_indexer.sources.formats.skill_answers import (
     MAX_SKILL_BYTES,
@@ -59,7 +60,8 @@ def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFi
         message = f"the skills of {server} are not all known: {answers.list_problem}"
         finding = file_finding(file, Severity.WARNING, "skill-unread", message, _ASK_HINT)
         results.append(LoadedFile(findings=(finding,)))
-    names = Counter(str(_name(entry)) for entry in answers.entries)
+    names_by_uri = {uri_of(entry): str(_name(entry)) for entry in answers.entries}
+    names = Counter(names_by_uri.values())
     seen: set[str] = set()
     for entry in answers.entries:
         uri = uri_of(entry)
@@ -73,7 +75,8 @@ def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFi
             file, Severity.WARNING, loaded.code, message + loaded.message, loaded.hint
         )
         results.append(LoadedFile(findings=(finding,)))
-    return join_loaded(*results)
+    joined = join_loaded(*results)
+    return replace(joined, findings=tuple(cap_findings(list(joined.findings))))
 
 
 def _repetition(uri: str, seen: set[str]) -> SkillProblem | None:
