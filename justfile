@@ -32,9 +32,9 @@ types:
 layers:
     {{bin}}/lint-imports
 
-# the tests; arguments go to pytest
+# the tests on all cores; arguments go to pytest: just test -n0 tests/cli -k search
 test *ARGS:
-    {{bin}}/python -m pytest {{ARGS}}
+    {{bin}}/python -m pytest -n auto {{ARGS}}
 
 # write the golden files anew, to be read in the diff
 golden:

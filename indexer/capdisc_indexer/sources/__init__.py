@@ -127,7 +127,7 @@ ALL_FORMATS = (
     SourceFormat(
         format="mcp",
         load=lazy_loader("tool_lists"),
-        limit_bytes=16 * MEBIBYTE,
+        limit_bytes=32 * MEBIBYTE,
         filenames=("tools.json",),
         endings=(".tools.json",),
         declared="mcp",

@@ -187,7 +187,8 @@ def name_without_kind(name_or_id: str) -> str:
 
 def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list[CapabilityHeader]:
     """The headers of all capabilities whose id, name or title is this name, without regard to case
-    and separators; by id. Where the name is exactly an id, that one alone.
+    and separators; by id. Where the name is exactly an id, that one alone. `table:orders` names
+    what `orders` does, where the id is `table:shop.orders`.
     """
     forms = dict.fromkeys(
         [name, space_identifiers(name), compact_name(name), *(f"{kind}:{name}" for kind in kinds)]
@@ -199,6 +200,9 @@ def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list
         headers = {header["id"]: header for header in _similar_names(ctx, name)}
     candidates = [header for header in headers.values() if not kinds or header["kind"] in kinds]
     exact = [header for header in candidates if header["id"] == name]
+    kind, _, bare_name = name.partition(":")
+    if not candidates and bare_name and kind in kinds:
+        return find_by_name(ctx, bare_name, kinds)
     return exact or sorted(candidates, key=lambda header: header["id"])
 
 

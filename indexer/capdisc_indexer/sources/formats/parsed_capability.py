@@ -102,6 +102,15 @@ def _is_whole(part: ParsedCapability) -> bool:
     return part.descriptor is not None and part.descriptor.kind in _WHOLE_KINDS
 
 
+def join_loaded(*results: LoadedFile) -> LoadedFile:
+    """The capabilities and findings of several parts of one file, in order."""
+    return LoadedFile(
+        descriptors=tuple(capability for result in results for capability in result.descriptors),
+        findings=tuple(finding for result in results for finding in result.findings),
+        parts=tuple(part for result in results for part in result.parts),
+    )
+
+
 def sample_count(file: FoundFile) -> int:
     """The number of samples that the declaration of the file asks for; 0 by default."""
     count: int = file.options.get("samples", 0)
