@@ -263,7 +263,9 @@ def test_a_link_that_waits_for_trust_is_in_the_status(waiting, capdisc) -> None:
     (line,) = capdisc("status", "--json").json["waiting"]
     assert line.startswith("link ")
     shown = capdisc("status").out
-    assert "\nwaiting     link " in shown and ": left out until you trust it: capdisc trust" in shown
+    assert (
+        "\nwaiting     link " in shown and ": left out until you trust it: capdisc trust" in shown
+    )
     capdisc("trust", line.split()[1], "--yes")
     assert capdisc("status", "--json").json["waiting"] == []
     assert "waiting" not in capdisc("status").out
