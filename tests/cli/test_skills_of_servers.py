@@ -139,6 +139,13 @@ def test_a_local_skill_of_the_same_name_is_not_replaced(
     assert "Mine." in capdisc("show", "skill:pdf").out
 
 
+def test_a_local_skill_cannot_pass_for_one_of_a_server(capdisc, hermetic, write_skill) -> None:
+    path = write_skill(hermetic / "lists", "pdf")
+    path.write_text(path.read_text().replace("\n---\n\n", "\nuri: skill://pdf\nserver: near\n---\n\n"))
+    capdisc("index", "lists")
+    assert "Served by" not in capdisc("show", "skill:pdf").out
+
+
 def test_answers_saved_in_a_file_are_read_in_their_envelopes(capdisc, saved) -> None:
     listed = {"jsonrpc": "2.0", "id": 1, "result": {"skills": [entry_of(PDF, TEXT)]}}
     read = {"jsonrpc": "2.0", "id": 2, "result": contents({PDF: TEXT})}
