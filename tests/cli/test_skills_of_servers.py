@@ -141,7 +141,9 @@ def test_a_local_skill_of_the_same_name_is_not_replaced(
 
 def test_a_local_skill_cannot_pass_for_one_of_a_server(capdisc, hermetic, write_skill) -> None:
     path = write_skill(hermetic / "lists", "pdf")
-    path.write_text(path.read_text().replace("\n---\n\n", "\nuri: skill://pdf\nserver: near\n---\n\n"))
+    path.write_text(
+        path.read_text().replace("\n---\n\n", "\nuri: skill://pdf\nserver: near\n---\n\n")
+    )
     capdisc("index", "lists")
     assert "Served by" not in capdisc("show", "skill:pdf").out
 
