@@ -183,6 +183,11 @@ def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
 
 def _line_block(job: RenderJob, d: Descriptor, line: str) -> Block:
     """The line with the path of the capability's file."""
-    path = job.location(d).path
-    pieces = (job.form.summary(d, line, path), job.form.location(path))
-    return Block(id=d.id, text="".join(pieces), tokens=sum(map(job.counter.count, pieces)))
+    key = (d.id, line, d.description)
+    block = job.lines.get(key)
+    if block is None:
+        path = job.location(d).path
+        pieces = (job.form.summary(d, line, path), job.form.location(path))
+        tokens = sum(map(job.counter.count, pieces))
+        block = job.lines[key] = Block(id=d.id, text="".join(pieces), tokens=tokens)
+    return block

@@ -40,6 +40,7 @@ TEXT = RenderFormat(
     format_context=format_layout,
     hint=lambda line: f"{line}\n",
     is_counted_ahead=True,
+    counted_as="text",
 )
 
 
@@ -123,6 +124,7 @@ MARKDOWN = RenderFormat(
     format_context=format_layout,
     hint=lambda line: f"- {line}\n",
     is_counted_ahead=True,
+    counted_as="markdown",
 )
 
 
