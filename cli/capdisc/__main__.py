@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -11,9 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from capdisc.context.signals import StopSignal
 
+# New objects between two looks for cycles; Python's own 700 is for programs that make many.
+_COLLECT_AFTER = 50_000
+
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
+    # Most of what a command makes lives until it ends: looking for cycles took 4 of 90 ms.
+    gc.set_threshold(_COLLECT_AFTER, 20, 100)
     _wait_for_streams()
     if sys.argv[1:2] == ["--complete"]:
         from capdisc.args import completion
