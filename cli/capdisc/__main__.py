@@ -6,18 +6,19 @@ import gc
 import os
 import sys
 
-from capdisc.serve import client
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from capdisc.context.signals import StopSignal
 
+_VERSION_CALLS = (["--version"], ["-V"], ["version"])
 # New objects between two looks for cycles; Python's own 700 is for programs that make many.
 _COLLECT_AFTER = 50_000
 
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
+    if sys.argv[1:] in _VERSION_CALLS and sys.stdout is not None:
+        os._exit(_print_version())
     # Most of what a command makes lives until it ends: looking for cycles took 4 of 90 ms.
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     _wait_for_streams()
@@ -30,6 +31,8 @@ def main() -> None:
 
         os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
     _read_pager_option()
+    from capdisc.serve import client
+
     code = client.run_on_server()
     os._exit(_run_in_process() if code is None else code)
 
@@ -102,7 +105,7 @@ def _run_in_process() -> int:
 
 
 def _run_command(stop: StopSignal) -> int:
-    if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
+    if sys.argv[1:] in _VERSION_CALLS:
         return _print_version()
     from capdisc.args.command_table import run_command
 
