@@ -77,7 +77,9 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
     mark = form.chunk(CLIPPED_MARK.format(id=d.id))
     gap = form.chunk(LEFT_OUT_MARK)
     tokens_for_text = tokens_left - frame_tokens - count(mark)
-    units = split_units(text, len(fields_text(d)), chunks, framed.counts)
+    units = framed.units
+    if not units:
+        units.extend(split_units(text, len(fields_text(d)), chunks, framed.counts))
     outline = _choose_outline(units, tokens_for_text, count(gap))
     if outline is None:
         return None, full_tokens
@@ -93,7 +95,9 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
 
 @frozen(kw_only=True)
 class _FramedText:
-    """The text of a capability in chunks with their tokens, and the pieces before and after it."""
+    """The text of a capability in chunks with their tokens, the pieces before and after it, and its
+    units, where they were needed.
+    """
 
     text: str
     chunks: Sequence[str]
@@ -102,6 +106,7 @@ class _FramedText:
     end: Sequence[str]
     frame_tokens: int
     full_tokens: int
+    units: list[Unit]
 
 
 def _frame_text(job: RenderJob, d: Descriptor) -> _FramedText:
@@ -121,6 +126,7 @@ def _frame_text(job: RenderJob, d: Descriptor) -> _FramedText:
         end=end,
         frame_tokens=frame_tokens,
         full_tokens=frame_tokens + sum(counts),
+        units=[],
     )
 
 
