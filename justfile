@@ -64,7 +64,7 @@ rows *ARGS:
 house *ARGS:
     {{bin}}/python tests/house.py {{ARGS}}
 
-# every figure of speed as a multiple of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000
+# figures of speed as multiples of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000; --short-texts: those of earlier releases
 bench *ARGS:
     {{bin}}/python tests/bench/bench.py {{ARGS}}
 
@@ -76,7 +76,7 @@ skills COUNT TARGET *ARGS:
 memory *ARGS:
     {{bin}}/python tests/bench/memory.py {{ARGS}}
 
-# the picture in the README, of what `just bench --json tests/bench/measured.json` wrote
+# the picture in the README, of what `just bench --short-texts --json tests/bench/measured.json` wrote
 bench-plot:
     {{bin}}/python tests/bench/plot.py tests/bench/measured.json tests/bench/measured.svg
 

@@ -1,7 +1,9 @@
-"""Every figure of speed in one run, as multiples of `python -c pass`: cold, warm, large, building, many clients, peers.
+"""Figures of speed in one run, as multiples of `python -c pass`.
 
-python tests/bench/bench.py                                     catalogues of 1,000 made of our own fixtures: a minute
-python tests/bench/bench.py --corpus ../shared/corpora/skills --sizes 10000 100000 --seconds 60 --json bench.json
+python tests/bench/bench.py --corpus ../shared/corpora/skills --sizes 1000 10000      skills with whole bodies, asked by
+                                                                a plain installation that is made for it
+python tests/bench/bench.py --short-texts --sizes 10000 100000 --seconds 60           the figures of earlier releases:
+                                                                short texts, this environment, many clients, peers
 
 Fresh processes take turns, so that noise meets all alike; medians count. The machine should do nothing else.
 """
@@ -22,8 +24,10 @@ import catalogue
 import cold
 import machine
 import peers
+import real_bodies
 import serving
 from figure import Figure
+from plain_install import make_install
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -53,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--corpus", type=Path, default=_FIXTURES, help="SKILL.md files that catalogues are made of"
     )
+    parser.add_argument(
+        "--short-texts", action="store_true", help="the figures of earlier releases"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument(
@@ -64,6 +71,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _figures(asked: argparse.Namespace, folder: Path) -> Iterator[Figure]:
+    if not asked.short_texts:
+        install = make_install(folder / "environment")
+        for size in asked.sizes:
+            yield from real_bodies.figures(
+                install, asked.corpus, folder / str(size), size, asked.rounds
+            )
+        return
     real = catalogue.texts(asked.corpus)
     for size in asked.sizes:
         place = building.Place(folder / str(size), size)

@@ -29,7 +29,7 @@ def facts() -> dict[str, object]:
 def _versions() -> Mapping[str, str]:
     return {
         name: metadata.version(name)
-        for name in ("capdisc", "tantivy", "lancedb", "simsimd", "numpy")
+        for name in ("capdisc-cli", "tantivy", "lancedb", "simsimd", "numpy")
     }
 
 

@@ -141,3 +141,10 @@ def test_a_search_imports_no_other_part_of_the_core(small) -> None:
 def test_a_line_that_is_not_plain_gets_typers_words(capsys) -> None:
     assert command_table.run_command(["search", "x", "--limit", "0"]) == 2
     assert "0 is not in the range 1<=x<=1000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("call", ["--help", "-h"])
+def test_the_plain_overview_is_as_typer_prints_it(call, process) -> None:
+    plain, by_typer = process(call), process(call, env={"COLUMNS": "80"})
+    assert (plain.code, plain.out) == (0, by_typer.out)
+    assert plain.out.count("\n") > 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -360,9 +361,17 @@ def _dispatch(argv: list[str]) -> int:
             return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
+    if argv in _OVERVIEW_CALLS and not _is_on_terminal() and "COLUMNS" not in os.environ:
+        from capdisc.output import help_panels
+
+        help_panels.print_plain_overview(COMMANDS)
+        return 0
     from capdisc.args import typer_app
 
     return typer_app.run(argv or ["--help"], COMMANDS, command, name)
+
+
+_OVERVIEW_CALLS = (["--help"], ["-h"])
 
 
 def _is_on_terminal() -> bool:

@@ -16,7 +16,6 @@ from capdisc.output import console, standard_streams, user_files
 from capdisc.output.failures import ExitCode
 from capdisc_indexer import tools
 from capdisc_indexer.execution.call_preview import quote_word
-from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     CapdiscError,
@@ -27,6 +26,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
+from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
 
@@ -316,7 +316,7 @@ def _answer_call(
         _add_to_trace(options.trace, name, arguments, answer)
     if options.max_tokens is None:
         return answer
-    count_text = load_token_counter()
+    count_text = load_counter()
 
     def count(candidate: ToolAnswer) -> int:
         document = _success_envelope(name, candidate) if options.is_wrapped else candidate

@@ -19,7 +19,6 @@ from capdisc.hook.answer import (
     Suggestion,
     Suggestions,
     count_here,
-    start_counter,
 )
 from capdisc.hook.clients import (
     MAX_EVENT_BYTES,
@@ -160,7 +159,7 @@ def _ask(
         try:
             answer = _fetch_suggestions(kind, limits, place, data)
         except server_client.NoServerError:
-            answer = _answer_prompt(kind, event, limits, place, start_counter())
+            answer = _answer_prompt(kind, event, limits, place, count_here)
     except ForeignIndexError:
         raise
     except IndexStateError as error:

@@ -301,11 +301,11 @@ def _print_part(
     """Print one section, or one file, of one capability."""
     if len(descriptors) != 1:
         raise UsageError("--section and --file take one capability", "name one id")
-    from capdisc_indexer.lazy_imports import load_token_counter
+    from capdisc_indexer.text.o200k import load_counter
     from capdisc_indexer.tools.capability_reading import read_part
 
     tool_ctx = open_index.build_tool_context(ctx)
-    text = read_part(tool_ctx, descriptors[0], section, file, load_token_counter())
+    text = read_part(tool_ctx, descriptors[0], section, file, load_counter())
     if json:
         part = {"section": section, "file": file}
         names = {name: value for name, value in part.items() if value}
@@ -322,11 +322,11 @@ def _print_texts(texts: list[str], max_tokens: int | None, has_colours: bool = F
         safe_text = "\n".join(map(console.sanitise, texts))
         console.print_result(_colour_headings(safe_text) if has_colours else safe_text)
         return
-    from capdisc_indexer.lazy_imports import load_token_counter
     from capdisc_indexer.rendering.truncation import shorten_text
+    from capdisc_indexer.text.o200k import load_counter
 
     text = "".join(f"{console.sanitise(capability_text)}\n" for capability_text in texts)
-    shortened_text = shorten_text(text, max_tokens, load_token_counter())
+    shortened_text = shorten_text(text, max_tokens, load_counter())
     if not shortened_text:
         raise UsageError(
             f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens"

@@ -1,13 +1,7 @@
-"""What is the answer to a prompt made of, and what fits into its budget?
-
-The tokenizer takes 30 to 50 ms to load, a third of a cold search, and holds the interpreter
-meanwhile. So a hook lets another process load it while it searches.
-"""
+"""What is the answer to a prompt made of, and what fits into its budget?"""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Sequence
 
 from capdisc_indexer.model.frozen import frozen
@@ -59,52 +53,6 @@ def count_here(tokenizer: str, texts: Sequence[str]) -> list[int]:
 
     counter = make_counter(find_tokenizer(tokenizer))
     return [counter.count(text) for text in texts]
-
-
-def start_counter() -> CountTexts:
-    """A counter that works once, in a process that is started now; in this one where there can be
-    none.
-    """
-    try:
-        questions, answers = os.pipe(), os.pipe()
-        helper = os.fork()
-    except OSError:
-        return count_here
-    if not helper:
-        _run_helper(questions, answers)
-    os.close(questions[0])
-    os.close(answers[1])
-
-    def count_in_helper(tokenizer: str, texts: Sequence[str]) -> list[int]:
-        try:
-            with os.fdopen(questions[1], "wb") as stream:
-                stream.write(json.dumps([tokenizer, texts]).encode())
-            with os.fdopen(answers[0], "rb") as stream:
-                counts = json.loads(stream.read())
-            os.waitpid(helper, 0)
-        except (OSError, ValueError):
-            return count_here(tokenizer, texts)
-        return [int(count) for count in counts]
-
-    return count_in_helper
-
-
-def _run_helper(questions: tuple[int, int], answers: tuple[int, int]) -> None:
-    """Answer one question, and end this process; also where nobody asks."""
-    try:
-        from capdisc_indexer import lazy_imports
-
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):  # the guard waits until nobody can write to its pipes
-            os.dup2(nowhere, number)
-        os.close(questions[1])
-        os.close(answers[0])
-        lazy_imports.load_token_counter()
-        with os.fdopen(questions[0], "rb") as stream:
-            tokenizer, texts = json.loads(stream.read())
-        os.write(answers[1], json.dumps(count_here(tokenizer, texts)).encode())
-    finally:
-        os._exit(0)
 
 
 def choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> tuple[int, int]:

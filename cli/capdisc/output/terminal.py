@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from capdisc.output import console
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import compile_late
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,7 +56,7 @@ MIN_COLUMNS = 24
 MAX_ROWS = 1_000
 # Eighths of a cell, and cells of a full bar.
 _EIGHTHS, BAR_CELLS = " ▏▎▍▌▋▊▉", 5
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_ESCAPES = compile_late(r"\x1b\[[0-9;]*m")
 
 
 @frozen(kw_only=True)

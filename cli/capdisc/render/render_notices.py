@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,7 @@ def _result_facts(
     hits = {hit.id: hit for hit in relevant.ranking.hits}
     stored = {d.id: d for d, _ in (*pinned, *relevant.stored)}
 
+    @cache  # a fit by bisection asks for the same in each step
     def find_facts(identifier: str) -> JsonObject:
         descriptor = stored.get(identifier)
         if descriptor is None and relevant.everything:

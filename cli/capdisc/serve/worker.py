@@ -293,6 +293,8 @@ def _warm_up(cache: IndexCache) -> None:
         request_execution.answer_request(request_execution.build_own_request(words))
     gc.collect()
     gc.freeze()
+    # A query makes 20,000 objects, hardly any of them in cycles.
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _serve_loop(

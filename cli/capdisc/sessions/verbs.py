@@ -11,7 +11,6 @@ from capdisc.output import console, standard_streams, user_files
 from capdisc.output.failures import ExitCode
 from capdisc.sessions import log_event
 from capdisc_indexer import sessions
-from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking
@@ -21,6 +20,7 @@ from capdisc_indexer.sessions import session_files, transitions
 from capdisc_indexer.sessions.session_types import Session
 from capdisc_indexer.sessions.transitions import Extraction, extract_entities, parse_rule
 from capdisc_indexer.sources.readers import json_reader
+from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
 
 
@@ -115,7 +115,7 @@ def prompt(command: SessionCommand) -> int:
     """Print the memory for an agent, and the active capabilities in full, within the budget."""
     session = sessions.load_session(command.state_dir, command.name)
     budget = command.max_tokens or int(command.runtime.config()["budget"])
-    counter = TokenCounter(load_token_counter)
+    counter = TokenCounter(load_counter)
     lines = sessions.fit_memory_lines(session, budget, counter.exact)
     if not lines and sessions.memory_lines(session):
         raise UsageError(

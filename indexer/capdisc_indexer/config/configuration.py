@@ -38,6 +38,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Presets
+from capdisc_indexer.text.normalization import compile_late
 
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:
@@ -45,7 +46,7 @@ def default_index_dir(workspace: Path, cache_home: Path) -> Path:
     return cache_home / "capdisc" / _folder_label(workspace)
 
 
-_COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_COLLECTION_NAME = compile_late(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def collection_dir(index_dir: Path, name: str) -> Path:

@@ -15,6 +15,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Presets
+from capdisc_indexer.text.normalization import compile_late
 
 
 class Reach(Enum):
@@ -304,9 +305,9 @@ def _check_range(name: str, value: Any, origin: str) -> Any:
 # The `[[source]]` tables of a configuration: files to read, each as the format that it names.
 
 _SOURCE_KEYS = frozenset({"format", "path", "name"})
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_PATTERN_CHARACTERS = re.compile(r"[*?\[]")
-_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_VARIABLE_NAME = compile_late(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_PATTERN_CHARACTERS = compile_late(r"[*?\[]")
+_WEB_ADDRESS = compile_late(r"https?://", re.IGNORECASE)
 _SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
 
 

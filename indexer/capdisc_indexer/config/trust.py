@@ -10,7 +10,6 @@ allowed it with `capdisc trust`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from capdisc_indexer.config.settings import SETTINGS, Reach, fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.text.normalization import compile_late
 
 # An address may be an index on a network: `[store] allow` decides about it, or a grant.
-_ADDRESS = re.compile(r"[a-z][a-z0-9]+:/+")
+_ADDRESS = compile_late(r"[a-z][a-z0-9]+:/+")
 HOW = "run: capdisc trust"
 # The setting of a request for a symbolic link.
 LINK = "link"

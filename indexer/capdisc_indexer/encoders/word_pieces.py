@@ -38,21 +38,20 @@ _MAX_WORD_CHARACTERS = 200
 # say.
 _MAX_NAME, _MAX_DESCRIPTION, _MAX_BODY = 16, 64, 64
 _FIRST_UNSPACED = "\u2e80"
-_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL_CASE = compile_late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Accents of Latin, Greek and Cyrillic; Hebrew and Arabic vowel points. Marks of other scripts are
 # letters.
 _ACCENTS = compile_late("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # What separates words. `+` and `#` do not: "c++" and "c#" are names.
-_SEPARATORS = re.compile(
+_SEPARATORS = compile_late(
     '[\\s\x00-\x20!"$-*,-/:-@\\[-`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2000-\u206f\u2190-\u2bff\u3000-\u303f'
     "\u30fb\ufe30-\ufe4f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"
 )
-_NON_ASCII = re.compile("[^\x00-\x7f]+")
+_NON_ASCII = compile_late("[^\x00-\x7f]+")
 # A table that turns each of them in ASCII into a blank: ten times as fast as to split at the
 # expression.
-_SEPARATORS_TO_BLANKS = bytes(
-    32 if code < 128 and _SEPARATORS.match(chr(code)) else code for code in range(256)
-)
+_ASCII_SEPARATORS = bytes(range(33)) + b"!\"$%&'()*,-./:;<=>?@[\\]^_`{|}~\x7f"
+_SEPARATORS_TO_BLANKS = bytes.maketrans(_ASCII_SEPARATORS, b" " * len(_ASCII_SEPARATORS))
 # The id of a piece, or None for one that the vocabulary does not have.
 Lookup = Callable[[str], int | None]
 Tokenize = Callable[[str], Sequence[int]]

@@ -53,6 +53,7 @@ from capdisc_indexer.text.embedding_text import (
     signature,
 )
 from capdisc_indexer.text.exclusions import read_exclusions
+from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ class DocumentBuilder:
         workspace: str = "",
         checked_encoder: Encoder | None = None,
     ) -> None:
-        self.counter = TokenCounter(lazy_imports.load_token_counter)
+        load = load_counter if count <= SMALL_BUILD else lazy_imports.load_token_counter
+        self.counter = TokenCounter(load)
         self._workspace = PurePath(workspace) if workspace else None
         self._limits = limits
         reader = load_reader(checked_encoder)

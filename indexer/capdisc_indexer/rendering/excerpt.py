@@ -37,6 +37,8 @@ from capdisc_indexer.text.token_counts import split_chunks
 # left out.
 _OUTLINE_SHARE = 1 / 3
 _LOWEST_LEVEL = 6
+# So many texts in chunks are kept for the next step of a fit; a whole catalogue would take memory.
+_MAX_KEPT_TEXTS = 16
 # A word of the request in a heading counts as much as so many in the text.
 _HEADING_WEIGHT = 3
 # `## Step 2: …`, `### 3. …`, `## Phase IV`
@@ -63,20 +65,21 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
     the tokens that it has in full.
     """
     count, form = job.counter.count, job.form
-    text, label, note = detail_text(d), one_line(d.id, 100), job.inputs.note(d)
-    lead = [*([f"{note}\n"] if note else []), *location_lines(job.location(d))]
-    start = [form.frame_open(label, text), *map(form.chunk, lead)]
-    end = [form.frame_close(label, text)]
-    chunks = split_chunks(text)
-    counts = [count(form.chunk(chunk)) for chunk in chunks]
-    frame_tokens = sum(map(count, (*start, *end)))
-    full_tokens = frame_tokens + sum(counts)
+    framed = job.texts.get((d.id, d.guidance))
+    if framed is None:
+        framed = _frame_text(job, d)
+        if len(job.texts) < _MAX_KEPT_TEXTS:
+            job.texts[d.id, d.guidance] = framed
+    text, chunks, start, end = framed.text, framed.chunks, framed.start, framed.end
+    frame_tokens, full_tokens = framed.frame_tokens, framed.full_tokens
     if full_tokens <= tokens_left:
         return _block(d.id, [*start, *map(form.chunk, chunks), *end], full_tokens), full_tokens
     mark = form.chunk(CLIPPED_MARK.format(id=d.id))
     gap = form.chunk(LEFT_OUT_MARK)
     tokens_for_text = tokens_left - frame_tokens - count(mark)
-    units = split_units(text, len(fields_text(d)), chunks, counts)
+    units = framed.units
+    if not units:
+        units.extend(split_units(text, len(fields_text(d)), chunks, framed.counts))
     outline = _choose_outline(units, tokens_for_text, count(gap))
     if outline is None:
         return None, full_tokens
@@ -88,6 +91,43 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
         return None, full_tokens
     pieces = [gap if place is None else form.chunk(chunks[place]) for place in outline.places()]
     return _block(d.id, [*start, *pieces, mark, *end], used_tokens), full_tokens
+
+
+@frozen(kw_only=True)
+class _FramedText:
+    """The text of a capability in chunks with their tokens, the pieces before and after it, and its
+    units, where they were needed.
+    """
+
+    text: str
+    chunks: Sequence[str]
+    counts: Sequence[int]
+    start: Sequence[str]
+    end: Sequence[str]
+    frame_tokens: int
+    full_tokens: int
+    units: list[Unit]
+
+
+def _frame_text(job: RenderJob, d: Descriptor) -> _FramedText:
+    count, form = job.counter.count, job.form
+    text, label, note = detail_text(d), one_line(d.id, 100), job.inputs.note(d)
+    lead = [*([f"{note}\n"] if note else []), *location_lines(job.location(d))]
+    start = [form.frame_open(label, text), *map(form.chunk, lead)]
+    end = [form.frame_close(label, text)]
+    chunks = split_chunks(text)
+    counts = [count(form.chunk(chunk)) for chunk in chunks]
+    frame_tokens = sum(map(count, (*start, *end)))
+    return _FramedText(
+        text=text,
+        chunks=chunks,
+        counts=counts,
+        start=start,
+        end=end,
+        frame_tokens=frame_tokens,
+        full_tokens=frame_tokens + sum(counts),
+        units=[],
+    )
 
 
 def _block(identifier: str, pieces: Iterable[str], tokens: int) -> Block:

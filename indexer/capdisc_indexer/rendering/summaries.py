@@ -111,7 +111,7 @@ def _fit_full_lines(
     """All lines in full; None where they have more tokens than that."""
     blocks: list[Block] = []
     for d in descriptors:
-        blocks.append(_line_block(job, d, _full_line(job, d, is_short)))
+        blocks.append(_full_block(job, d, is_short))
         tokens_left -= blocks[-1].tokens
         if tokens_left < 0:
             return None
@@ -128,7 +128,7 @@ def _fit_shortest_lines(
     tried: list[Block] = []
     misses = 0
     for d in descriptors:
-        full_line = _line_block(job, d, _full_line(job, d, is_short))
+        full_line = _full_block(job, d, is_short)
         tried.append(full_line)
         choice = sorted([full_line, *_shorter_blocks(job, d)], key=_token_count)
         if choice[0].tokens <= tokens_left:
@@ -159,6 +159,14 @@ def _list_dropped(
     ]
 
 
+def _full_block(job: RenderJob, d: Descriptor, is_short: bool) -> Block:
+    """The longest line of the capability, made once for a job."""
+    key = (d.id, f"{is_short}", f"{d.id in (job.in_full or ())}")
+    if key not in job.lines:
+        job.lines[key] = [_line_block(job, d, _full_line(job, d, is_short))]
+    return job.lines[key][0]
+
+
 def _full_line(job: RenderJob, d: Descriptor, is_short: bool) -> str:
     """The longest line of the capability."""
     inputs, note = job.inputs, job.inputs.note(d)
@@ -170,6 +178,13 @@ def _full_line(job: RenderJob, d: Descriptor, is_short: bool) -> str:
 
 
 def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
+    key = (d.id, "shorter", f"{d.id in (job.in_full or ())}")
+    if key not in job.lines:
+        job.lines[key] = _make_shorter_blocks(job, d)
+    return job.lines[key]
+
+
+def _make_shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
     if 0 not in job.form.levels:  # the format prints the description itself instead of a line
         return [_line_block(job, shortened, "") for shortened in shorter_descriptions(d)]
     if job.inputs.ids_only:

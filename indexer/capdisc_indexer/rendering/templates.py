@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Protocol, TypeAlias, TypedDict
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import field, frozen
@@ -106,10 +106,13 @@ class RenderInputs:
 
 @frozen(kw_only=True)
 class RenderJob:
-    """One context to assemble. `full_tokens` caches the tokens of capabilities in full, by id: a
-    fit by bisection asks for all of them in each step, which took 6 s for 1,800 capabilities.
-    `in_full` are the ids whose text tier 2 prints, so that tier 1 only points to it (None: tier 2
-    is not built yet).
+    """One context to assemble. `in_full` are the ids whose text tier 2 prints, so that tier 1 only
+    points to it (None: tier 2 is not built yet).
+
+    The other fields are caches, since a fit by bisection asks for the same in each step:
+    `full_tokens` has the tokens of capabilities in full by id, which took 6 s for 1,800
+    capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `locations` by id;
+    `texts` what an excerpt is chosen from, by id and guidance.
     """
 
     inputs: RenderInputs
@@ -120,6 +123,9 @@ class RenderJob:
     printing: PrintOptions
     full_tokens: dict[str, int] = field(default_factory=dict)
     in_full: frozenset[str] | None = None
+    lines: dict[tuple[str, str, str], list[Block]] = field(default_factory=dict)
+    locations: dict[str, Location] = field(default_factory=dict)
+    texts: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def block(self, identifier: str, text: str) -> Block:
         """The text with its count."""
@@ -127,7 +133,10 @@ class RenderJob:
 
     def location(self, descriptor: Descriptor) -> Location:
         """Where the capability lies, for the reader of this context."""
-        return locate(descriptor, self.inputs.workspace)
+        location = self.locations.get(descriptor.id)
+        if location is None:
+            location = self.locations[descriptor.id] = locate(descriptor, self.inputs.workspace)
+        return location
 
 
 # Which style of prompt a model needs. The parts of model names are in models.toml beside this

@@ -131,9 +131,9 @@ def learn_guidance(
     from those that were counted, and count alike.
     """
     counter.learn(counts)
-    if not form.is_counted_ahead:
+    if not form.counted_as:
         return
-    stored_form = FORMATS[form.name]
+    stored_form = FORMATS[form.counted_as]
     for category, guidance in texts.items():
         text, label = guidance_text(guidance), one_line(guidance_id(category), 100)
         for name in ("frame_open", "frame_close"):
@@ -152,18 +152,20 @@ def learn_counts(
     """Give the counter the stored counts of this capability in this format; without `with_detail`
     those of its lines alone.
     """
-    if not form.is_counted_ahead or not counts:
+    if not counts or form.is_catalogue:
         return
-    lines, stored = _summary_lines(descriptor), counts["pieces"][form.name]
     counter.learn(counts["locations"])
-    if not with_detail:
-        pieces = _line_pieces(form, descriptor, lines)
+    text = detail_text(descriptor) if with_detail else ""
+    if stored := counts["pieces"].get(form.counted_as):
+        lines = _summary_lines(descriptor)
+        pieces = (
+            _render_pieces(form, descriptor, text, lines)
+            if with_detail
+            else _line_pieces(form, descriptor, lines)
+        )
         counter.learn(dict(zip(pieces, stored, strict=False)))
-        return
-    text = detail_text(descriptor)
-    pieces = _render_pieces(form, descriptor, text, lines)
-    counter.learn(dict(zip(pieces, stored, strict=True)))
-    counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
+    if with_detail:
+        counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
 
 
 @frozen

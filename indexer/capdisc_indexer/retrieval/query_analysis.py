@@ -16,7 +16,11 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
-from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, without_stop_words
+from capdisc_indexer.text.normalization import (
+    MAX_QUERY_CHARACTERS,
+    compile_late,
+    without_stop_words,
+)
 
 # More clauses than this belong to a pasted text, not to a request; the first ones say what it is
 # about. With 5 of them 72 in a hundred of the longest requests (some with eight wishes) had all
@@ -41,7 +45,7 @@ MAX_TERMS = 64
 
 # What a request hands over rather than asks for: code, addresses, paths, rows of tables, quoted
 # text, and whatever holds a digit.
-_PAYLOAD = re.compile(
+_PAYLOAD = compile_late(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\b(?:https?|ftp|file)://\S+|[\w.+-]+@[\w-]+\.[\w.-]+"
     r"|^[^\S\n]*\|.*\|[^\S\n]*$|(?<![\w.])(?:~|\.{1,2})?(?:/[\w.+-]+){2,}/?|\b[A-Za-z]:\\\S+"
     r'|"[^"\n]{1,2000}"|“[^”]{1,2000}”|«[^»]{1,2000}»|(?<!\w)\'[^\'\n]{2,400}\'(?!\w)'

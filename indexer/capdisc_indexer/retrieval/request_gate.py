@@ -33,6 +33,7 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
     STOP_WORDS,
+    compile_late,
     content_words,
     simple_words,
 )
@@ -81,7 +82,7 @@ MAX_SUBJECT_WORDS = 64
 QUESTION_MARKS = frozenset("?？؟")
 EXCLAMATION_MARKS = frozenset("!！")
 CODE_SIGNS = frozenset('/_`"{}<>=\\@#')
-_FENCED_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FENCED_CODE = compile_late(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def judge_request(index: Index, ranking: Ranking) -> GateDecision:

@@ -36,8 +36,9 @@ from capdisc_indexer.text.normalization import (
 # Paths are plain text here, since this is part of every cold query.
 # ruff: noqa: PTH102, PTH106, PTH108, PTH211
 
-# The import of tempfile takes 5 ms, half of what a bare interpreter takes.
-_TEMPORARY_FOLDER = "/tmp"
+# The import of tempfile takes 5 ms, half of what a bare interpreter takes. In memory a link is made
+# and removed in 10 microseconds, on an overlay of a container in 300.
+_TEMPORARY_FOLDERS = ("/dev/shm", "/tmp")
 
 
 @contextmanager
@@ -67,14 +68,16 @@ def link_folder(source: Path) -> Iterator[Path]:
 
 def _make_folder() -> str:
     """A new folder that only its owner may enter."""
-    folder = f"{_TEMPORARY_FOLDER}/capdisc-{os.getpid()}-{time.monotonic_ns()}"
-    try:
-        os.mkdir(folder, 0o700)
-    except OSError:
-        import tempfile
+    for parent in _TEMPORARY_FOLDERS:
+        folder = f"{parent}/capdisc-{os.getpid()}-{time.monotonic_ns()}"
+        try:
+            os.mkdir(folder, 0o700)
+        except OSError:
+            continue
+        return folder
+    import tempfile
 
-        return tempfile.mkdtemp(prefix="capdisc-")
-    return folder
+    return tempfile.mkdtemp(prefix="capdisc-")
 
 
 def _link_files(source: str, folder: str) -> None:

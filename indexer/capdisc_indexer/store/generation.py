@@ -6,6 +6,7 @@ all of one generation or all of the next. And records which index folders this u
     scan.json            when files were last scanned; a build can do without
     folders.json         what each folder held then; a build can do without
     stamps.bin           stamps of all files and folders then; a query can do without
+    checked.json         stamps of the generation's files when their digests were right
     table/               the LanceDB table, which follows the published generation; see lance_table
     gens/00000007/       text/ vectors/ pending/ matrix/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
@@ -25,7 +26,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from capdisc_indexer import lazy_imports
@@ -50,6 +53,10 @@ _COUNT_KEYS = set(
     "passage_limit passage_bytes".split()
 )
 _FOLDER = "indexes"
+_CHECKED_FILE = "checked.json"
+# A file that was written so recently may be written again within one step of the clock that stamps
+# it: its stamp is not kept.
+_SETTLED_NS = 2_000_000_000
 _MAX_BYTES = 64 * 1024  # a path has 4 KiB at most, and JSON makes up to six bytes of one
 # From this number of records on, those of index folders that no longer exist are removed.
 _CLEANUP_COUNT = 1_000
@@ -61,8 +68,8 @@ def generation_folder(index_dir: Path, number: int) -> Path:
 
 
 def load_current(index_dir: Path, builder_id: str | None = None) -> Generation | None:
-    """The published generation, its files checked by `native_errors.check_files`; None when there
-    is none.
+    """The published generation, its files checked by `native_errors.check_files` unless their
+    stamps say that they are as they were at an earlier check; None when there is none.
 
     Raises IndexStateError when it is damaged or of another version. Raises ForeignIndexError when
     its builder is not `builder_id` (None: any is fine), before any file that the manifest names is
@@ -71,8 +78,47 @@ def load_current(index_dir: Path, builder_id: str | None = None) -> Generation |
     manifest = load_unchecked(index_dir)
     if manifest is not None:
         check_builder(index_dir, manifest.builder_id, builder_id)
-        native_errors.check_files(generation_folder(index_dir, manifest.number), manifest.files)
+        _check_changed_files(index_dir, manifest)
     return manifest
+
+
+def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
+    """Check the files, unless none was written since they were checked last. Their stamps are kept
+    for the next reader, where this one may write.
+    """
+    folder = generation_folder(index_dir, manifest.number)
+    stamps = [_read_stamp(f"{folder}/{name}") for name in manifest.files]
+    record = json.dumps([read_pointer(index_dir), stamps]).encode()
+    path = f"{index_dir}/{_CHECKED_FILE}"
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            if file.read(len(record) + 1) == record:
+                return
+    except OSError:
+        pass
+    now = time.time_ns()
+    native_errors.check_files(folder, manifest.files)
+    if max(max(stamp[:2]) for stamp in stamps) > now - _SETTLED_NS:
+        return
+    # Nothing depends on the file, so it is not synced: one that a power cut left in half is not the
+    # same bytes.
+    temporary = f"{path}.{os.getpid()}"
+    with suppress(OSError):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, record)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)  # noqa: PTH105
+
+
+def _read_stamp(path: str) -> tuple[int, int, int, int]:
+    """Times of content and inode, size, inode; zeros for a file that is missing."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return (0, 0, 0, 0)
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def load_unchecked(index_dir: Path) -> Generation | None:

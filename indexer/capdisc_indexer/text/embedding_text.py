@@ -8,15 +8,19 @@ of equal bins estimates the share of pairs in common.
 
 from __future__ import annotations
 
-import re
 from array import array
+from binascii import crc32  # as zlib has it; the gate of requests needs this module anyway
 from itertools import pairwise
 from operator import eq
-from zlib import crc32
 
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.exclusions import split_exclusions
-from capdisc_indexer.text.normalization import lexical_text, one_line, space_identifiers
+from capdisc_indexer.text.normalization import (
+    compile_late,
+    lexical_text,
+    one_line,
+    space_identifiers,
+)
 
 # Words of other languages than English are truncated to their first letters, in place of a stemmer
 # for each language. Measured on package descriptions (the first sentence of the long one as a query for the short one,
@@ -25,11 +29,11 @@ from capdisc_indexer.text.normalization import lexical_text, one_line, space_ide
 # 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish 47.5 → 53.9, Czech 55.0 →
 # 60.6, Ukrainian 47.4 → 52.4.
 STEM_LETTERS = 6
-_LONG = re.compile(rf"\w{{{STEM_LETTERS + 1},}}")
+_LONG = compile_late(rf"\w{{{STEM_LETTERS + 1},}}")
 # Characters that are enough to recognise a language.
 _SAMPLE_CHARACTERS = 600
-_WORD = re.compile(r"[^\W\d_]+")
-_ASCII_WORD = re.compile("[a-z]+")
+_WORD = compile_late(r"[^\W\d_]+")
+_ASCII_WORD = compile_late("[a-z]+")
 _ENGLISH_WORDS = frozenset(
     "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
 )
@@ -79,10 +83,10 @@ EMBEDDING_CHARACTERS = 2_000
 MAX_PHRASES = 64
 # A list of uses, as in a cheat sheet: short lines, each of which may end with its command.
 _MIN_USES, _MAX_USES, _MAX_USE_CHARACTERS = 2, 16, 300
-_NO_USE = re.compile(r"#|```|~~~|\|")
-_LIST_MARK = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+_NO_USE = compile_late(r"#|```|~~~|\|")
+_LIST_MARK = compile_late(r"(?:[-*+•]|\d{1,3}[.)])\s+")
 # Behind fewer than three words stands an explanation ("Best for: small files"), not a command.
-_USE_WITH_COMMAND = re.compile(
+_USE_WITH_COMMAND = compile_late(
     r"(\S+(?:\s+\S+){2,}?):\s+(?=`|\S*[\[\]{}<>|$=/\\~]|[a-z0-9_.+-]+(?:\s|$)).*"
 )
 
@@ -170,7 +174,7 @@ BINS = 32
 _EMPTY_BIN = 0xFFFF
 # Numbers that stand alone ("copy 7") are not words; those in names (MP3, SHA256, C++) are part of
 # them.
-_COMPARED_WORD = re.compile(r"[^\W\d_][\w+#]*")
+_COMPARED_WORD = compile_late(r"[^\W\d_][\w+#]*")
 # Two texts that fill fewer bins are duplicates only if they are equal: short texts that differ in
 # one word may differ in meaning ("turns on a light", "turns off a light").
 _MIN_FILLED_BINS = 24

@@ -12,21 +12,22 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import compile_late
 
 # List items and footnotes continue in indented lines.
-_LIST_ITEM = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
-_INDENTED = re.compile(r" {4}| {0,3}\t")
-_SPAN = re.compile(r"`[^`\n]+`")
+_LIST_ITEM = compile_late(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
+_INDENTED = compile_late(r" {4}| {0,3}\t")
+_SPAN = compile_late(r"`[^`\n]+`")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
 # Of a link's text; texts of nested brackets contain one another.
 _MAX_TEXT = 200
-_DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")
-_TICKS = re.compile(r"`+")
+_DEFINITION = compile_late(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")
+_TICKS = compile_late(r"`+")
 # Characters that can begin, end or hide a link; the text between is skipped in one step.
-_MARK = re.compile(r"\\.|`+|!?\[|\]\(?|<(?=[a-z])|https?://", re.IGNORECASE)
-_AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.IGNORECASE)
-_BARE_URL = re.compile(r"[^\s<>\"'`\])]+")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_MARK = compile_late(r"\\.|`+|!?\[|\]\(?|<(?=[a-z])|https?://", re.IGNORECASE)
+_AUTOLINK = compile_late(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.IGNORECASE)
+_BARE_URL = compile_late(r"[^\s<>\"'`\])]+")
+_ESCAPED = compile_late(r"\\([!-/:-@\[-`{-~])")
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.o200k import load_counter
 
 DEFAULT_TOKENIZER = "o200k_base"
 # Counts of lines of at most so many characters are cached, at most so many of them: 10 MB.
@@ -124,7 +125,7 @@ CLAUDE_FACTOR = 2
 
 
 def _o200k() -> Tokenizer:
-    return Tokenizer(name=DEFAULT_TOKENIZER, load=lazy_imports.load_token_counter)
+    return Tokenizer(name=DEFAULT_TOKENIZER, load=load_counter)
 
 
 def _claude() -> Tokenizer:
@@ -138,7 +139,7 @@ def _claude() -> Tokenizer:
     )
     return Tokenizer(
         name=f"claude (estimate: {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER})",
-        load=lambda: _multiply_counts(lazy_imports.load_token_counter(), CLAUDE_FACTOR),
+        load=lambda: _multiply_counts(load_counter(), CLAUDE_FACTOR),
         factor=CLAUDE_FACTOR,
         about=about,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import (
@@ -23,6 +22,7 @@ from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.retrieval.request_gate import TALK, judge_request
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.similar_names import nearest_names
 from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
@@ -69,7 +69,7 @@ def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def _overview_text(ctx: ToolContext) -> str:
-    categories, count = ctx.index.overview["categories"], load_token_counter()
+    categories, count = ctx.index.overview["categories"], load_counter()
     return overview_text(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
 
 
@@ -146,7 +146,7 @@ def _read(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         file=arguments.get("file") or "",
         cursor=arguments.get("cursor") or "",
     )
-    return {TEXT_KEY: read_capability(ctx, request, load_token_counter())}
+    return {TEXT_KEY: read_capability(ctx, request, load_counter())}
 
 
 def _run(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
@@ -23,6 +22,7 @@ from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
+from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.capability_strings import (
     CapabilityText,
@@ -382,7 +382,7 @@ def _density_finding(text: CapabilityText) -> Finding | None:
         return None
     if len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value):
         return None
-    tokens = lazy_imports.load_token_counter()(value)
+    tokens = load_counter()(value)
     if tokens < MAX_DENSITY * len(value):
         return None
     message = f"{tokens / len(value):.1f} tokens a character: the text costs far more than its length shows"

@@ -41,6 +41,8 @@ class RenderFormat:
     - `additive`: the printed text is exactly its pieces, so that no final count is needed.
     - `is_counted_ahead`: the index stores the token counts of the pieces. Setting it for another
       format changes what an index holds.
+    - `counted_as`: the name of the format whose stored counts are those of its lines and frames; ""
+      where no format has the same.
     - `has_closing_tags`: an ending closes what its heading opened, so that a hint goes before it.
     - `is_always_split`: the half that stays the same from turn to turn is printed apart, so that
       its tiers are needed without a query, too.
@@ -69,6 +71,7 @@ class RenderFormat:
     literal: Callable[[str], str] = lambda text: text
     additive: bool = True
     is_counted_ahead: bool = False
+    counted_as: str = ""
     has_closing_tags: bool = False
     is_always_split: bool = False
     needs_facts: bool = False

@@ -9,14 +9,13 @@ longer than any in the text.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Context
 from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
 from capdisc_indexer.rendering.layout import format_halves, format_layout
-from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS
+from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
 
 TEXT = RenderFormat(
     name="text",
@@ -40,6 +39,7 @@ TEXT = RenderFormat(
     format_context=format_layout,
     hint=lambda line: f"{line}\n",
     is_counted_ahead=True,
+    counted_as="text",
 )
 
 
@@ -93,7 +93,7 @@ def text_inside(
     )
 
 
-_BACKTICK_RUN = re.compile(r"`{4,}")
+_BACKTICK_RUN = compile_late(r"`{4,}")
 
 
 def _fence(text: str) -> str:
@@ -123,6 +123,7 @@ MARKDOWN = RenderFormat(
     format_context=format_layout,
     hint=lambda line: f"- {line}\n",
     is_counted_ahead=True,
+    counted_as="markdown",
 )
 
 
