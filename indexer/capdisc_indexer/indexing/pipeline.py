@@ -93,7 +93,8 @@ def build_index(
                 _require_rebuild_allowed(previous, options)
                 report = _run_build(request, previous, snapshot)
             publication.collect(index_dir, report.generation.number)
-        if options.with_table and previous.generation is None and report.published:
+        count = report.generation.counts["capabilities"]
+        if _writes_table(previous, options, count) and report.published:
             report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
 
@@ -123,7 +124,11 @@ def _run_build(
     snapshot = snapshot or _scan_folders(request, previous)
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
     require_few_changes(scan.files, previous, options.max_changes)
-    with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous, options) as workers:
+    load_with_table = _writes_table(previous, options, len(scan.files))
+    with (
+        DescriptorSpool(request.index_dir) as spool,
+        _worker_pool(previous, load_with_table) as workers,
+    ):
         reader = FileReader(previous, spool, options)
         states = reader.read_states(scan.files, workers, request.progress)
         review = review_parsed_files(scan, states, reader, previous, options)
@@ -168,9 +173,8 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         )
         if build.needs_native_libraries(has_known_rows=bool(known_rows)):
             workers.wait_for_background()
-            commit.load_native_libraries(
-                with_table=options.with_table and previous.generation is None
-            )
+            count = len(plan.changes.descriptors)
+            commit.load_native_libraries(with_table=_writes_table(previous, options, count))
         deleted_count = document_changes.write_documents(
             folder / "text", previous, plan.changes, build.documents, request.progress
         )
@@ -209,11 +213,17 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
     )
 
 
-def _worker_pool(previous: PreviousBuild, options: BuildOptions) -> WorkerPool:
+def _writes_table(previous: PreviousBuild, options: BuildOptions, count: int) -> bool:
+    """Whether a build of so many capabilities also writes the LanceDB table."""
+    is_small = options.max_table_size is None or count <= options.max_table_size
+    return options.with_table and previous.generation is None and is_small
+
+
+def _worker_pool(previous: PreviousBuild, load_with_table: bool) -> WorkerPool:
     """A pool of workers; for a first build this process loads the engines while they read files."""
     if previous.generation is not None:
         return WorkerPool(None)
-    return WorkerPool(partial(_load_native_libraries, options.with_table))
+    return WorkerPool(partial(_load_native_libraries, load_with_table))
 
 
 def _load_native_libraries(with_table: bool) -> None:

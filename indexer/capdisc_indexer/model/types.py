@@ -474,7 +474,8 @@ class BuildOptions:
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing also
-    writes the LanceDB table, which other builds leave to `update_table`.
+    writes the LanceDB table, which other builds leave to `update_table`; so does one of more than
+    `max_table_size` capabilities (None: any number).
     """
 
     encoder: str | None = None
@@ -496,6 +497,7 @@ class BuildOptions:
     links: LinkRules = LinkRules()
     passage_limits: PassageLimits | None = None
     with_table: bool = True
+    max_table_size: int | None = None
 
 
 @frozen(kw_only=True)
