@@ -38,6 +38,7 @@ from capdisc_indexer.indexing.previous_build import (
     load_previous_build,
 )
 from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
+from capdisc_indexer.indexing.unchanged_tree import recall_report
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
@@ -76,6 +77,9 @@ def build_index(
         generation.check_folder(index_dir)
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
+            if kept_report := recall_report(request):
+                publication.collect(index_dir, kept_report.generation.number)
+                return replace(kept_report, seconds=time.monotonic() - started)
             previous = load_previous_build(
                 index_dir,
                 options.rebuild,
