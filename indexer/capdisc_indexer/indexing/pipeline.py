@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -135,6 +135,10 @@ def _run_build(
     ):
         reader = FileReader(previous, spool, options)
         states = reader.read_states(scan.files, workers, request.progress)
+        is_rewritten = reader.parsed_count > 0 or states.keys() != previous.files.keys()
+        # The next generation takes over parts of the last one, whose digests are checked meanwhile.
+        check: Callable[[], None] = partial(_check_previous, request, previous)
+        check = BackgroundTask(check).result if is_rewritten else check
         review = review_parsed_files(scan, states, reader, previous, options)
         states.update(review.files)
         resolved_states = resolve_ids(states, scan.files, previous.files)
@@ -146,7 +150,8 @@ def _run_build(
             selected=selection.result(),
             scanned_at_ns=snapshot.at_ns,
         )
-        written = keep_generation(plan) if is_unchanged(plan) else _write_generation(plan, workers)
+        is_kept = is_unchanged(plan)
+        written = keep_generation(plan) if is_kept else _write_generation(plan, workers, check)
     save_cache(request.index_dir, snapshot.memory)
     report = summarise_build(plan, written)
     if len(scan.files) == len(snapshot.scan.files):
@@ -155,15 +160,16 @@ def _run_build(
     return report
 
 
-def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration:
+def _write_generation(
+    plan: BuildPlan, workers: WorkerPool, check_previous: Callable[[], None]
+) -> WrittenGeneration:
     # These bring all that makes documents and vectors: most runs find no change and do without.
     from capdisc_indexer.indexing import commit, document_changes, embeddings, passage_changes
 
     options = plan.request.options
     request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
-    if previous.generation is not None:
-        # Files that are linked from it keep their digests: a changed byte must not be among them.
-        check_digests(request.index_dir, previous.generation)
+    # Files that are linked from it keep their digests: a changed byte must not be among them.
+    check_previous()
     known_rows = embeddings.reusable_rows(previous, encoder)
     with (
         publication.staging_folder(request.index_dir) as folder,
@@ -203,6 +209,11 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
             request.index_dir, folder, facts, number, previous.generation
         )
     return WrittenGeneration(generation=published, embedded_count=vectors.encoded_count)
+
+
+def _check_previous(request: BuildRequest, previous: PreviousBuild) -> None:
+    if previous.generation is not None:
+        check_digests(request.index_dir, previous.generation)
 
 
 def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapshot:

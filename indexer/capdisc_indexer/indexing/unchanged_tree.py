@@ -111,7 +111,7 @@ def _describe_request(request: BuildRequest) -> str:
         rebuild=False,
         verify=False,
     )
-    real_roots = [os.path.realpath(root) for root in request.root_names]  # noqa: PTH100
+    real_roots = [os.path.realpath(root) for root in request.root_names]
     declared = _scan_declared_sources(request)
     text = repr((request.root_names, real_roots, options, declared))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

@@ -51,6 +51,7 @@ FILE_NAME = "stamps.bin"
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
+_FILES = 1  # the number of the section of files
 _BLOCK_ENTRIES, _OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
@@ -190,9 +191,11 @@ def is_tree_unchanged(index_dir: Path, pointer: str) -> bool:
         header, start = _read_header(descriptor)
         if header["version"] != _VERSION or header["pointer"] != pointer:
             return False
+        # Files first, the newest of them first of all: those are edited.
+        blocks = sorted(header["blocks"], key=lambda row: row[0] != _FILES)
         return not any(
             _find_changed(os.pread(descriptor, size, start + offset), count)
-            for _, count, offset, size in header["blocks"]
+            for _, count, offset, size in blocks
         )
 
     return _read_stamps(index_dir, False, look)
