@@ -32,9 +32,9 @@ types:
 layers:
     {{bin}}/lint-imports
 
-# the tests; arguments go to pytest
+# the tests on all cores; arguments go to pytest: just test -n0 tests/cli -k search
 test *ARGS:
-    {{bin}}/python -m pytest {{ARGS}}
+    {{bin}}/python -m pytest -n auto {{ARGS}}
 
 # write the golden files anew, to be read in the diff
 golden:
@@ -99,6 +99,10 @@ sections PATH *ARGS:
 # what is refused, and what of it should not be
 refusal *ARGS:
     {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}
+
+# the engine of the second design on the same catalogues and vectors, where node has it: just second-engine ../shared
+second-engine PATH *ARGS:
+    {{bin}}/python tests/bench/second_engine.py {{PATH}} {{ARGS}}
 
 # how much small talk gets a context, and how many requests do
 gate *ARGS:

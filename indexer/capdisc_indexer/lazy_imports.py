@@ -285,10 +285,12 @@ def mcp_sdk() -> Any:
         from mcp.server.subscriptions import (
             InMemorySubscriptionBus,
             ListenHandler,
+            ResourcesListChanged,
             ResourceUpdated,
             ToolsListChanged,
         )
         from mcp.shared.message import SessionMessage
+        from pydantic import TypeAdapter
     except ImportError as error:
         raise InputError(
             "this needs the package mcp, 2.3 or later, which is not installed",
@@ -305,9 +307,11 @@ def mcp_sdk() -> Any:
         stdio_server=stdio_server,
         Bus=InMemorySubscriptionBus,
         ListenHandler=ListenHandler,
+        ResourcesListChanged=ResourcesListChanged,
         ResourceUpdated=ResourceUpdated,
         ToolsListChanged=ToolsListChanged,
         SessionMessage=SessionMessage,
+        TypeAdapter=TypeAdapter,
     )
 
 

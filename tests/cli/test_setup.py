@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from capdisc.args import command_table
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import InputError
 
 SCRIPT = str(Path(sys.executable).parent / "capdisc")
 # The files of each client in the user's scope, hook first; vscode has one in the project.
@@ -66,6 +68,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     (hermetic / ".git").mkdir()
+    # Most tests start no server, and run without the extra mcp, too.
+    monkeypatch.setattr(lazy_imports, "mcp_sdk", lambda: None)
     return hermetic
 
 
@@ -450,7 +454,7 @@ def test_nobody_there_to_say_yes(capdisc, home, place) -> None:
 def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
     controller, terminal = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "capdisc", "setup", "cursor"],
+        [sys.executable, "-m", "capdisc", "setup", "gemini", "--hook"],
         stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, text=True,
     ) as process:  # fmt: skip
         os.close(terminal)
@@ -466,7 +470,43 @@ def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
         assert process.stdout is not None and "+++ " in process.stdout.read()
         assert b"Write this file?" in shown
     assert process.returncode == code
-    assert (home / ".cursor" / "mcp.json").exists() is (code == 0)
+    assert (home / ".gemini" / "settings.json").exists() is (code == 0)
+
+
+@pytest.fixture
+def without_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise InputError("this needs the package mcp", "install the extra mcp: pip install …")
+
+    monkeypatch.setattr(lazy_imports, "mcp_sdk", fail)
+
+
+def test_a_server_that_could_not_start_is_left_out(capdisc, without_sdk, home) -> None:
+    """Without the extra mcp, the hook alone is written, and the rest is named with its command."""
+    done = capdisc("setup", "claude", "--yes")
+    assert done.code == 1
+    assert "notice: the MCP server is left out: this needs the package mcp" in done.err
+    assert "install the extra mcp" in done.err and "capdisc setup claude --mcp" in done.err
+    assert (home / ".claude" / "settings.json").exists()
+    assert not (home / ".claude.json").exists()
+    left_out = capdisc("setup", "claude", "--yes", "--json").json["left_out"]
+    assert "this needs the package mcp" in left_out
+    assert capdisc("setup", "claude", "--hook", "--yes").code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("claude", "--mcp"), ("claude", "--allow-run"), ("cursor",), ("vscode",)]
+)
+def test_a_server_that_could_not_start_is_refused_where_it_is_asked_for(
+    capdisc, without_sdk, hermetic, home, words
+) -> None:
+    done = capdisc("setup", *words, "--yes")
+    assert (done.code, done.out) == (3, "")
+    assert "error: the MCP server could not start: this needs the package mcp" in done.err
+    assert "hint: install the extra mcp" in done.err
+    assert not any((folder / ".claude").exists() for folder in (home, hermetic))
+    assert not (home / ".cursor").exists() and not (hermetic / ".vscode").exists()
+    assert capdisc("setup", words[0], "--undo", "--yes").code == 0
 
 
 def test_a_program_in_path_is_named_without_its_folder(

@@ -78,8 +78,12 @@ def test_what_is_not_available_is_marked_and_left_out_on_request(
     assert "giphy" not in capdisc("search", pictures, "--available").out
     tier_1 = ("render", "search the web", "--tier", "1")
     assert "[missing: SERPER_API_KEY]" in capdisc(*tier_1).out
+    search = ("search", "search the web")
+    assert "    missing: SERPER_API_KEY\n" in capdisc(*search).out
+    assert capdisc(*search, "--json").json["hits"][0]["missing"] == ["SERPER_API_KEY"]
     monkeypatch.setenv("SERPER_API_KEY", "x")
     assert "missing" not in capdisc(*tier_1).out
+    assert "missing" not in capdisc(*search).out
 
 
 def test_edges_come_from_metadata_and_bring_what_is_needed(capdisc, workspace) -> None:
@@ -106,6 +110,15 @@ def test_the_meta_tool_searches_actively(capdisc, workspace, ask) -> None:
     assert answer["totalIndexed"] == 11
     assert {entry["kind"] for entry in answer["capabilities"]} == {"channel"}
     assert "discover_capabilities" in capdisc("tools", "--all", "--names").out.split()
+
+
+@pytest.mark.parametrize("query", ["send a message on Discord", "message", "send a message"])
+def test_the_relevance_of_channels_is_graded(workspace, ask, query) -> None:
+    """All channels send messages; their relevance differs, and falls with their rank (S193)."""
+    found = ask("discover_capabilities", query=query, kind="channel")["capabilities"]
+    shown = [entry["relevance"] for entry in found]
+    assert len(shown) == 4
+    assert shown == sorted(set(shown), reverse=True)
 
 
 def test_only_what_was_discovered_is_offered_as_tools(capdisc, workspace) -> None:

@@ -35,10 +35,27 @@ def test_the_model_chooses_between_a_minimal_and_a_full_prompt(
         assert prompt["savings_percent"] > 50
 
 
+@pytest.mark.parametrize(
+    "query", ["customer purchases", "revenue by customer", "tracks and albums"]
+)
+def test_the_relevance_of_tables_and_operations_is_their_order(workspace, ask, query) -> None:
+    """Of two tables the first one is never less relevant, and the best ones differ from the last
+    (S21, S32).
+    """
+    shown = [row["relevance"] for row in ask("search_tables", query=query)["tables"]]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] > 2 * shown[-1]
+    found = ask("search_operations", query="list pets by country status")["operations"]
+    graded = [row["relevance"] for row in found]
+    assert len(graded) > 2
+    assert graded == sorted(set(graded), reverse=True)
+
+
 def test_databases_tables_and_their_schemas_are_looked_up(workspace, ask) -> None:
     """SQL and files appear alike in list_databases, list_tables, get_table_schema and
-    search_tables (S17, S18, S19, S20, S21, S25)."""
+    search_tables; the configuration may describe a source (S17, S18, S19, S20, S21, S25)."""
     databases = ask("list_databases")["databases"]
+    assert databases[2]["description"].startswith("Web traffic of the shop by day and page. ")
     assert [(row["name"], row["type"]) for row in databases] == [
         ("chinook", "sqlite"),
         ("events", "json"),
@@ -245,7 +262,11 @@ def test_documents_are_refreshed_one_by_one(capdisc, workspace) -> None:
         ("is it true that revenue fell?", "auditable"),
         ("analyze the revenue of a quarter", "exploratory"),
         ("explore the customers", "exploratory"),
+        ("show me the invoices of this month", "exploratory"),
+        ("what is the revenue of a quarter?", "exploratory"),
         ("explain revenue", "knowledge"),
+        ("how does a refund change revenue?", "knowledge"),
+        ("what is a lapsed customer?", "knowledge"),
     ],
 )
 def test_trigger_words_choose_the_execution_mode(capdisc, workspace, query, mode) -> None:

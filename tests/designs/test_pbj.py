@@ -52,7 +52,7 @@ def test_pitchfork_tools_read_tables(capdisc, workspace) -> None:
     }
     whole = call(capdisc, "get_table_by_id", table_id="peanut_butter_compatibility")
     assert (len(whole["rows"]), whole["is_complete"]) == (5, True)
-    info = call(capdisc, "get_table_info", table_id="nutrition_measurement")
+    info = call(capdisc, "get_table_info", table_id="table:nutrition_measurement")
     assert info["column_names"] == ["food", "calories", "protein_grams"]
     by_category = call(capdisc, "get_tables_by_category", category="compatibility")
     assert names(by_category) == {"peanut_butter_compatibility"}

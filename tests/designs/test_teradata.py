@@ -114,11 +114,13 @@ def test_mistakes_of_a_call_are_named(capdisc, workspace) -> None:
 
 
 def test_tool_functions_are_plain_python(workspace, ask) -> None:
-    """A handle_* function has its parameters from signature and docstring, and no module is
-    imported (S116)."""
-    found = ask("search_tool", query="qlty_distinctCategories")["tools"][0]
-    assert found["name"] == "handle_qlty_distinctCategories"
+    """A handle_* function is the tool of the name behind the prefix, filed by the prefix of that;
+    its parameters come from signature and docstring, and no module is imported (S116, S118)."""
+    found = ask("search_tool", query="distinct categories")["tools"][0]
+    assert (found["name"], found["category"]) == ("qlty_distinctCategories", "qlty")
     assert found["summary"] == "Lists the distinct categories of a column with their counts."
+    exact = ask("search_tool", query=found["name"])["tool"]["full_documentation"]
+    assert "from qlty_tools import handle_qlty_distinctCategories" in exact
     parameters = ask("search_tool", query=found["name"])["tool"]["parameters"]
     assert parameters["limit"] == {
         "type": "integer",

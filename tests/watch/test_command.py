@@ -8,6 +8,10 @@ import sys
 import pytest
 from watched import Watched, ids, until
 
+from capdisc_indexer.indexing.table_update import find_stale_rows
+from capdisc_indexer.store import lance_table
+from capdisc_indexer.store.snapshot import Index
+
 
 @pytest.fixture
 def command(root, index_dir):
@@ -78,6 +82,20 @@ def test_a_command_runs_after_each_change_and_may_fail(
     assert until(lambda: watched.err.count("the command of --exec ended with status 3") == 2)
     assert "printed" in watched.err
     assert ids(index_dir) == ["skill:alpha", "skill:beta"]
+
+
+def test_the_lancedb_table_follows_while_watching(
+    command, root, index_dir, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setenv("CAPDISC_TABLE", "aside")
+    watched = command()
+    assert until(lambda: lance_table.equals_index(index_dir)), watched.err
+    write_skill(root, "beta")
+    assert until(lambda: len(watched.turns) == 2), watched.err
+    assert until(lambda: lance_table.equals_index(index_dir)), watched.err
+    with Index(index_dir) as index:
+        assert index.generation.number == 2
+        assert find_stale_rows(index) == ""
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
+from capdisc.mcp_service.skill_offer import SkillOffer
 from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
 from capdisc_indexer import lazy_imports
@@ -67,6 +68,7 @@ def mcp(
     There are three tools: search_capabilities, read_capability and, with --allow-run,
     run_capability. An answer has at most 4,000 tokens; a cursor leads to what follows. The prompt
     find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
+    Skills are also served by the skills extension of MCP, with digests, under skill://.
     Answers come from the newest index, which is built where there is none; clients are notified
     when it changes. Needs the extra mcp; where it is missing, the error names the command.
 
@@ -143,6 +145,7 @@ def mcp(
                 capability=service.capability,
                 complete_id=service.complete_id,
                 version=live.version,
+                skills=SkillOffer(live).service(),
             )
         )
     return 0

@@ -214,7 +214,7 @@ def _format_hits(
         label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
         yield f"{rank:2}  {label}  {description}"
         signals = _hit_signals(ctx, hit) if explain else ()
-        for remark in (*_hit_remarks(hit, header), *signals):
+        for remark in (*_hit_remarks(ctx, hit, header), *signals):
             yield console.dim(f"    {remark}", colour)
 
 
@@ -250,7 +250,7 @@ def _draw_hits(
         # Words are not broken, so the lines before the last one are not full.
         characters = columns_left * line_count - 8 * (line_count - 1)
         about: list[terminal.Piece] = [(one_line(header["description"], characters), "")]
-        if remarks := " · ".join(_hit_remarks(hit, header, names)):
+        if remarks := " · ".join(_hit_remarks(ctx, hit, header, names)):
             about.append((f"\n{remarks}", "detail"))
         about += [
             (f"\n{signals}", "detail") for signals in (_hit_signals(ctx, hit) if explain else ())
@@ -287,13 +287,18 @@ def _bar_style(relevance: float) -> str:
 
 
 def _hit_remarks(
-    hit: Hit, header: CapabilityHeader, short_names: Mapping[str, str] | None = None
+    ctx: open_index.CommandContext,
+    hit: Hit,
+    header: CapabilityHeader,
+    short_names: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """What is said below a hit. With the short names of hits, copies are counted, not named."""
     if hit.via:
         yield f"{_name_relation(hit)} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
     if not header.get("available", True):
         yield "not available: its file says so"
+    if missing := open_index.missing_requirements(ctx.runtime, header):
+        yield f"missing: {console.sanitise(', '.join(one_line(name, 60) for name in missing))}"
     if hit.section:
         yield f"section: {console.sanitise(one_line(hit.section))}"
     if header.get("stale"):
@@ -383,6 +388,7 @@ def _hit_document(
         "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
+        "missing": open_index.missing_requirements(ctx.runtime, header),
         "stale": bool(header.get("stale")),
         "path": header["source"]["path"],
         "root": header["source"]["root"],

@@ -148,6 +148,7 @@ def _ask_server(
 ) -> None:
     from capdisc_indexer.execution.mcp_client import list_tools
     from capdisc_indexer.sources.formats.mcp_servers import kept_text
+    from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES
 
     try:
         pages = (
@@ -157,8 +158,9 @@ def _ask_server(
         )
         asked_at = datetime.now(UTC).isoformat(timespec="seconds")
         with state_file.lock_folder(list_path.parent):
-            state_file.replace_state_file(list_path, kept_text(server.name, asked_at, pages))
-        if not any(page.get("tools") for page in pages):
+            text = kept_text(server.name, asked_at, pages)
+            state_file.replace_state_file(list_path, text, MAX_ANSWER_BYTES)
+        if not any(page.get("tools") or page.get("skills") for page in pages):
             console.print_notice(f"notice: the server {server.name} lists no tools")
     except CapdiscError as problem:
         stays = f"; its list from {age} ago stays" if (age := _list_age(list_path)) else ""
@@ -242,7 +244,8 @@ def ask_client_servers(
     places = gateway_places(runtime)
     for server in servers:
         stored = gateway_lists.read_list(places.lists, server.name)
-        if stored and not stored.tools and server.name not in refresh.problems:
+        is_empty = stored and not stored.tools and not stored.skill_pages
+        if is_empty and server.name not in refresh.problems:
             console.print_notice(f"notice: the server {server.name} lists no tools")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -32,11 +32,9 @@ from capdisc.setup.settings_entries import (
     list_entries,
     select_entries,
 )
-from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
-
-if TYPE_CHECKING:
-    pass
 
 AGENTS_MD = "agents-md"
 CLIENT_NAMES = (*CLIENTS, AGENTS_MD)
@@ -97,7 +95,8 @@ def setup(
     Shows the change of each file, and writes it once you say yes. --undo takes out what was put
     in: a file that nobody edited since is then what it was, byte for byte. A file with comments in
     its JSON is left alone, and what to paste is printed. Without a client: which ones are here,
-    and what each has. Exit status 1: something is left to do by hand; 5: nobody said yes.
+    and what each has. The MCP server needs the extra mcp: without it the hook alone is put in, and
+    --mcp is refused. Exit status 1: something is left to do by hand; 5: nobody said yes.
 
     --gateway asks the other MCP servers for their tools, and you which of those that are not
     declared as read-only agents may call; --undo takes these approvals back, too.
@@ -126,6 +125,9 @@ def setup(
             raise UsageError(f"{client} takes no file", f"leave out {file}")
         entries = list_entries(runtime, client, scope, undo, options)
         selected = select_entries(client, entries, hook, mcp)
+    left_out = ""
+    if not undo:
+        selected, left_out = _leave_out_server(client, selected, is_named=mcp or bool(options))
     servers = [entry.path for entry in selected if entry.part == MCP]
     if options and (undo or not servers):
         raise UsageError(
@@ -148,6 +150,7 @@ def setup(
         undo=undo,
         yes=yes,
         json=json,
+        left_out=left_out,
     )
     return setup_changes.carry_out(runtime, request, changes, plan)
 
@@ -169,6 +172,27 @@ def _server_options(
     options += ["--server", ",".join(servers)] if servers else []
     options += ["--allow-run"] if allow_run else []
     return options + (["--tools", ",".join(names)] if names else [])
+
+
+def _leave_out_server(
+    client: str, entries: Sequence[SettingsEntry], is_named: bool
+) -> tuple[list[SettingsEntry], str]:
+    """The entries without an MCP server that could not start, and why it is left out; "" where it
+    can start. Raises InputError where nothing else is left, or the options name the server.
+    """
+    remaining = [entry for entry in entries if entry.part != MCP]
+    if len(remaining) == len(entries):
+        return remaining, ""
+    try:
+        lazy_imports.mcp_sdk()
+    except InputError as error:
+        if is_named or not remaining:
+            raise InputError(
+                f"the MCP server could not start: {error.message}", error.hint
+            ) from error
+        then = f"{error.hint}, then: capdisc setup {client} --mcp"
+        return remaining, f"the MCP server is left out: {error.message} ({then})"
+    return list(entries), ""
 
 
 def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> SettingsEntry:

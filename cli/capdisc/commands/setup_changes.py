@@ -22,7 +22,6 @@ from capdisc.setup.client_settings import (
 )
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import BLOCK
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -38,7 +37,8 @@ _PART_TITLES = {HOOK: "the hook", MCP: "the MCP server", BLOCK: "the block"}
 @frozen(kw_only=True)
 class SetupRequest:
     """For which client something is put in, or taken out (`undo`), and who is told how.
-    `was_present` says that the client seems to be installed.
+    `was_present` says that the client seems to be installed, `left_out` why the MCP server is not
+    put in ("": nothing is left out).
     """
 
     client: str
@@ -46,6 +46,7 @@ class SetupRequest:
     undo: bool
     yes: bool
     json: bool
+    left_out: str = ""
 
 
 def carry_out(
@@ -86,8 +87,10 @@ def carry_out(
         console.print_notice(
             "notice: some of it is left for you to put in; its comments would be lost otherwise"
         )
-        return ExitCode.FINDINGS
-    return ExitCode.OK
+    if request.left_out:
+        console.print_notice(f"notice: {request.left_out}")
+    is_partial = bool(request.left_out) or any(change.snippets for change in changes)
+    return ExitCode.FINDINGS if is_partial else ExitCode.OK
 
 
 def _show_plan(
@@ -185,8 +188,6 @@ def _print_next_steps(
         setup_gateway.print_next_steps(runtime, plan, client, title)
     if not pending:
         return
-    if any(MCP in _part_names(change) for change in pending):
-        _check_server_extra()
     project_paths = {
         settings_path(part, PROJECT, folders) for part in CLIENTS[client].parts.values()
     }
@@ -200,16 +201,6 @@ def _print_next_steps(
     scope = PROJECT if is_project else "user"
     if step := CLIENTS[client].next_steps.get(scope):
         console.print_notice(f"notice: {step}")
-
-
-def _check_server_extra() -> None:
-    """Print what has to be installed before the client can start the server."""
-    try:
-        lazy_imports.mcp_sdk()
-    except InputError as error:
-        console.print_notice(
-            f"notice: the MCP server cannot start: {error.message} ({error.hint})"
-        )
 
 
 def _format_changes(
@@ -274,6 +265,7 @@ def _result_document(
         "client": request.client,
         "undo": request.undo,
         "files": [_change_document(change, is_agreed) for change in changes],
+        "left_out": request.left_out or None,
     }
     if plan:
         from capdisc.commands import setup_gateway

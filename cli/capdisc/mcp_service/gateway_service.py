@@ -92,7 +92,7 @@ class GatewayService:
             for name, problem in refresh.problems.items():
                 console.print_notice(f"notice: the tools of {name} are not listed: {problem}")
             for name in names:
-                if name not in refresh.problems and not self._list_tools(name):
+                if name not in refresh.problems and not self._has_answers(name):
                     console.print_notice(f"notice: {name} lists no tools")
             if refresh.changed or has_changed:
                 self._build_index()
@@ -100,10 +100,10 @@ class GatewayService:
             if not self._is_closed:
                 console.print_notice(f"notice: the servers were not asked: {error}")
 
-    def _list_tools(self, name: str) -> Sequence[JsonObject]:
-        """The tools that are kept of the server."""
+    def _has_answers(self, name: str) -> bool:
+        """Whether tools or skills of the server are kept."""
         stored = gateway_lists.read_list(self._places.lists, name)
-        return stored.tools if stored else ()
+        return stored is not None and bool(stored.tools or stored.skill_pages)
 
     def _is_in_index(self) -> bool:
         """Whether the published index holds the kept lists."""

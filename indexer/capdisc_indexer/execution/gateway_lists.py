@@ -18,6 +18,7 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES, PAGES_KEY
 from capdisc_indexer.sources.formats.tool_lists import ToolEntry, load_tools
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
@@ -33,12 +34,13 @@ MAX_TOOLS = 1_000
 @frozen(kw_only=True)
 class StoredList:
     """What a server said when it was last asked: the digest of its entry then, when that was
-    (seconds since 1970), and its tools as it gave them.
+    (seconds since 1970), its tools as it gave them, and the pages of its skills.
     """
 
     start: str
     asked_at_s: float
     tools: Sequence[JsonObject]
+    skill_pages: Sequence[ToolsPage] = ()
 
 
 def list_path(folder: Path, name: str) -> Path:
@@ -47,7 +49,11 @@ def list_path(folder: Path, name: str) -> Path:
 
 
 def server_of(descriptor: Descriptor, folder: Path) -> str:
-    """The name of the server in whose list the capability stands; "" for any other capability."""
+    """The name of the server in whose list the tool stands; "" for any other capability, such as a
+    skill of a server.
+    """
+    if descriptor.kind == "skill":
+        return ""
     parent, base = os.path.split(descriptor.source.path)
     is_list = base.endswith(ENDING) and os.path.realpath(parent) == os.path.realpath(folder)
     return base[: -len(ENDING)] if is_list else ""
@@ -57,33 +63,43 @@ def read_list(folder: Path, name: str) -> StoredList | None:
     """The list of the server; None where there is none that can be used."""
     path = list_path(folder, name)
     try:
-        data = state_file.read_state_file(path)
+        data = state_file.read_state_file(path, MAX_ANSWER_BYTES)
         value = json.loads(data) if data else {}
         tools = [tool for tool in value["tools"] if isinstance(tool, dict)]
-        return StoredList(start=str(value["start"]), asked_at_s=path.stat().st_mtime, tools=tools)
+        return StoredList(
+            start=str(value["start"]),
+            asked_at_s=path.stat().st_mtime,
+            tools=tools,
+            skill_pages=value.get(PAGES_KEY, ()),
+        )
     except (CapdiscError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def write_list(folder: Path, declaration: ServerDeclaration, pages: Sequence[ToolsPage]) -> bool:
-    """Keeps the tools that are served of these pages. Whether they differ from those kept before.
-    Raises InputError where the state folder cannot be written.
+    """Keeps the tools that are served of these pages, and the skills. Whether they differ from
+    those kept before. Raises InputError where the state folder cannot be written.
     """
     tools = list(_served_tools(declaration, pages))
+    skill_pages = [page for page in pages if "tools" not in page]
     path, before = list_path(folder, declaration.name), read_list(folder, declaration.name)
     start = start_digest(declaration)
     with state_file.lock_folder(folder):
-        if before and before.tools == tools and before.start == start:
+        is_same = before and before.tools == tools and list(before.skill_pages) == skill_pages
+        if before and is_same and before.start == start:
             os.utime(path)
             return False
-        document = {
+        document: JsonObject = {
             "server": declaration.name,
             "start": start,
             "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "tools": tools,
         }
+        document |= {PAGES_KEY: skill_pages} if skill_pages else {}
         state_file.replace_state_file(
-            path, json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+            path,
+            json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace"),
+            MAX_ANSWER_BYTES,
         )
     return True
 

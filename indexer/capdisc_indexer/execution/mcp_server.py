@@ -13,7 +13,16 @@ from urllib.parse import unquote
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.execution.call_types import Caller
 from capdisc_indexer.execution.client_questions import InputNeededError, make_caller
-from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.execution.skill_methods import (
+    SKILL_SCHEME,
+    SkillFile,
+    SkillPage,
+    SkillService,
+    add_skill_methods,
+    file_contents,
+    skill_resource,
+)
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.text.normalization import one_line
@@ -37,7 +46,7 @@ class ToolService:
     `tools/list` has them. `answer` gives the text for a tool's name, its arguments and its
     caller, and whether the text tells of a failure. `prompt` gives the capabilities that fit a task,
     `capability` the text of the one with an id, `complete_id` the ids with a beginning. `version`
-    gives another text once the index has changed.
+    gives another text once the index has changed. `skills` answers for the skills.
     """
 
     instructions: str
@@ -49,6 +58,7 @@ class ToolService:
     capability: Callable[[str], str]
     complete_id: Callable[[str], list[str]]
     version: Callable[[], str]
+    skills: SkillService
 
 
 class RequestTracker:
@@ -164,6 +174,7 @@ def _build_server(
         **_resource_handlers(sdk, service),
         **_prompt_handlers(sdk, service),
     )
+    add_skill_methods(server, sdk, service.skills, partial(_answer_in_thread, sdk))
     server.add_notification_handler(
         "notifications/initialized", types.NotificationParams, remember_session
     )
@@ -171,10 +182,15 @@ def _build_server(
 
 
 def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
-    """What answers requests for the overview and for the capabilities as resources."""
+    """What answers requests for the overview, for the capabilities and for the files of skills as
+    resources. Of these, lists have each SKILL.md, on as many pages as it takes.
+    """
     types = sdk.types
 
     async def list_resources(context: Any, params: Any) -> Any:
+        cursor = (params.cursor if params else None) or ""
+        page = await _answer_in_thread(sdk, _list_skills, service, cursor)
+        skills = [skill_resource(types, entry) for entry in page.entries]
         overview = types.Resource(
             uri=OVERVIEW_URI,
             name="overview",
@@ -182,7 +198,10 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
             description="The categories of capabilities that there are, in at most 200 tokens.",
             mime_type="text/plain",
         )
-        return types.ListResourcesResult(resources=[overview])
+        return types.ListResourcesResult(
+            resources=skills if cursor else [overview, *skills],
+            next_cursor=page.next_cursor or None,
+        )
 
     async def list_templates(context: Any, params: Any) -> Any:
         capability = types.ResourceTemplate(
@@ -192,10 +211,19 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
             description="One capability as read_capability shows it, by its id or name.",
             mime_type="text/markdown",
         )
-        return types.ListResourceTemplatesResult(resource_templates=[capability])
+        skill_file = types.ResourceTemplate(
+            uri_template=f"{SKILL_SCHEME}{{+path}}",
+            name="skill-file",
+            title="File of a skill",
+            description="The SKILL.md of a skill, or a file of its folder.",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[capability, skill_file])
 
     async def read_resource(context: Any, params: Any) -> Any:
         uri = str(params.uri)
+        if uri.startswith(SKILL_SCHEME):
+            file: SkillFile = await _answer_in_thread(sdk, service.skills.read, uri)
+            return types.ReadResourceResult(contents=[file_contents(types, file)])
         text = await _answer_in_thread(sdk, _read_resource, service, uri)
         mime_type = "text/plain" if uri == OVERVIEW_URI else "text/markdown"
         content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
@@ -208,18 +236,29 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
     }
 
 
+def _list_skills(service: ToolService, cursor: str) -> SkillPage:
+    """A page of the skills; none where there is no index yet, which the overview says."""
+    try:
+        return service.skills.list_page(cursor)
+    except IndexStateError:
+        return SkillPage(entries=(), next_cursor="")
+
+
 def _read_resource(service: ToolService, uri: str) -> str:
     """The text of a resource. Raises UsageError for an unknown address."""
     if uri == OVERVIEW_URI:
         return service.overview()
     if uri.startswith(CAPABILITY_URI):
         return service.capability(unquote(uri.removeprefix(CAPABILITY_URI)))
-    raise UsageError(f"there is no resource but {OVERVIEW_URI} and {CAPABILITY_URI}ID")
+    raise UsageError(
+        f"there is no resource but {OVERVIEW_URI}, {CAPABILITY_URI}ID and {SKILL_SCHEME}PATH"
+    )
 
 
 def _prompt_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
-    """What answers requests for the prompt, and completes the ids of resources."""
+    """What answers requests for the prompt, and completes the ids and paths of resources."""
     types = sdk.types
+    completions = {"id": service.complete_id, "path": service.skills.complete_path}
 
     async def list_prompts(context: Any, params: Any) -> Any:
         task = types.PromptArgument(
@@ -245,8 +284,8 @@ def _prompt_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
 
     async def complete(context: Any, params: Any) -> Any:
         values: list[str] = []
-        if params.argument.name == "id":
-            values = await _answer_in_thread(sdk, service.complete_id, params.argument.value)
+        if complete_argument := completions.get(params.argument.name):
+            values = await _answer_in_thread(sdk, complete_argument, params.argument.value)
         return types.CompleteResult(completion=types.Completion(values=values))
 
     return {
@@ -281,4 +320,5 @@ async def _notify_changes(sdk: Any, service: ToolService, bus: Any, sessions: se
             await session.send_tool_list_changed()
             await session.send_resource_list_changed()
         await bus.publish(sdk.ToolsListChanged())
+        await bus.publish(sdk.ResourcesListChanged())
         await bus.publish(sdk.ResourceUpdated(OVERVIEW_URI))

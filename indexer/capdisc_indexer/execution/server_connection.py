@@ -16,6 +16,7 @@ from capdisc_indexer.execution.mcp_client import (
     ToolsPage,
     end_when_stopped,
     request_pages,
+    request_skills,
 )
 from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.server_launch import ServerLaunch
@@ -174,6 +175,11 @@ class ServerConnection:
         self._meter.reset()
         with self._sdk.anyio.fail_after(START_SECONDS):
             self.pages = await request_pages(self._client)
+
+    async def read_skills(self) -> list[ToolsPage]:
+        """The pages of the server's skills, which an index is made of."""
+        self._meter.reset()
+        return await request_skills(self._sdk, self._client)
 
     async def call(self, request: ToolRequest) -> tuple[Any, str, str]:
         """The result of the SDK's client or None, the status of a call that we ended ("" for

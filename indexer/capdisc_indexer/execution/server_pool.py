@@ -65,7 +65,7 @@ class ServerPool:
         return mask_outcome(outcome, launch.secrets, request.limits.max_bytes)
 
     def list_tools(self, launch: ServerLaunch, keep: bool = False) -> list[ToolsPage]:
-        """The pages of the server's list of tools, as it gives them now. Without `keep`, a server
+        """The pages of the server's tools and skills, as it gives them now. Without `keep`, a server
         that was started for it is ended again. Raises InputError where it cannot be reached.
         """
         pages: list[ToolsPage] = self._portal.call(self._list_tools, launch, keep)
@@ -110,7 +110,7 @@ class ServerPool:
         try:
             if not is_new:
                 await connection.refresh()
-            return connection.pages
+            return [*connection.pages, *await connection.read_skills()]
         finally:
             connection.release()
             if is_new and not keep and not connection.calls:

@@ -13,6 +13,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import end_sentence, one_line, strip_controls
 
 MAX_SCHEMA_DEPTH = 6
+_SHOWN_FILES = 20
 
 
 def reference_text(descriptor: Descriptor) -> str:
@@ -127,12 +128,25 @@ def _format_labels(d: Descriptor) -> list[str]:
         ("Risk", risk),
         ("Tags", d.tags),
         ("Allowed tools", d.extra.get("allowed-tools")),
+        *_origin_labels(d),
     ]
     return (
         ["", *(f"{label}: {_join_values(value)}" for label, value in fields if value)]
         if any(v for _, v in fields)
         else []
     )
+
+
+def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
+    """Which MCP server a skill is of, and its other files there, so that nobody takes it for one of
+    this machine.
+    """
+    if d.kind != "skill" or "uri" not in d.extra:
+        return []
+    files = [str(name) for name in d.extra.get("files", ())]
+    others = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []
+    place = f"the MCP server {d.extra.get('server')}, {d.extra['uri']}"
+    return [("Served by", place), ("Its other files there", files[:_SHOWN_FILES] + others)]
 
 
 def _join_values(value: object) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import fusion
@@ -20,6 +21,9 @@ CANDIDATES_PER_CHANNEL = 100
 # Of a clause fewer are enough: only what stands out for it matters. Most of the time that a
 # request of many clauses takes goes into reading their candidates.
 CANDIDATES_PER_CLAUSE = 40
+# A capability with fewer phrases shows examples and not what it is about: its nearest phrase says
+# more than their mean. So many rows give the mean.
+MIN_PHRASES, MAX_CENTROID_ROWS = 3, 24
 
 
 @frozen(kw_only=True)
@@ -27,7 +31,8 @@ class Candidates:
     """The capabilities found for one text: BM25 scores, cosines and headers, each by id.
 
     `idf_by_term` holds every searched term; `known_share` is the share 0..1 of their information
-    that lies in words of the catalogue; the vector search took `vectors_s` seconds.
+    that lies in words of the catalogue; the vector search took `vectors_s` seconds. `query_vector`
+    is the encoded text, empty without an encoder.
     """
 
     idf_by_term: dict[str, float]
@@ -36,6 +41,7 @@ class Candidates:
     vector: dict[str, float]
     headers: dict[str, CapabilityHeader]
     vectors_s: float = 0.0
+    query_vector: bytes = b""
 
 
 def find_candidates(
@@ -59,7 +65,8 @@ def find_candidates(
     uses_words = mode != "vector" or encoder is None
     lexical, headers = _find_by_words(index, terms, query, count) if uses_words else ({}, {})
     started = time.perf_counter()
-    vector = _find_nearest(index, corrected.text, query, encoder, count) if encoder else {}
+    query_vector = encoder.encode_query(corrected.text) if encoder else b""
+    vector = _find_nearest(index, query_vector, query, count) if encoder else {}
     vectors_s = time.perf_counter() - started
     headers |= index.documents.headers_for([key for key in vector if key not in headers], query)
     # Skills that their author hides from the model are indexed and can be shown, but are never
@@ -72,6 +79,7 @@ def find_candidates(
         headers=headers,
         vector={key: cosine for key, cosine in vector.items() if key in headers},
         vectors_s=vectors_s,
+        query_vector=query_vector,
     )
 
 
@@ -122,14 +130,12 @@ def find_candidates_of_parts(
     ]
 
 
-def _find_nearest(
-    index: Index, text: str, query: Query, encoder: Encoder, limit: int
-) -> dict[str, float]:
+def _find_nearest(index: Index, vector: bytes, query: Query, limit: int) -> dict[str, float]:
     """Cosines by id of the `limit` nearest capabilities that pass the filters.
 
     Looks four times as far while the filters leave too few.
     """
-    vector, count = encoder.encode_query(text), limit
+    count = limit
     if index.table is not None:
         return dict(index.table.nearest(vector, count, query))
     if index.matrix is None:
@@ -145,3 +151,37 @@ def _find_nearest(
         if len(cosines) >= limit or len(nearest) < count:
             return dict(list(cosines.items())[:limit])
         count *= 4
+
+
+@frozen
+class CentroidCosines:
+    """The cosine of a text with the mean of all texts of each capability, by id; and how much of
+    its full weight it has, 0..1, by how many of the capabilities have phrases.
+    """
+
+    cosines: dict[str, float] = field(default_factory=dict)
+    weight: float = 0.0
+
+
+def compare_with_centroids(
+    index: Index, query_vector: bytes, ids: Sequence[str]
+) -> CentroidCosines:
+    """How near the text is to what the description and the phrases of each capability say together;
+    nothing where most of the capabilities have too few phrases.
+    """
+    matrix = index.matrix
+    if matrix is None or not any(query_vector) or not matrix.has_phrases:
+        return CentroidCosines()
+    rows_of_ids = {}
+    for key in ids:
+        with contextlib.suppress(KeyError):
+            rows_of_ids[key] = matrix.rows_of(key)
+    rich = sum(len(rows) > MIN_PHRASES for rows in rows_of_ids.values())
+    weight = max(0.0, 2.0 * rich / max(1, len(ids)) - 1.0)
+    if not weight:
+        return CentroidCosines()
+    cosines = {
+        key: max(0.0, matrix.centroid_cosine(query_vector, rows[:MAX_CENTROID_ROWS]))
+        for key, rows in rows_of_ids.items()
+    }
+    return CentroidCosines(cosines, weight)

@@ -25,6 +25,7 @@ from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import add_gains
+from capdisc_indexer.retrieval.candidates import compare_with_centroids
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ SIGNALS: tuple[Signal, ...] = (
 # The keys in `--explain` of what a capability gains by its best passage, and as the answer to
 # clauses of the text.
 PASSAGE, ANSWERS_CLAUSE = "passage", "answers_clause"
+# The key of the cosine with the mean of all texts of a capability, and its weight beside the score
+# where the candidates have phrases. The nearest phrase decides which capability comes near; of
+# several that have one, the mean tells which is about that. Chosen on ten sources of requests with
+# examples (0.4 to 0.8 gain 0.6 to 1.0 points; whichever is left out, 0.8 is best on the others).
+# Vectors of the differences within a capability (a discriminant) gained 0.1 points more.
+CENTROID, CENTROID_WEIGHT = "meets_phrases", 0.8
 
 
 @frozen
@@ -104,11 +111,13 @@ def rerank(
     part_scores: Sequence[dict[str, float]],
     headers: Mapping[str, CapabilityHeader],
     gains: Mapping[str, float],
+    query_vector: bytes = b"",
 ) -> Reranking:
     """The fused scores of one text with the signals of the first candidates in them, and with the
     gains of their passages.
 
-    `texts` are the whole text and its clauses, `part_scores` the fused scores of each. Where there
+    `texts` are the whole text and its clauses, `part_scores` the fused scores of each,
+    `query_vector` is the encoded whole. Where there
     are clauses, each of them is reranked like a text of its own, and what stands out as the answer
     to one is raised (`fusion.cover_clauses`). Without an encoder there are no signals but that of
     the passages.
@@ -124,12 +133,18 @@ def rerank(
         _compute_signals(text, max_sims_of_part, headers)
         for text, max_sims_of_part in zip(texts, max_sims, strict=True)
     ]
-    reranked_scores = add_gains(add_signals(scores, signals_of_parts[0]), gains)
+    centroids = compare_with_centroids(index, query_vector, first_ids)
+    weight = CENTROID_WEIGHT * centroids.weight
+    own_scores = add_weighted(add_signals(scores, signals_of_parts[0]), centroids.cosines, weight)
+    reranked_scores = add_gains(own_scores, gains)
     signals = signals_of_parts[0] | gain_signals
+    if weight:
+        signals |= {CENTROID: centroids.cosines}
     if len(texts) == 1:
         return Reranking(reranked_scores, signals)
+    # The weight without values keeps the clauses on the scale of the whole.
     clause_scores = [
-        add_signals(clause, signals_of_part)
+        add_weighted(add_signals(clause, signals_of_part), {}, weight)
         for clause, signals_of_part in zip(part_scores[1:], signals_of_parts[1:], strict=True)
     ]
     covered_scores = fusion.cover_clauses(reranked_scores, clause_scores, first_ids)
@@ -167,6 +182,16 @@ def add_signals(
             gain += signal.weight * signals[signal.name].get(key, 0.0)
         reranked_scores[key] = (score + gain) / total_weight
     return reranked_scores
+
+
+def add_weighted(
+    scores: Mapping[str, float], values: Mapping[str, float], weight: float
+) -> dict[str, float]:
+    """The mean of each score (weight 1) and its value; missing values count 0."""
+    return {
+        key: (score + weight * values.get(key, 0.0)) / (1.0 + weight)
+        for key, score in scores.items()
+    }
 
 
 def max_sim_of_parts(

@@ -77,8 +77,18 @@ def search_index(
         headers |= evidence.headers
     part_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
     rerankings = [
-        rerank(index, encoders.reranker, text.part_texts, scores, headers, evidence.gains)
-        for text, scores, evidence in zip(texts, part_scores, passages, strict=True)
+        rerank(
+            index,
+            encoders.reranker,
+            text.part_texts,
+            scores,
+            headers,
+            evidence.gains,
+            candidates_of_text[0].query_vector,
+        )
+        for text, scores, evidence, candidates_of_text in zip(
+            texts, part_scores, passages, candidates, strict=True
+        )
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])

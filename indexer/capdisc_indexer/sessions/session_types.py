@@ -14,14 +14,19 @@ from capdisc_indexer.model.frozen import field, frozen
 # it names one ("redo in exploratory mode") or compares.
 MODES = ("auditable", "exploratory", "knowledge")
 REDO_WORDS = frozenset({"redo", "re-do", "rerun", "re-run", "again", "repeat", "retry"})
-# Where a request has words of several modes, the first mode here wins.
-MODE_TRIGGERS: dict[str, frozenset[str]] = {
-    "knowledge": frozenset({"explain", "define", "definition", "meaning", "describe"}),
-    "exploratory": frozenset(
-        {"analyze", "analyse", "explore", "compare", "investigate", "trend", "trends"}
+# Where a request has words of several modes, the first mode here wins; whole words and phrases.
+MODE_TRIGGERS: dict[str, tuple[str, ...]] = {
+    "knowledge": (
+        *("explain", "define", "definition", "meaning", "describe"),
+        *("how does", "what is a", "what is an"),
     ),
-    "auditable": frozenset(
-        {"prove", "proof", "verify", "audit", "audited", "justify", "true", "derivation", "derive"}
+    "exploratory": (
+        *("analyze", "analyse", "explore", "compare", "investigate", "trend", "trends"),
+        *("show me", "what is"),
+    ),
+    "auditable": (
+        *("prove", "proof", "verify", "audit", "audited", "justify", "derivation", "derive"),
+        *("true that", "is it true"),
     ),
 }
 
@@ -61,10 +66,8 @@ def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
     named = _NAMED_MODE.search(text[:_MAX_CHARACTERS].lower())
     if named:
         return ModeChoice(mode=named[1], words=(named[0],), confidence=1.0)
-    text_words = _word_set(text)
     mode = next_mode(text, last_mode)
-    triggers = MODE_TRIGGERS.get(mode, frozenset())
-    words = tuple(sorted(triggers & text_words))
+    words = tuple(sorted(_find_triggers(text, mode)))
     confidence = round(min(0.9, 0.5 + 0.1 * len(words)), 2) if words else 0.0
     return ModeChoice(mode=mode, words=words, confidence=confidence)
 
@@ -83,7 +86,17 @@ def next_mode(text: str, last_mode: str = "") -> str:
     text_words = _word_set(text)
     if REDO_WORDS & text_words:
         return "exploratory" if "compare" in text_words else last_mode
-    return next((mode for mode, words in MODE_TRIGGERS.items() if words & text_words), last_mode)
+    return next((mode for mode in MODE_TRIGGERS if _find_triggers(text, mode)), last_mode)
+
+
+def _find_triggers(text: str, mode: str) -> list[str]:
+    """The words and phrases of the text that ask for this mode.
+
+    >>> _find_triggers("is it true that it fell?", "auditable"), _find_triggers("construe", "auditable")
+    (['true that', 'is it true'], [])
+    """
+    words = f" {' '.join(_WORD.findall(text[:_MAX_CHARACTERS].lower()))} "
+    return [trigger for trigger in MODE_TRIGGERS.get(mode, ()) if f" {trigger} " in words]
 
 
 def _word_set(text: str) -> frozenset[str]:

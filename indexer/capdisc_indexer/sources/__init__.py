@@ -65,7 +65,11 @@ def lazy_loader(module: str, function: str = "load") -> Load:
 
         reader = import_module(f"capdisc_indexer.sources.formats.{module}")
         loaded: LoadedFile = getattr(reader, function)(file, data)
-        return loaded
+        if "description" not in file.options:
+            return loaded
+        from capdisc_indexer.sources.formats.parsed_capability import add_declared_description
+
+        return add_declared_description(loaded, file)
 
     return load
 
@@ -123,7 +127,7 @@ ALL_FORMATS = (
     SourceFormat(
         format="mcp",
         load=lazy_loader("tool_lists"),
-        limit_bytes=16 * MEBIBYTE,
+        limit_bytes=32 * MEBIBYTE,
         filenames=("tools.json",),
         endings=(".tools.json",),
         declared="mcp",
@@ -165,7 +169,7 @@ ALL_FORMATS = (
         endings=(".openapi.json", ".openapi.yaml", ".openapi.yml"),
         declared="openapi",
         suffixes=_JSON_OR_YAML,
-        options=("include", "exclude", "url"),
+        options=("include", "exclude", "url", "description"),
         lists_tools=True,
     ),
     SourceFormat(
@@ -175,7 +179,7 @@ ALL_FORMATS = (
         endings=(".postman_collection.json",),
         declared="postman",
         suffixes=(".json",),
-        options=("include", "exclude", "url"),
+        options=("include", "exclude", "url", "description"),
         lists_tools=True,
     ),
     SourceFormat(
@@ -186,7 +190,7 @@ ALL_FORMATS = (
         endings=(".graphqls", ".schema.graphql", ".schema.gql"),
         declared="graphql",
         suffixes=(".graphql", ".graphqls", ".gql", ".json"),
-        options=("include", "exclude", "url"),
+        options=("include", "exclude", "url", "description"),
         lists_tools=True,
     ),
     SourceFormat(
@@ -195,7 +199,7 @@ ALL_FORMATS = (
         limit_bytes=2 * MEBIBYTE,
         declared="python",
         suffixes=(".py",),
-        options=("include", "exclude"),
+        options=(*_SELECTION_OPTIONS, "prefix"),
         lists_tools=True,
     ),
     SourceFormat(
@@ -225,7 +229,7 @@ ALL_FORMATS = (
         endings=(".sqlite", ".sqlite3"),
         declared="sql",
         suffixes=(".sqlite", ".sqlite3", ".db"),
-        options=("samples",),
+        options=("samples", "description"),
         reads=False,
     ),
     SourceFormat(
@@ -235,6 +239,7 @@ ALL_FORMATS = (
         endings=(".sql",),
         declared="sql",
         suffixes=(".sql",),
+        options=("description",),
     ),
     SourceFormat(
         format="reflected",
@@ -242,7 +247,7 @@ ALL_FORMATS = (
         limit_bytes=64 * MEBIBYTE,
         declared="sql",
         suffixes=(".reflected.json",),
-        options=("url_secret", "ask"),
+        options=("url_secret", "ask", "description"),
     ),
     SourceFormat(
         format="csv",
@@ -250,7 +255,7 @@ ALL_FORMATS = (
         limit_bytes=64 * 1024 * MEBIBYTE,
         declared="table",
         suffixes=(".csv", ".tsv"),
-        options=("samples",),
+        options=("samples", "description"),
         reads=False,
     ),
     SourceFormat(
@@ -259,7 +264,7 @@ ALL_FORMATS = (
         limit_bytes=64 * MEBIBYTE,
         declared="table",
         suffixes=(".json", ".jsonl", ".ndjson"),
-        options=("samples",),
+        options=("samples", "description"),
     ),
     SourceFormat(
         format="columnar",
@@ -267,7 +272,7 @@ ALL_FORMATS = (
         limit_bytes=64 * 1024 * MEBIBYTE,
         declared="table",
         suffixes=(".parquet", ".arrow", ".feather"),
-        options=("samples",),
+        options=("samples", "description"),
         reads=False,
     ),
     SourceFormat(
@@ -276,6 +281,7 @@ ALL_FORMATS = (
         limit_bytes=16 * MEBIBYTE,
         declared="document",
         suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
+        options=("description",),
     ),
     SourceFormat(
         format="office",
@@ -283,6 +289,7 @@ ALL_FORMATS = (
         limit_bytes=64 * MEBIBYTE,
         declared="document",
         suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),
+        options=("description",),
     ),
 )
 SOURCES: Mapping[str, SourceFormat] = MappingProxyType(

@@ -13,7 +13,7 @@ import heapq
 import math
 import mmap
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -56,6 +56,11 @@ class Matrix:
 
     def __len__(self) -> int:
         return len(self._owners)
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether any capability has more than one row."""
+        return len(self._owners) > len(self._starts) - 1
 
     def nearest(self, query: bytes, count: int) -> list[tuple[str, float]]:
         """Ids and cosines of the `count` capabilities nearest to the query (dim int8), best first.
@@ -120,6 +125,12 @@ class Matrix:
         """The first row of a capability, of a matrix whose ids are in order. Raises KeyError for
         one without rows.
         """
+        return self.rows_of(identifier).start
+
+    def rows_of(self, identifier: str) -> range:
+        """The rows of a capability, of a matrix whose ids are in order. Raises KeyError for one
+        without rows.
+        """
         wanted = identifier.encode("utf-8", "replace")
         low, high = 0, len(self._starts) - 1
         while low < high:
@@ -128,10 +139,25 @@ class Matrix:
                 low = middle + 1
             else:
                 high = middle
-        row = bisect_left(self._owners, low)
-        if row == len(self._owners) or self._owner_id(low) != identifier:
+        start = bisect_left(self._owners, low)
+        if start == len(self._owners) or self._owner_id(low) != identifier:
             raise KeyError(identifier)
-        return row
+        return range(start, bisect_right(self._owners, low, start))
+
+    def centroid_cosine(self, query: bytes, rows: range) -> float:
+        """The cosine of the query (not all 0) with the mean of these unit rows."""
+        assert self._rows is not None
+        # The length of the sum of unit rows is the root of the sum of all their cosines, so that
+        # one comparison of the query and the rows with each other gives both.
+        block = memoryview(query + bytes(self._rows[rows.start : rows.stop].cast("B")))
+        vectors = block.cast("b", (len(rows) + 1, self.dim))
+        distances: Any = memoryview(
+            lazy_imports.simsimd().cdist(vectors, vectors, metric="cosine")
+        )
+        (_, *of_query), *of_rows = distances.tolist()
+        total = math.fsum(1.0 - distance for distance in of_query)
+        square = math.fsum(1.0 - distance for _, *row in of_rows for distance in row)
+        return total / math.sqrt(square) if square > 0 else 0.0
 
     def rows_by_owner(self) -> dict[str, int]:
         """How many rows each capability has, in the order of the numbers in `owners`."""

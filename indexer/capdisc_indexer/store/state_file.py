@@ -36,11 +36,11 @@ _REFUSALS = tuple(map(os.strerror, (errno.EACCES, errno.EPERM, errno.EROFS)))
 _OTHER_FOLDER_HINT = "or choose another folder with CAPDISC_STATE_DIR"
 
 
-def read_state_file(path: Path) -> bytes | None:
+def read_state_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes | None:
     """The bytes of a regular file of this user; None when there is none.
 
-    Raises InputError for another kind of file, for one that others may write, for more than 4 MiB,
-    and when it cannot be read.
+    Raises InputError for another kind of file, for one that others may write, for more than
+    `max_bytes`, and when it cannot be read.
     """
     _check_folder(path.parent)
     try:
@@ -53,13 +53,13 @@ def read_state_file(path: Path) -> bytes | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise _state_file_error("read", path, "it is no plain file")
         with os.fdopen(fd, "rb", closefd=False) as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(max_bytes + 1)
     except OSError as error:
         raise _state_file_error("read", path, _reason(path, error)) from error
     finally:
         os.close(fd)
-    if len(data) > MAX_BYTES:
-        raise _state_file_error("read", path, f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
+    if len(data) > max_bytes:
+        raise _state_file_error("read", path, f"it has more than {max_bytes // 1024 // 1024} MiB")
     return data
 
 
@@ -84,15 +84,15 @@ def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None
         os.close(fd)
 
 
-def replace_state_file(path: Path, data: bytes) -> None:
+def replace_state_file(path: Path, data: bytes, max_bytes: int = MAX_BYTES) -> None:
     """Replace the file in one step, readable for its owner alone. Only inside `lock_folder`.
 
     Raises InputError when a link or a folder has the name, on a disk error, and for more than
-    4 MiB.
+    `max_bytes`.
     """
-    if len(data) > MAX_BYTES:
+    if len(data) > max_bytes:
         raise _state_file_error(
-            "write", path, f"it would have more than {MAX_BYTES // 1024 // 1024} MiB"
+            "write", path, f"it would have more than {max_bytes // 1024 // 1024} MiB"
         )
     if path.is_symlink() or path.is_dir():
         raise _state_file_error("write", path, "it is no plain file")

@@ -60,8 +60,8 @@ def search_capabilities(
     category: str = "",
     mode: str | None = None,
 ) -> SearchResult:
-    """The capabilities that fit the text, best first. Raises UsageError for a kind or category
-    that no capability of the index has.
+    """The capabilities that fit the text, best first; their relevance falls with their rank. Raises
+    UsageError for a kind or category that no capability of the index has.
     """
     check_filters(ctx, kinds, category)
     search_mode = mode or ctx.mode
@@ -76,9 +76,37 @@ def search_capabilities(
     )
     ranking = search_index(ctx.index, query, encoder, search_mode, ctx.available)
     # A hit of no relevance fills up a ranking, and answers nothing.
-    hits = tuple(select_shown_hits(ranking.hits, ctx.min_relevance))
+    least = ctx.min_relevance
+    hits = grade_relevance(list(select_shown_hits(ranking.hits, least)), least)
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return SearchResult(ranking=replace(ranking, hits=hits), headers=headers)
+
+
+def grade_relevance(hits: Sequence[Hit], least: float) -> tuple[Hit, ...]:
+    """The hits, each of a relevance of `least` or more, with a relevance that falls with their
+    rank.
+
+    The relevance of a search is measured on words and meaning alone: it reaches 1 for all of eight
+    channels that send messages, and may be higher for the second hit than for the first, which
+    stands there for other signs. A reader of an answer takes the figure for the order. So the part
+    of it that lies above `least` is multiplied by the square root of the share that the score
+    has of the best score, and hits that still rise get their mean (isotonic regression by pooling
+    adjacent violators). What is only required by another hit keeps its own.
+    """
+    asked = [hit for hit in hits if not hit.via]
+    best = max((hit.score for hit in asked), default=0.0)
+    if best <= 0:
+        return tuple(hits)
+    pools: list[tuple[float, int]] = []
+    for hit in asked:
+        share = max(0.0, hit.score) / best
+        total, count = least + (hit.relevance - least) * share**0.5, 1
+        while pools and pools[-1][0] / pools[-1][1] < total / count:
+            earlier_total, earlier_count = pools.pop()
+            total, count = total + earlier_total, count + earlier_count
+        pools.append((total, count))
+    graded = (total / count for total, count in pools for _ in range(count))
+    return tuple(hit if hit.via else replace(hit, relevance=next(graded)) for hit in hits)
 
 
 def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None:
@@ -159,7 +187,8 @@ def name_without_kind(name_or_id: str) -> str:
 
 def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list[CapabilityHeader]:
     """The headers of all capabilities whose id, name or title is this name, without regard to case
-    and separators; by id. Where the name is exactly an id, that one alone.
+    and separators; by id. Where the name is exactly an id, that one alone. `table:orders` names
+    what `orders` does, where the id is `table:shop.orders`.
     """
     forms = dict.fromkeys(
         [name, space_identifiers(name), compact_name(name), *(f"{kind}:{name}" for kind in kinds)]
@@ -171,6 +200,9 @@ def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list
         headers = {header["id"]: header for header in _similar_names(ctx, name)}
     candidates = [header for header in headers.values() if not kinds or header["kind"] in kinds]
     exact = [header for header in candidates if header["id"] == name]
+    kind, _, bare_name = name.partition(":")
+    if not candidates and bare_name and kind in kinds:
+        return find_by_name(ctx, bare_name, kinds)
     return exact or sorted(candidates, key=lambda header: header["id"])
 
 

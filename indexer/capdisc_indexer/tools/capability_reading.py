@@ -223,7 +223,7 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
     """
     try:
         folder = capability_folder(descriptor, ctx.index.scan["roots"])
-        files = _walk_folder(folder, "", _MAX_FOLDER_DEPTH)
+        files = walk_folder(folder, "", _MAX_FOLDER_DEPTH, _MAX_FOLDER_ENTRIES)
         entries = list(islice(files, _MAX_FOLDER_ENTRIES + 1))
     except (CapdiscError, OSError):
         return []
@@ -235,20 +235,21 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
     return names[:_MAX_LISTED_FILES] + more
 
 
-def _walk_folder(folder: str, prefix: str, depth: int) -> Iterator[str]:
-    """The regular files below the folder, links not followed; after _MAX_FOLDER_ENTRIES in one
-    folder, its others are not looked at.
+def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Iterator[str]:
+    """The paths of the regular files below the folder, each after `prefix`: no hidden ones, none
+    that holds secrets by its name, links not followed. After `max_entries` in one folder, its
+    others are not looked at.
     """
     with os.scandir(folder) as scan:
         for number, entry in enumerate(scan):
             name = f"{prefix}{entry.name}"
-            if number > _MAX_FOLDER_ENTRIES:
+            if number > max_entries:
                 return
             if entry.name.startswith((".", "__pycache__", "node_modules")):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 if depth > 1:
-                    yield from _walk_folder(entry.path, f"{name}/", depth - 1)
+                    yield from walk_folder(entry.path, f"{name}/", depth - 1, max_entries)
             elif entry.is_file(follow_symlinks=False) and not held_by_name(entry.path, entry.path):
                 yield name
 

@@ -62,16 +62,18 @@ def _cost_fields(context: Context) -> JsonObject:
         "tokenEstimate": {**counts, "total": context.text_tokens},
         "tokens": context.text_tokens,
     }
-    static = context.printing.facts.get("static_tokens")
+    facts = context.printing.facts
+    static = facts.get("static_tokens")
     if static is None:
         return costs
-    if context.printing.facts.get("style") == "full":
-        # The whole catalogue is printed, with its frames: nothing is saved, and nothing lost.
+    # Where the whole catalogue is printed, with its frames, nothing is saved, and nothing lost.
+    is_whole = facts.get("disclosure") == "static"
+    if facts.get("style") == "full":
         static = max(static, context.text_tokens)
     return {
         **costs,
         "static_tokens": static,
-        "savings_percent": saved_percent(context.text_tokens, static),
+        "savings_percent": 0 if is_whole else saved_percent(context.text_tokens, static),
     }
 
 

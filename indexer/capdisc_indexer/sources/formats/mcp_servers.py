@@ -21,7 +21,9 @@ from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.formats.naming_rules import plain_part
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
+from capdisc_indexer.sources.formats.server_skills import load_skills
+from capdisc_indexer.sources.formats.skill_answers import collect_answers
 from capdisc_indexer.sources.formats.tool_lists import load_tools, tool_entries
 from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.readers.json_reader import clean_export, read_json
@@ -162,13 +164,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         else _load_server(server, file)
         for server in read_servers(value, file)
     ]
-    return LoadedFile(
-        descriptors=tuple(
-            capability for result in loaded_servers for capability in result.descriptors
-        ),
-        findings=tuple(finding for result in loaded_servers for finding in result.findings),
-        parts=tuple(part for result in loaded_servers for part in result.parts),
-    )
+    return join_loaded(*loaded_servers)
 
 
 def servers_of(file: FoundFile) -> list[ServerConfig | Finding]:
@@ -209,9 +205,10 @@ def _load_server(server: ServerConfig, file: FoundFile) -> LoadedFile:
         f"the tools of {server.name} are those of {asked_at[:40]}",
         _ASK_HINT,
     )
-    return load_tools(
+    tools = load_tools(
         file, [(item, 1) for item in tool_entries(pages)], server.name, (age,), server.start()
     )
+    return join_loaded(tools, load_skills(file, collect_answers(pages), server.name))
 
 
 def _stored_answer(server: ServerConfig, file: FoundFile) -> tuple[str, Json]:

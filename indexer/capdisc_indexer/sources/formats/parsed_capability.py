@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.types import Descriptor, Finding, Parameter, Severity
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Parameter, Severity
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.text.normalization import one_line
 
 MAX_PARAMETERS = 64
 _MAX_DEPTH = 3
@@ -65,6 +66,48 @@ def made_part(
         node=node if isinstance(node, MapNode) else MapNode({}, 1, 1),
         descriptor=descriptor,
         longs=longs,
+    )
+
+
+# What a file as a whole becomes, beside the tables, operations and sections in it.
+_WHOLE_KINDS = frozenset({"database", "document", "api"})
+_MAX_DECLARED_DESCRIPTION = 1_000
+
+
+def add_declared_description(loaded: LoadedFile, file: FoundFile) -> LoadedFile:
+    """The file with the `description` of its declaration before what the file itself says: of the
+    database, document or API, or of the one table that it is.
+    """
+    declared = one_line(file.options["description"], _MAX_DECLARED_DESCRIPTION)
+    parts = list(loaded.parts)
+    place = next((place for place, part in enumerate(parts) if _is_whole(part)), None)
+    if place is None and len(parts) == 1 and parts[0].descriptor:
+        place = 0
+    if place is None or not declared:
+        return loaded
+    part, end = parts[place], "" if declared.endswith((".", "!", "?")) else "."
+    described = replace(
+        part.descriptor, description=f"{declared}{end} {part.descriptor.description}".strip()
+    )
+    # Among its fields, so that the content rules read it.
+    entry = from_json({"description of the source": declared}, 1)
+    added = entry.entries if isinstance(entry, MapNode) else {}
+    node = replace(part.node, entries={**part.node.entries, **added})
+    parts[place] = replace(part, node=node, descriptor=described)
+    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
+    return replace(loaded, descriptors=descriptors, parts=tuple(parts))
+
+
+def _is_whole(part: ParsedCapability) -> bool:
+    return part.descriptor is not None and part.descriptor.kind in _WHOLE_KINDS
+
+
+def join_loaded(*results: LoadedFile) -> LoadedFile:
+    """The capabilities and findings of several parts of one file, in order."""
+    return LoadedFile(
+        descriptors=tuple(capability for result in results for capability in result.descriptors),
+        findings=tuple(finding for result in results for finding in result.findings),
+        parts=tuple(part for result in results for part in result.parts),
     )
 
 

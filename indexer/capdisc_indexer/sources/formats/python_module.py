@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
+    categorize_names,
     is_wanted,
     merge_drafts,
 )
@@ -71,6 +72,15 @@ class _PublicFunction:
     is_method: bool = False
 
 
+@frozen
+class _NamedFunction:
+    """A function with the name and category of its capability."""
+
+    function: _PublicFunction
+    name: str
+    category: str
+
+
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """Every public function of the module, or the finding that says why it cannot be parsed."""
     text = decode(data, file.path)
@@ -97,16 +107,35 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
 def _draft_functions(file: FoundFile, module: ast.Module) -> Iterator[CapabilityDraft | Finding]:
     module_name = _module_name(file)
     drafts: dict[str, CapabilityDraft] = {}
-    for function in _public_functions(module):
-        name = function.name
-        if is_wanted(name, file.options) and len(drafts) <= _MAX_FUNCTIONS:
+    for named in _name_functions(file, module_name, list(_public_functions(module))):
+        if is_wanted(named.name, file.options) and len(drafts) <= _MAX_FUNCTIONS:
             # Of several definitions the last one counts, as when the module is imported.
-            drafts[name.casefold()] = _draft_function(file, module_name, function)
+            drafts[named.name.casefold()] = _draft_function(file, module_name, named)
     yield from list(drafts.values())[:_MAX_FUNCTIONS]
     if len(drafts) > _MAX_FUNCTIONS:
         message = f"the first {_MAX_FUNCTIONS:,} functions are read"
         hint = "declare include = [...]"
         yield file_finding(file, Severity.WARNING, "too-many-items", message, hint)
+
+
+def _name_functions(
+    file: FoundFile, module_name: str, functions: Sequence[_PublicFunction]
+) -> Iterator[_NamedFunction]:
+    """The functions that begin with the declared `prefix`, each named by what follows it, and filed
+    under the module; or, where prefixes or `categories` are declared, as tools are.
+    """
+    prefix = file.options.get("prefix", "")
+    names = {
+        function.name: function.name.removeprefix(prefix)
+        for function in functions
+        if function.name.startswith(prefix) and function.name != prefix
+    }
+    categories = dict.fromkeys(names.values(), module_name)
+    if prefix or file.options.get("categories"):
+        categories = categorize_names(list(names.values()), file.options, module_name)
+    for function in functions:
+        if name := names.get(function.name):
+            yield _NamedFunction(function, name, categories[name])
 
 
 def _module_name(file: FoundFile) -> str:
@@ -154,26 +183,24 @@ def _decorator_names(node: _Function) -> set[str]:
     }
 
 
-def _draft_function(
-    file: FoundFile, module_name: str, function: _PublicFunction
-) -> CapabilityDraft:
+def _draft_function(file: FoundFile, module_name: str, named: _NamedFunction) -> CapabilityDraft:
     from docstring_parser import parse
 
-    node = function.node
+    function, node = named.function, named.function.node
     # Some libraries write `name - text` in a section of arguments; the parser knows `name: text`.
     written = _HEADING_LINES.sub("", ast.get_docstring(node) or "", count=1)
     docstring = parse(_DASHED_ARGUMENT.sub(r"\1\2: ", written))
     described = "\n\n".join(
         filter(None, [docstring.short_description, docstring.long_description])
     )
-    words = name_in_words(node.name)
+    words = name_in_words(named.name.rpartition(".")[2])
     short, content = split_lead(described or f"{words[:1].upper()}{words[1:]}.")
     signature = _signature(function)
     returned = docstring.returns.description if docstring.returns else ""
     fields: dict[str, Json] = {
         "kind": "function",
-        "name": function.name,
-        "category": module_name,
+        "name": named.name,
+        "category": named.category,
         "description": one_line(short, 1_000),
         "usageHint": one_line(_import_line(module_name, function.name), 200),
         "inputSchema": _input_schema(function, docstring),

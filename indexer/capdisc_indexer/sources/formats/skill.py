@@ -5,6 +5,8 @@ What the format forbids and a reader can still understand is a warning here.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
@@ -27,7 +29,15 @@ from capdisc_indexer.sources.formats.skill_fields import SKILL_FIELDS, read_fiel
 from capdisc_indexer.sources.readers.field_reader import QUOTE_THE_HASH, Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import MapNode, Node, TextNode, from_json
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    MapNode,
+    Node,
+    TextNode,
+    from_json,
+    to_json,
+)
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -37,6 +47,9 @@ from capdisc_indexer.sources.scan.scanned_files import (
     source_ref,
 )
 from capdisc_indexer.text.normalization import one_line, readable_title
+
+# The names that the format allows.
+SKILL_NAME = re.compile(r"(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)")
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
@@ -214,3 +227,47 @@ def _finding(
     path: str, severity: Severity, code: str, message: str, hint: str, line: int
 ) -> Finding:
     return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
+
+
+# What the format demands of a skill that is handed on to others.
+
+
+def read_front_matter(text: str) -> MapNode | str:
+    """The fields of a SKILL.md that every reader of YAML understands, or why there are none."""
+    halves = split_front_matter(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if halves.block is None:
+        return "it has no front matter"
+    result = read_yaml(halves.block)
+    if result.finding:
+        return f"its front matter is not YAML: {result.finding.message}"
+    node = result.documents[0] if len(result.documents) == 1 else None
+    return node if isinstance(node, MapNode) else "its front matter is no mapping of fields"
+
+
+def read_conforming_fields(text: str) -> dict[str, Json] | str:
+    """The front matter of a SKILL.md as JSON where it follows the Agent Skills format, else what in
+    it does not.
+    """
+    node = read_front_matter(text)
+    value = node if isinstance(node, str) else to_json(node)
+    if not isinstance(value, dict):
+        return str(value)
+    return next(_format_problems(value), "") or value
+
+
+def _format_problems(fields: Mapping[str, Json]) -> Iterator[str]:
+    name, description = fields.get("name"), fields.get("description")
+    if not isinstance(name, str) or not SKILL_NAME.fullmatch(name):
+        yield "its name is not one that the format allows"
+    if not isinstance(description, str) or not 0 < len(description.strip()) <= 1_024:
+        yield "its description is missing, or has more than 1,024 characters"
+    for key in ("license", "allowed-tools", "compatibility"):
+        if key in fields and not isinstance(fields[key], str):
+            yield f"the field {key} is no text"
+    if len(str(fields.get("compatibility", ""))) > 500:
+        yield "the field compatibility has more than 500 characters"
+    metadata = fields.get("metadata", {})
+    if not isinstance(metadata, dict) or not all(
+        isinstance(inner, str) for inner in metadata.values()
+    ):
+        yield "the field metadata holds values that are no text"

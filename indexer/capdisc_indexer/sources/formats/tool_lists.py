@@ -26,7 +26,9 @@ from capdisc_indexer.sources.formats.naming_rules import (
     name_of,
     plain_part,
 )
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
+from capdisc_indexer.sources.formats.server_skills import load_skills
+from capdisc_indexer.sources.formats.skill_answers import collect_answers, is_skill_answer
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.json_reader import (
@@ -72,12 +74,12 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         return LoadedFile(findings=(finding,))
     entries = list(tool_entries(value))
     lines = named_lines(text, [_name(entry) for entry in entries])
-    return load_tools(
-        file,
-        list(zip(entries, lines, strict=True)),
-        _server(file, value, entries),
-        mark_finding(data, file.path),
-    )
+    server, marks = _server(file, value, entries), mark_finding(data, file.path)
+    skills = load_skills(file, collect_answers(value), server or name_of(file))
+    if not entries and (skills.descriptors or skills.findings):
+        return join_loaded(LoadedFile(findings=marks), skills)
+    tools = load_tools(file, list(zip(entries, lines, strict=True)), server, marks)
+    return join_loaded(tools, skills)
 
 
 def _load_lines(file: FoundFile, data: bytes) -> LoadedFile:
@@ -246,7 +248,10 @@ def is_list(value: Json) -> bool:
     if isinstance(value, list):
         return True
     return isinstance(value, dict) and (
-        bool(_list_keys(value)) or _is_function(value) or "serverInfo" in value
+        bool(_list_keys(value))
+        or _is_function(value)
+        or "serverInfo" in value
+        or is_skill_answer(value)
     )
 
 
@@ -266,7 +271,9 @@ def _is_function(value: dict[str, Json]) -> bool:
 
 def _is_empty_envelope(value: Json) -> bool:
     """Whether the value is an answer to another request, or an error."""
-    return isinstance(value, dict) and bool(value.keys() & {"jsonrpc", "serverInfo"})
+    return isinstance(value, dict) and (
+        bool(value.keys() & {"jsonrpc", "serverInfo"}) or is_skill_answer(value)
+    )
 
 
 def tool_fields(tool: Mapping[str, Json], kind: str, category: str) -> dict[str, Json]:

@@ -37,6 +37,7 @@ from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
 
 # Repetitions in a pattern, which would make matching slow.
+_TEXT_OPTIONS = frozenset({"description", "prefix"})
 _REPEATED = re.compile(r"(?:\*\*/)+|\*{2,}(?!/)")
 _PATTERN_PART = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
 _PART_EXPRESSIONS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -85,7 +86,9 @@ def declared_files(
 
 
 def check_declaration(source: DeclaredSource) -> None:
-    """Raises InputError for an unknown format or option, or an invalid number of samples."""
+    """Raises InputError for an unknown format or option, an invalid number of samples, or a
+    description or prefix that is no text.
+    """
     if source.format not in DECLARED:
         raise InputError(
             f"{source.origin}: there is no format {source.format!r}",
@@ -110,6 +113,11 @@ def check_declaration(source: DeclaredSource) -> None:
             f"{source.origin}: samples of a source cannot be {str(samples)[:40]!r}",
             f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5",
         )
+    for name in _TEXT_OPTIONS & set(source.options):
+        if not isinstance(source.options[name], str):
+            raise InputError(
+                f"{source.origin}: {name} of a source must be a text", f'write {name} = "…"'
+            )
 
 
 def _single_file(
