@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from functools import partial
 
 from capdisc_indexer import __version__, encoders
 from capdisc_indexer.indexing.build_plan import BuildRequest, select_encoder
@@ -21,7 +20,6 @@ from capdisc_indexer.indexing.cached_scan import ScanSnapshot
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.file_reader import must_read_again
 from capdisc_indexer.indexing.previous_build import stored_limits
-from capdisc_indexer.indexing.worker_pool import BackgroundTask
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation, Severity
@@ -64,10 +62,9 @@ def recall_report(request: BuildRequest) -> BuildReport | None:
         published = generation.load_current(request.index_dir, options.builder_id)
         if published is None or not _is_reusable(published, options):
             return None
-        # The digest of the encoder is checked in a thread while stamps are read.
-        selection = BackgroundTask(partial(select_encoder, options, published.encoder))
-        is_unchanged = folder_stamps.is_tree_unchanged(request.index_dir, pointer)
-        if selection.result().fingerprint != published.fingerprint or not is_unchanged:
+        if not folder_stamps.is_tree_unchanged(request.index_dir, pointer):
+            return None
+        if select_encoder(options, published.encoder).fingerprint != published.fingerprint:
             return None
         return _make_report(request, published, record)
     except (CapdiscError, OSError, *MALFORMED_DATA_ERRORS):
