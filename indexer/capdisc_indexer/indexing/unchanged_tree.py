@@ -62,11 +62,11 @@ def recall_report(request: BuildRequest) -> BuildReport | None:
         published = generation.load_current(request.index_dir, options.builder_id)
         if published is None or not _is_reusable(published, options):
             return None
-        if not folder_stamps.is_tree_unchanged(request.index_dir, pointer):
-            return None
-        if select_encoder(options, published.encoder).fingerprint != published.fingerprint:
-            return None
-        return _make_report(request, published, record)
+        is_unchanged = (
+            folder_stamps.is_tree_unchanged(request.index_dir, pointer)
+            and select_encoder(options, published.encoder).fingerprint == published.fingerprint
+        )
+        return _make_report(request, published, record) if is_unchanged else None
     except (CapdiscError, OSError, *MALFORMED_DATA_ERRORS):
         return None  # the build that follows says what is wrong
 
