@@ -42,6 +42,14 @@ def _stale(root) -> str:
         return find_stale_rows(index)
 
 
+def test_a_large_build_from_nothing_leaves_the_table_to_its_caller(root) -> None:
+    options = BuildOptions(max_table_size=11)
+    build_index([root / "skills"], root / "index", options)
+    assert not lance_table.equals_index(root / "index")
+    assert update_table(root / "index").rows == 12
+    assert _stale(root) == ""
+
+
 def test_a_build_from_nothing_leaves_an_equal_table(root, write_skill) -> None:
     path = write_skill(
         root / "skills", "merge-pdfs", "Merges PDFs. Use when asked to.", "Run qpdf."

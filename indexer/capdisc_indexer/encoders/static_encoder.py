@@ -17,6 +17,7 @@ import mmap
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -36,9 +37,9 @@ MODEL_FOLDER = Path(__file__).parent / "model"
 # The vector of a long text is an average that changes little after the first few hundred pieces.
 MAX_PIECES = 512
 MAX_CHARACTERS = 8_000
-# Texts that are encoded at a time: their table rows as floats should stay in the processor's
-# cache.
-_BATCH_SIZE = 64
+# Texts that are encoded at a time: the rows of their different pieces as floats should stay in the
+# processor's cache, and most counts in the matrix of texts and pieces should not be zero.
+_BATCH_SIZE = 16
 # Up to so many texts, looking words up on disk takes less time than loading the vocabulary.
 _SMALL_BATCH = 16
 # Weights are compared and added as whole numbers of such parts, whose sum does not depend on the
@@ -106,10 +107,12 @@ class StaticEncoder:
         """(n, dim) float32 unit rows; a row of zeros for a text without any known piece."""
         np = lazy_imports.numpy()
         vectors: NDArray[Any] = np.zeros((len(texts), self.dim), np.float32)
+        is_vocabulary_loaded = "_bulk_tokenizer" in self.__dict__
+        is_bulk = is_vocabulary_loaded or len(texts) > _SMALL_BATCH
+        tokenize = self.bulk_token_ids if is_bulk else self.token_ids
         for start in range(0, len(texts), _BATCH_SIZE):
-            vectors[start : start + _BATCH_SIZE] = self._unit_rows(
-                texts[start : start + _BATCH_SIZE]
-            )
+            batch = texts[start : start + _BATCH_SIZE]
+            vectors[start : start + _BATCH_SIZE] = self._unit_rows(list(map(tokenize, batch)))
         return vectors
 
     def encode_few(self, texts: Sequence[str]) -> bytes:
@@ -118,22 +121,20 @@ class StaticEncoder:
         """
         return b"".join(array("f", self._unit_row(text)).tobytes() for text in texts)
 
-    def _unit_rows(self, texts: Sequence[str]) -> NDArray[Any]:
-        """Rows of `encode`, summed in double precision, so that they round to the same floats as
-        those of `encode_few`, which adds in another order.
+    def _unit_rows(self, token_ids: Sequence[Sequence[int]]) -> NDArray[Any]:
+        """Rows of `encode` for texts of these pieces, summed in double precision, so that they round
+        to the same floats as those of `encode_few`, which adds in another order.
         """
         np = lazy_imports.numpy()
         table, weight = self._arrays
-        vectors: NDArray[Any] = np.zeros((len(texts), self.dim))
-        tokenize = self.token_ids if len(texts) <= _SMALL_BATCH else self.bulk_token_ids
-        token_ids = [tokenize(text) for text in texts]
-        filled_rows = [row for row, ids in enumerate(token_ids) if ids]
-        if filled_rows:
-            flat = np.concatenate([token_ids[row] for row in filled_rows])
-            starts = np.cumsum([0, *(len(token_ids[row]) for row in filled_rows[:-1])])
-            vectors[filled_rows] = np.add.reduceat(
-                table[flat] * weight[flat, None].astype(float), starts, axis=0
-            )
+        lengths = list(map(len, token_ids))
+        flat = np.fromiter(chain.from_iterable(token_ids), np.intp, sum(lengths))
+        # Half the pieces of a passage repeat: each row is read once, and multiplied by its count.
+        pieces, columns = np.unique(flat, return_inverse=True)
+        cells = np.repeat(np.arange(len(lengths)) * len(pieces), lengths) + columns
+        counts = np.bincount(cells, minlength=len(lengths) * len(pieces))
+        shares = counts.reshape(len(lengths), len(pieces)) * weight[pieces].astype(float)
+        vectors = shares @ table[pieces].astype(float)
         unit_rows: NDArray[Any] = vectors / np.maximum(
             np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
 from capdisc_indexer import encoders
@@ -163,17 +163,20 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
     """The report of a build that ended with this generation."""
     request, previous, changes = plan.request, plan.previous, plan.changes
     review = changes.review
+    new_ids = content_hashes_by_id(changes.files).keys()
+    changed_ids = _changed_ids(content_hashes_by_id(previous.files).keys(), new_ids, changes)
     return BuildReport(
         generation=written.generation,
         published=written.generation is not previous.generation,
-        counts=_count_changes(previous, changes) | {"embedded": written.embedded_count},
+        counts=_count_changes(previous, changes, new_ids, changed_ids)
+        | {"embedded": written.embedded_count},
         findings=_collect_findings(request, changes),
         degraded=(*previous.notices, *plan.selected.notices, *review.notices),
         roots=request.root_names,
         dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
         held_definitions=review.held_definitions,
         changed_definitions=review.changed_ids,
-        changed_ids=_changed_ids(previous, changes),
+        changed_ids=changed_ids,
         dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
     )
 
@@ -189,12 +192,15 @@ def _collect_findings(request: BuildRequest, changes: Changes) -> tuple[Finding,
     return tuple(redact_findings(findings, SourceLines(places)))
 
 
-def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
+def _count_changes(
+    previous: PreviousBuild,
+    changes: Changes,
+    new_ids: Set[str],
+    changed_ids: Mapping[str, Sequence[str]],
+) -> dict[str, int]:
     """What a build did, in numbers: first of files, then of capabilities."""
     states = changes.files.values()
     statuses = Counter(declared.status for state in states for declared in state.declared_ids)
-    old_hashes = content_hashes_by_id(previous.files)
-    new_hashes = content_hashes_by_id(changes.files)
     return {
         "files": len(changes.files),
         "parsed": changes.parsed_count,
@@ -206,19 +212,17 @@ def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
         "stale": sum(len(state.declared_ids) for state in states if is_stale(state)),
         "unchanged": len(changes.files) - changes.parsed_count,
         "removed_files": len(previous.files.keys() - changes.files.keys()),
-        "capabilities": len(new_hashes),
-        "added": len(new_hashes.keys() - old_hashes.keys()),
-        "removed": len(old_hashes.keys() - new_hashes.keys()),
-        "updated": sum(key in old_hashes for key in changes.descriptors),
+        "capabilities": len(new_ids),
+        **{name: len(ids) for name, ids in changed_ids.items()},
         "copies": statuses["copy"],
         "shadowed": statuses["shadowed"],
         "held": statuses[HELD],
     }
 
 
-def _changed_ids(previous: PreviousBuild, changes: Changes) -> dict[str, tuple[str, ...]]:
-    old_ids = content_hashes_by_id(previous.files).keys()
-    new_ids = content_hashes_by_id(changes.files).keys()
+def _changed_ids(
+    old_ids: Set[str], new_ids: Set[str], changes: Changes
+) -> dict[str, tuple[str, ...]]:
     return {
         "added": tuple(sorted(new_ids - old_ids)),
         "updated": tuple(sorted(key for key in changes.descriptors if key in old_ids)),

@@ -143,7 +143,7 @@ class FileReader:
             self._verify
             or old_state is None
             or _has_moved(old_state, file)
-            or _was_unreadable(old_state)
+            or must_read_again(old_state)
         )
 
     def was_parsed(self, path: str) -> bool:
@@ -277,7 +277,7 @@ def read_file(file: FoundFile) -> ParsedFile:
     return ParsedFile(content_hash=hash_content(file, data), findings=findings, records=records)
 
 
-def _was_unreadable(old_state: FileState) -> bool:
+def must_read_again(old_state: FileState) -> bool:
     """Whether the last build could not read the file or held back a definition in it, so that it
     is read again whatever its stamps say.
     """

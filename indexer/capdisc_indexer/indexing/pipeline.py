@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from capdisc_indexer.indexing.previous_build import (
     load_previous_build,
 )
 from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
+from capdisc_indexer.indexing.unchanged_tree import recall_report
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
@@ -76,6 +77,9 @@ def build_index(
         generation.check_folder(index_dir)
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
+            if kept_report := recall_report(request):
+                publication.collect(index_dir, kept_report.generation.number)
+                return replace(kept_report, seconds=time.monotonic() - started)
             previous = load_previous_build(
                 index_dir,
                 options.rebuild,
@@ -93,7 +97,8 @@ def build_index(
                 _require_rebuild_allowed(previous, options)
                 report = _run_build(request, previous, snapshot)
             publication.collect(index_dir, report.generation.number)
-        if options.with_table and previous.generation is None and report.published:
+        count = report.generation.counts["capabilities"]
+        if _writes_table(previous, options, count) and report.published:
             report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
 
@@ -123,9 +128,17 @@ def _run_build(
     snapshot = snapshot or _scan_folders(request, previous)
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
     require_few_changes(scan.files, previous, options.max_changes)
-    with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous, options) as workers:
+    load_with_table = _writes_table(previous, options, len(scan.files))
+    with (
+        DescriptorSpool(request.index_dir) as spool,
+        _worker_pool(previous, load_with_table) as workers,
+    ):
         reader = FileReader(previous, spool, options)
         states = reader.read_states(scan.files, workers, request.progress)
+        is_rewritten = reader.parsed_count > 0 or states.keys() != previous.files.keys()
+        # The next generation takes over parts of the last one, whose digests are checked meanwhile.
+        check: Callable[[], None] = partial(_check_previous, request, previous)
+        check = BackgroundTask(check).result if is_rewritten else check
         review = review_parsed_files(scan, states, reader, previous, options)
         states.update(review.files)
         resolved_states = resolve_ids(states, scan.files, previous.files)
@@ -137,7 +150,8 @@ def _run_build(
             selected=selection.result(),
             scanned_at_ns=snapshot.at_ns,
         )
-        written = keep_generation(plan) if is_unchanged(plan) else _write_generation(plan, workers)
+        is_kept = is_unchanged(plan)
+        written = keep_generation(plan) if is_kept else _write_generation(plan, workers, check)
     save_cache(request.index_dir, snapshot.memory)
     report = summarise_build(plan, written)
     if len(scan.files) == len(snapshot.scan.files):
@@ -146,15 +160,16 @@ def _run_build(
     return report
 
 
-def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration:
+def _write_generation(
+    plan: BuildPlan, workers: WorkerPool, check_previous: Callable[[], None]
+) -> WrittenGeneration:
     # These bring all that makes documents and vectors: most runs find no change and do without.
     from capdisc_indexer.indexing import commit, document_changes, embeddings, passage_changes
 
     options = plan.request.options
     request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
-    if previous.generation is not None:
-        # Files that are linked from it keep their digests: a changed byte must not be among them.
-        check_digests(request.index_dir, previous.generation)
+    # Files that are linked from it keep their digests: a changed byte must not be among them.
+    check_previous()
     known_rows = embeddings.reusable_rows(previous, encoder)
     with (
         publication.staging_folder(request.index_dir) as folder,
@@ -168,9 +183,8 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         )
         if build.needs_native_libraries(has_known_rows=bool(known_rows)):
             workers.wait_for_background()
-            commit.load_native_libraries(
-                with_table=options.with_table and previous.generation is None
-            )
+            count = len(plan.changes.descriptors)
+            commit.load_native_libraries(with_table=_writes_table(previous, options, count))
         deleted_count = document_changes.write_documents(
             folder / "text", previous, plan.changes, build.documents, request.progress
         )
@@ -197,6 +211,11 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
     return WrittenGeneration(generation=published, embedded_count=vectors.encoded_count)
 
 
+def _check_previous(request: BuildRequest, previous: PreviousBuild) -> None:
+    if previous.generation is not None:
+        check_digests(request.index_dir, previous.generation)
+
+
 def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapshot:
     options = request.options
     return scan_with_cache(
@@ -209,11 +228,17 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
     )
 
 
-def _worker_pool(previous: PreviousBuild, options: BuildOptions) -> WorkerPool:
+def _writes_table(previous: PreviousBuild, options: BuildOptions, count: int) -> bool:
+    """Whether a build of so many capabilities also writes the LanceDB table."""
+    is_small = options.max_table_size is None or count <= options.max_table_size
+    return options.with_table and previous.generation is None and is_small
+
+
+def _worker_pool(previous: PreviousBuild, load_with_table: bool) -> WorkerPool:
     """A pool of workers; for a first build this process loads the engines while they read files."""
     if previous.generation is not None:
         return WorkerPool(None)
-    return WorkerPool(partial(_load_native_libraries, options.with_table))
+    return WorkerPool(partial(_load_native_libraries, load_with_table))
 
 
 def _load_native_libraries(with_table: bool) -> None:

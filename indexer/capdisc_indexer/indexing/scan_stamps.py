@@ -14,6 +14,7 @@ from capdisc_indexer.indexing.build_plan import BuildRequest
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.file_reader import hash_content
+from capdisc_indexer.indexing.unchanged_tree import encode_report
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
@@ -66,6 +67,7 @@ def save_scan_stamps(
             for path, stamp in _file_stamps(scan.files, scan.guidance, snapshot.at_ns)
         ],
         owned_folders=owned_folders,
+        report=b"" if unfinished_paths else encode_report(request, snapshot, states, report),
     )
     save_stamps(request.index_dir, generation.read_pointer(request.index_dir), tree)
 

@@ -253,13 +253,14 @@ class RowSource:
         matrix = self.index.passages.matrix if self.index.passages else None
         if matrix is None or descriptor.id not in self._passage_owners:
             return
-        start = matrix.first_row(descriptor.id)
+        start, count = matrix.first_row(descriptor.id), self._passage_owners[descriptor.id]
+        vectors = _to_unit_floats(matrix.bytes_of(start, start + count), count)
         for number, (passage, text) in enumerate(passage_texts(descriptor, self._limits)):
             yield _without_document(row, first_part + number, ROW_PASSAGE)._replace(
                 section=" / ".join(passage.sections or passage.trail[-1:]),
                 text=text,
                 text_hash=hash_text(text),
-                vector=_to_unit_floats(matrix.bytes_of(start + number, start + number + 1)),
+                vector=vectors[number],
             )
 
     def _vector(self, text_hash: str) -> bytes:
@@ -292,9 +293,9 @@ def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRo
     )
 
 
-def _to_unit_floats(row: memoryview) -> bytes:
-    """A row of int8 as a vector of length 1 in float32."""
+def _to_unit_floats(rows: memoryview, count: int) -> list[bytes]:
+    """So many rows of int8 as vectors of length 1 in float32."""
     np = lazy_imports.numpy()
-    values = np.frombuffer(row, np.int8).astype(np.float32)
-    length = float(np.linalg.norm(values)) or 1.0
-    return bytes((values / length).tobytes())
+    values = np.frombuffer(rows, np.int8).reshape(count, -1).astype(np.float32)
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    return [bytes(row.tobytes()) for row in values / np.where(lengths, lengths, 1.0)]

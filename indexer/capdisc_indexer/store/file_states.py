@@ -123,7 +123,7 @@ def _parse_state(
         tuple(stat),
         content_hash,
         declared_ids,
-        tuple(map(_parse_finding, findings)),
+        tuple(map(parse_finding, findings)),
         read_as,
     )
 
@@ -134,7 +134,8 @@ def _parse_declared_id(
     return DeclaredId(name, resolved_id, status, other_path, tuple(texts), digest, card)
 
 
-def _parse_finding(row: JsonObject) -> Finding:
+def parse_finding(row: JsonObject) -> Finding:
+    """The finding of a row of JSON."""
     return Finding(**{**row, "severity": Severity(row["severity"])})
 
 

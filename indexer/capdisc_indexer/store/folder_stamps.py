@@ -14,6 +14,9 @@ query. The blocks stand in the order in which a look is worth it: folders in whi
 may appear, files, and last the folders that belong to a capability, in each of these the newest
 first. A look reads as many as it may, and of those behind them others in every second. Where there
 are more files than it may read in any case, it goes on for as long as a look may last.
+
+Behind the blocks may stand the report of a build that finds no change, which holds while all
+entries have the stamps of then.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import frozen
@@ -37,6 +40,7 @@ from capdisc_indexer.store import durable_files
 
 # Time of the content, time of the inode, size.
 Stamp: TypeAlias = tuple[int, int, int]
+T = TypeVar("T")
 # A path with its stamp.
 StampedPath: TypeAlias = tuple[str, Stamp]
 
@@ -47,6 +51,7 @@ FILE_NAME = "stamps.bin"
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
+_FILES = 1  # the number of the section of files
 _BLOCK_ENTRIES, _OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
@@ -70,7 +75,7 @@ class StampedTree:
     that belong to a capability; and `awaited`, paths that need not exist and count as well.
 
     `roots` are those of the build; `is_conventional` says that it took the folders of convention
-    and configuration, and nobody named one.
+    and configuration, and nobody named one. `report` is for the next build, b"" for none.
     """
 
     roots: Sequence[str]
@@ -79,6 +84,7 @@ class StampedTree:
     folders: Sequence[StampedPath]
     files: Sequence[StampedPath]
     owned_folders: Sequence[StampedPath]
+    report: bytes = b""
 
 
 @frozen(kw_only=True)
@@ -143,8 +149,9 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
         "conventional": tree.is_conventional,
         "awaited": list(tree.awaited),
         "blocks": rows,
+        "report": (offset, len(tree.report)),
     }
-    data = b"".join([json.dumps(header).encode("ascii"), b"\n", *blocks])
+    data = b"".join([json.dumps(header).encode("ascii"), b"\n", *blocks, tree.report])
     with suppress(OSError):
         durable_files.replace_file(index_dir / FILE_NAME, data)
 
@@ -161,14 +168,49 @@ def _encode_block(entries: Sequence[StampedPath]) -> bytes:
 
 def look_at_disk(index_dir: Path, pointer: str) -> Look:
     """What changed on disk since the generation of this pointer was built."""
+    return _read_stamps(index_dir, Look(), lambda descriptor: _look(descriptor, pointer))
+
+
+def read_report(index_dir: Path, pointer: str) -> bytes:
+    """The report that lies with the stamps of this pointer; b"" where there is none."""
+
+    def read(descriptor: int) -> bytes:
+        header, start = _read_header(descriptor)
+        if header["version"] != _VERSION or header["pointer"] != pointer:
+            return b""
+        offset, size = header["report"]
+        return os.pread(descriptor, size, start + offset)
+
+    return _read_stamps(index_dir, b"", read)
+
+
+def is_tree_unchanged(index_dir: Path, pointer: str) -> bool:
+    """Whether every file and folder has the stamps that it had for the build of this pointer."""
+
+    def look(descriptor: int) -> bool:
+        header, start = _read_header(descriptor)
+        if header["version"] != _VERSION or header["pointer"] != pointer:
+            return False
+        # Files first, the newest of them first of all: those are edited.
+        blocks = sorted(header["blocks"], key=lambda row: row[0] != _FILES)
+        return not any(
+            _find_changed(os.pread(descriptor, size, start + offset), count)
+            for _, count, offset, size in blocks
+        )
+
+    return _read_stamps(index_dir, False, look)
+
+
+def _read_stamps(index_dir: Path, unknown: T, read: Callable[[int], T]) -> T:
+    """What `read` makes of the open file; `unknown` where it is missing or damaged."""
     try:
         descriptor = os.open(index_dir / FILE_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return Look()
+        return unknown
     try:
-        return _look(descriptor, pointer)
+        return read(descriptor)
     except (OSError, *MALFORMED_DATA_ERRORS):
-        return Look()
+        return unknown
     finally:
         os.close(descriptor)
 

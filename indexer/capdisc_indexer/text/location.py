@@ -31,8 +31,13 @@ def locate_file(path: str, workspace: PurePath | None) -> str:
     >>> locate_file("/w/.claude/skills/pdf/SKILL.md", PurePath("/w"))
     '.claude/skills/pdf/SKILL.md'
     """
+    if workspace is None:
+        return path
+    if _is_normal(path):  # as most are: the same in a fifth of the time
+        base = f"{str(workspace).rstrip('/')}/"
+        return path[len(base) :] if path.startswith(base) else path
     file = PurePath(path)
-    if workspace is not None and file.is_relative_to(workspace):
+    if file.is_relative_to(workspace):
         return file.relative_to(workspace).as_posix()
     return path
 
@@ -42,4 +47,15 @@ def locate(descriptor: Descriptor, workspace: PurePath | None) -> Location:
     source = descriptor.source
     path = one_line(locate_file(source.path, workspace))
     is_own_folder = source.format in FOLDER_FORMATS and not source.pointer
-    return Location(path, PurePath(path).parent.as_posix() if is_own_folder else "")
+    return Location(path, _folder_of(path) if is_own_folder else "")
+
+
+def _folder_of(path: str) -> str:
+    folder, _, _ = path.rpartition("/")
+    return folder if folder and _is_normal(path) else PurePath(path).parent.as_posix()
+
+
+def _is_normal(path: str) -> bool:
+    """Whether an absolute path is written as `PurePath` writes it."""
+    is_absolute = path.startswith("/") and not path.endswith(("/", "/."))
+    return is_absolute and "//" not in path and "/./" not in path

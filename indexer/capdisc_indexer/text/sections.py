@@ -54,7 +54,7 @@ def split_sections(text: str) -> tuple[Section, ...]:
     headings = [
         (_plain_heading(match[2] or ""), len(match[1]), starts[number - 1])
         for number, line in prose_lines(text)
-        if (match := _HEADING.fullmatch(line))
+        if "#" in line and (match := _HEADING.fullmatch(line))
     ]
     first = headings[0][2] if headings else len(text)
     lead = (Section("", 0, 0, first),) if text[:first].strip() else ()

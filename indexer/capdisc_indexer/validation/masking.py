@@ -108,7 +108,7 @@ def key_prefixes(text: str) -> frozenset[str]:
 def may_quote_a_key(text: str) -> bool:
     """Whether the text holds the prefix of a key, so that a closer look is worth its time."""
     lowered = text.lower()
-    return any(prefix in lowered for prefix in _LOWER_PREFIXES)
+    return any(map(lowered.__contains__, _LOWER_PREFIXES))
 
 
 def mask_known_keys(text: str, known_keys: Set[str]) -> str:
@@ -286,21 +286,21 @@ def redact_findings(findings: Iterable[Finding], source: SourceLines) -> Iterato
     what is printed goes into logs. A path stays whole, since programs open it.
     """
     redact = _redactor(source)
-    return (
-        replace(
-            finding,
-            message=redact(finding.message, finding.path),
-            hint=redact(finding.hint, finding.path),
-        )
-        for finding in findings
-    )
+    return map(redact, findings)
 
 
-def _redactor(source: SourceLines) -> Callable[[str, str], str]:
-    """Masks keys in a text about the file at a path; reads the file only when the text may quote
-    a key.
-    """
+def _redactor(source: SourceLines) -> Callable[[Finding], Finding]:
+    """Masks keys in a finding; reads its file only when one of its texts may quote a key."""
     beginnings_of = cache(lambda path: key_prefixes(source.text(path)))
-    return lambda text, path: (
-        mask_known_keys(text, beginnings_of(path)) if may_quote_a_key(text) else text
-    )
+
+    def redact(finding: Finding) -> Finding:
+        texts = (finding.message, finding.hint)
+        if not any(map(may_quote_a_key, texts)):  # as nearly all
+            return finding
+        message, hint = (
+            mask_known_keys(text, beginnings_of(finding.path)) if may_quote_a_key(text) else text
+            for text in texts
+        )
+        return replace(finding, message=message, hint=hint)
+
+    return redact

@@ -164,8 +164,10 @@ def _encoded_start(value: str, lowered: str) -> int | None:
         and (offset := _decoding_offset(value, lowered)) is not None
     ):
         return offset
-    offset = 0
-    for line in value.split("\n"):
+    offset, lines = 0, value.split("\n")
+    if max(map(len, lines)) < _LONG:
+        return None
+    for line in lines:
         for code in _LONG_CODE.finditer(line) if len(line) >= _LONG else ():
             if _is_long_code(code[0]) and not _SHOWN_CODE.search(
                 line, max(0, code.start() - 40), code.start()

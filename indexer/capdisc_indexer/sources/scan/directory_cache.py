@@ -58,6 +58,8 @@ class DirectoryCache:
         self._known, self._devices = remembered or {}, devices
         self._settled = time.time_ns() - GRAIN_NS
         self._hits: list[str] = []
+        # Folders whose contents their stamps do not tell: links, first bytes of files, other disks.
+        self.uncertain_count = 0
         # Every folder of the scan with its time of content, time of inode and size.
         self.stamps: list[tuple[ScanFolder, tuple[int, int, int]]] = []
         self.learned: dict[str, tuple[StatKey, DirectoryEntry]] = {}
@@ -87,6 +89,7 @@ class DirectoryCache:
             return None
         self.stamps.append((folder, (status.st_mtime_ns, status.st_ctime_ns, status.st_size)))
         mark = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+        self.uncertain_count += mark[3] not in self._devices
         return mark if mark[0] < self._settled > mark[1] and mark[3] in self._devices else None
 
     def recall(
@@ -109,7 +112,7 @@ class DirectoryCache:
 
     def learn(
         self,
-        mark: StatKey,
+        mark: StatKey | None,
         outer: ScanFolder,
         folder: ScanFolder,
         entries: Sequence[os.DirEntry[str]],
@@ -117,9 +120,12 @@ class DirectoryCache:
         files: Sequence[FoundFile],
     ) -> None:
         """Adds a folder, as it was before (`outer`) and after its entries were known, unless links
-        or the first bytes of files decided about its contents.
+        or the first bytes of files decided about its contents; one without a mark is not added.
         """
         if any(entry.is_symlink() or _is_sniffed(folder, entry.name) for entry in entries):
+            self.uncertain_count += 1
+            return
+        if mark is None:
             return
         file_entries = tuple(
             (_name(file.path), file.format, _names(file.companions)) for file in files

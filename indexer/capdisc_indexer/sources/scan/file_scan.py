@@ -266,8 +266,8 @@ class _Walk:
             self._keep(folder, file)
         inner_folders = [inner for entry in entries if (inner := self._inner(folder, entry))]
         has_findings = len(self.findings) > finding_count or any(file.lost for file in files)
-        if mark and not has_findings:
-            self._memory.learn(mark, outer, folder, entries, inner_folders, files)
+        known_mark = None if has_findings else mark
+        self._memory.learn(known_mark, outer, folder, entries, inner_folders, files)
         return inner_folders
 
     def _inner(self, folder: ScanFolder, entry: os.DirEntry[str]) -> ScanFolder | None:
