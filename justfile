@@ -112,9 +112,10 @@ gate *ARGS:
 fit-gate REQUESTS SKILLS:
     {{bin}}/python indexer/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
 
-# fits the model of confidence to gathered requests
+# fits the models of confidence to gathered requests, that for phrases last
 fit-calibration REQUESTS:
     {{bin}}/python indexer/training/fit_calibration.py --requests {{REQUESTS}}
+    {{bin}}/python indexer/training/fit_phrase_confidence.py --requests {{REQUESTS}}
 
 # what attackers take from honest answers
 abuse:

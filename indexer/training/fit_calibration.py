@@ -28,6 +28,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -48,7 +49,6 @@ from capdisc_indexer.retrieval.confidence import (
     COHORT_SUFFIX,
     SIGNS,
     Calibration,
-    read_signs,
 )
 from capdisc_indexer.store.snapshot import Index
 
@@ -114,7 +114,7 @@ class Fit:
 
     def score(self, samples: Sequence[Sample]) -> Array:
         """The probability of each sample."""
-        values = _matrix(samples) @ np.array([self.weights[name] for name in SIGNS])
+        values = read_columns(samples, list(self.weights)) @ np.array(list(self.weights.values()))
         return np.asarray(sigmoid(values + self.bias), float)
 
 
@@ -186,15 +186,15 @@ def gather_samples(
             lacking = set(
                 rng.sample(keys, count)
                 if kind == RANDOM
-                else _draw_topic(rng, encoder, entries[source], keys, count)
+                else draw_topic(rng, encoder, entries[source], keys, count)
             )
             present = {key: entries[source][key] for key in keys if key not in lacking}
             drawn = _draw_requests(rng, requests, languages, source, kind, set(present), lacking)
-            yield from _ask(f"{source} {number}", source, present, drawn, encoder, rng)
+            yield from ask_catalogue(f"{source} {number}", source, present, drawn, encoder, rng)
             print(f"{source}: {len(present):,} entries, {len(drawn)} requests", flush=True)
 
 
-def _draw_topic(
+def draw_topic(
     rng: random.Random,
     encoder: StaticEncoder,
     entries: Mapping[str, Entry],
@@ -245,11 +245,11 @@ def _draw_requests(
             drawn += [(name, group[turn]) for group in groups.values() if turn < len(group)]
             if sum(kind_drawn == name for kind_drawn, _ in drawn) >= ASKED[name]:
                 break
-    made_up = [Request(_make_up(rng), "", frozenset()) for _ in range(ASKED[MADE_UP])]
+    made_up = [Request(make_up(rng), "", frozenset()) for _ in range(ASKED[MADE_UP])]
     return drawn + [(MADE_UP, request) for request in made_up]
 
 
-def _make_up(rng: random.Random) -> str:
+def make_up(rng: random.Random) -> str:
     """One to four words of letters that say nothing."""
     return " ".join(
         "".join(
@@ -260,7 +260,7 @@ def _make_up(rng: random.Random) -> str:
     )
 
 
-def _ask(
+def ask_catalogue(
     catalogue: str,
     source: str,
     present: Mapping[str, Entry],
@@ -268,6 +268,7 @@ def _ask(
     encoder: StaticEncoder,
     rng: random.Random,
 ) -> Iterator[Sample]:
+    """What the catalogue of these entries answers to each request, a kind beside each."""
     ids = {key: f"tool:t{number}" for number, key in enumerate(present)}
     with tempfile.TemporaryDirectory() as scratch:
         root, index_dir = Path(scratch) / "catalogue", Path(scratch) / "index"
@@ -302,21 +303,23 @@ def _read_answer(index: Index, text: str, encoder: StaticEncoder) -> tuple[dict[
     """The signs of what the search finds for the text, and the first id; nothing without hits."""
     signs: dict[str, float] = {}
 
-    def keep_signs(*arguments: Any) -> dict[str, float]:
-        signs.update(read_signs(*arguments))
-        return signs
+    def keep_signs(_: Calibration, values: Mapping[str, float]) -> float:
+        signs.update(values)
+        return 0.0
 
     # The cohort does not matter yet, and nothing may be refused.
     empty = Calibration(
         encoder=encoder.fingerprint,
         weights={},
         bias=0.0,
+        phrase_weights={},
+        phrase_bias=0.0,
         least_confidence=0.0,
         cohort=bytes(encoder.dim - 1) + b"\x01",
     )
     with (
         patch.object(calibration, "load_calibration", lambda: empty),
-        patch.object(calibration, "read_signs", keep_signs),
+        patch.object(calibration, "combine_signs", keep_signs),
         patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)),
     ):
         ranking = pipeline.search_index(index, Query(texts=(text,), limit=20), encoder)
@@ -350,22 +353,28 @@ def compare_with_cohort(
     ]
 
 
-def fit_model(samples: Sequence[Sample]) -> Fit:
-    """The weights, scaled to probabilities."""
-    return scale_to_probability(fit_weights(samples), samples)
+def fit_model(
+    samples: Sequence[Sample],
+    names: Sequence[str] = SIGNS,
+    kinds: Mapping[str, float] = MappingProxyType(WEIGHTS),
+) -> Fit:
+    """The weights, scaled to probabilities; `kinds` says what each kind counts."""
+    return scale_to_probability(fit_weights(samples, names, kinds), samples)
 
 
-def fit_weights(samples: Sequence[Sample]) -> Fit:
+def fit_weights(
+    samples: Sequence[Sample], names: Sequence[str], kinds: Mapping[str, float]
+) -> Fit:
     """Right first hits against answers to what a catalogue lacks."""
     chosen = [sample for sample in samples if sample.is_right or sample.kind != OWN]
-    inputs = _matrix(chosen)
+    inputs = read_columns(chosen, names)
     means, deviations = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
     weights = _fit_logistic(
-        (inputs - means) / deviations, _labels(chosen), _balance(chosen, samples, WEIGHTS), RIDGE
+        (inputs - means) / deviations, _labels(chosen), _balance(chosen, samples, kinds), RIDGE
     )
     values = weights[:-1] / deviations
     bias = float(weights[-1] - values @ means)
-    return Fit(dict(zip(SIGNS, values.tolist(), strict=True)), bias)
+    return Fit(dict(zip(names, values.tolist(), strict=True)), bias)
 
 
 def scale_to_probability(model: Fit, samples: Sequence[Sample]) -> Fit:
@@ -395,8 +404,9 @@ def _fit_logistic(inputs: Array, labels: Array, balance: Array, ridge: float) ->
     return weights
 
 
-def _matrix(samples: Sequence[Sample]) -> Array:
-    return np.array([[sample.signs[name] for name in SIGNS] for sample in samples])
+def read_columns(samples: Sequence[Sample], names: Sequence[str]) -> Array:
+    """The signs of these names, (samples, names)."""
+    return np.array([[sample.signs[name] for name in names] for sample in samples])
 
 
 def _labels(samples: Sequence[Sample]) -> Array:
@@ -457,13 +467,23 @@ def calibration_error(scores: Array, labels: Array) -> float:
     )
 
 
-def write_calibration(path: Path, encoder: StaticEncoder, model: Fit, cohort: bytes) -> None:
-    """The two files that are shipped."""
+def write_calibration(
+    path: Path,
+    encoder: StaticEncoder,
+    model: Fit | Calibration,
+    cohort: bytes,
+    phrases: Fit | None = None,
+) -> None:
+    """The two files that are shipped; the model stands in for that of phrases until
+    `fit_phrase_confidence.py` has fitted it.
+    """
     stored = {
         "format": CALIBRATION_FORMAT,
         "encoder": encoder.fingerprint,
         "weights": model.weights,
         "bias": model.bias,
+        "phrase_weights": (phrases or model).weights,
+        "phrase_bias": (phrases or model).bias,
         "least_confidence": LEAST_CONFIDENCE,
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]

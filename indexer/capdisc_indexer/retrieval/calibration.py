@@ -18,6 +18,7 @@ from capdisc_indexer.retrieval.confidence import (
     MAX_LEAD,
     combine_signs,
     load_calibration,
+    read_phrase_signs,
     read_signs,
 )
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
@@ -38,6 +39,9 @@ from capdisc_indexer.text.normalization import (
 
 # How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
+# A text without an English word is none in another language where the catalogue covers at least
+# this much of it, the share of its information squared ("stop speaking").
+LEAST_COVERAGE = 0.25
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
 # queries come closer than that (eight data sets, the shipped encoder).
 FULL_MATCH_MARGIN = 0.42
@@ -149,6 +153,9 @@ def read_confidence(
         encoder,
         calibration.cohort,
     )
+    is_covered = signs["coverage"] >= LEAST_COVERAGE or not may_be_foreign(texts, encoder)
+    if is_covered:
+        signs |= read_phrase_signs(index.matrix, calibrated, candidates)
     return round(combine_signs(calibration, signs), 4)
 
 

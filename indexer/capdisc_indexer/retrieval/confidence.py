@@ -7,8 +7,12 @@ anything here is mostly a request for something else, and a request in another l
 catalogue is far from both alike. (Speaker verification normalises scores by such a cohort:
 Auckenthaler, Carey and Lloyd-Thomas 2000.)
 
+Where capabilities have phrases, two more signs say how the request lies among those, and all weights
+are others (`PHRASE_SIGNS`).
+
 `indexer/training/fit_calibration.py` fits the weights, encodes the cohort, writes
-`calibration.json` and `calibration.i8`, and prints how well sources do that were left out.
+`calibration.json` and `calibration.i8`, and prints how well sources do that were left out;
+`fit_phrase_confidence.py` adds the weights for phrases.
 """
 
 from __future__ import annotations
@@ -25,8 +29,10 @@ from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Hit
-from capdisc_indexer.retrieval.candidates import Candidates
+from capdisc_indexer.retrieval.candidates import MAX_CENTROID_ROWS, Candidates
+from capdisc_indexer.retrieval.late_interaction import CENTROID
 from capdisc_indexer.retrieval.request_gate import is_made_up, logistic, weigh_unknown_words
+from capdisc_indexer.store.matrix import Matrix
 
 CALIBRATION_FILE = Path(__file__).with_name("calibration.json")
 CALIBRATION_FORMAT = 1
@@ -41,18 +47,25 @@ SIGNS = (
     "cosine", "elsewhere", "cosine_lead", "coverage", "meets_query_lead", "meets_name_lead",
     "meets_description", "lead", "unknown", "clauses", "made_up",
 )  # fmt: skip
+# What is read beside them where the hits were compared by their phrases, and how many of the
+# nearest phrases say how densely they lie.
+PHRASE_SIGNS = ("meets_phrases", "density_lead")
+NEAREST_PHRASES = 5
 
 
 @frozen(kw_only=True)
 class Calibration:
     """The fitted numbers: a weight for each sign, the bias, and the cohort as rows of int8 of the
-    encoder with this fingerprint. From `least_confidence` on, a text that may be in another
+    encoder with this fingerprint; `phrase_weights` and `phrase_bias` are in their place where there
+    are PHRASE_SIGNS. From `least_confidence` on, a text that may be in another
     language than the catalogue is answered.
     """
 
     encoder: str
     weights: Mapping[str, float]
     bias: float
+    phrase_weights: Mapping[str, float]
+    phrase_bias: float
     least_confidence: float
     cohort: bytes
 
@@ -102,10 +115,35 @@ def read_signs(
     }
 
 
+def read_phrase_signs(
+    matrix: Matrix | None, hits: Sequence[Hit], candidates: Sequence[Sequence[Candidates]]
+) -> dict[str, float]:
+    """The PHRASE_SIGNS of hits that were compared by their phrases; empty for others.
+
+    A request for something else may be near to one phrase by accident. It is seldom near to all
+    that a capability says, and seldom as near to its nearest phrases as those are to each other.
+    """
+    found = [hit for hit in hits if not hit.via][:COMPARED_HITS]
+    if matrix is None or not any(CENTROID in hit.signals for hit in found):
+        return {}
+    _, place = max(
+        (max(parts[0].vector.values(), default=0.0), -number)
+        for number, parts in enumerate(candidates)
+    )
+    query_vector = candidates[-place][0].query_vector
+    rows_of_hits = [matrix.rows_of(hit.id) for hit in found if CENTROID in hit.signals]
+    density_lead = matrix.density_lead(
+        query_vector, [rows[:MAX_CENTROID_ROWS] for rows in rows_of_hits], NEAREST_PHRASES
+    )
+    return dict(zip(PHRASE_SIGNS, (_signal(found[0], CENTROID), density_lead), strict=True))
+
+
 def combine_signs(calibration: Calibration, signs: Mapping[str, float]) -> float:
     """The confidence 0..1 that these signs give."""
-    total = calibration.bias
-    for name, weight in calibration.weights.items():
+    total, weights = calibration.bias, calibration.weights
+    if PHRASE_SIGNS[0] in signs:
+        total, weights = calibration.phrase_bias, calibration.phrase_weights
+    for name, weight in weights.items():
         total += weight * signs[name]
     return logistic(total)
 

@@ -159,6 +159,36 @@ class Matrix:
         square = math.fsum(1.0 - distance for _, *row in of_rows for distance in row)
         return total / math.sqrt(square) if square > 0 else 0.0
 
+    def density_lead(self, query: bytes, places: Iterable[range], count: int) -> float:
+        """How much nearer the query (not all 0) is to its `count` nearest of these rows, by the mean
+        cosine, than each of those is to its own nearest; 0 without another row.
+
+        It is the local outlier factor (Breunig et al. 2000) as a difference.
+        """
+        assert self._rows is not None
+        buffers = [self._rows[rows.start : rows.stop].cast("B") for rows in places]
+        pool = memoryview(b"".join(buffers)).cast("b")
+        total = len(pool) // self.dim
+        if total < 2:
+            return 0.0
+        rows = pool.cast("B").cast("b", (total, self.dim))
+        of_query = memoryview(
+            lazy_imports.simsimd().cosine(memoryview(query).cast("b"), rows)
+        ).tolist()
+        nearest = heapq.nsmallest(count, range(total), key=of_query.__getitem__)
+        near_rows = b"".join([bytes(pool[at * self.dim : (at + 1) * self.dim]) for at in nearest])
+        distances: Any = memoryview(
+            lazy_imports.simsimd().cdist(
+                memoryview(near_rows).cast("b", (len(nearest), self.dim)), rows, metric="cosine"
+            )
+        )
+        # The first of its own neighbours is the row itself.
+        gaps = [
+            math.fsum(heapq.nsmallest(count + 1, row)[1:]) / min(count, total - 1) - of_query[at]
+            for at, row in zip(nearest, distances.tolist(), strict=True)
+        ]
+        return math.fsum(gaps) / len(gaps)
+
     def rows_by_owner(self) -> dict[str, int]:
         """How many rows each capability has, in the order of the numbers in `owners`."""
         names = self.names()
