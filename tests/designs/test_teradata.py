@@ -128,3 +128,12 @@ def test_tool_functions_are_plain_python(workspace, ask) -> None:
         "default": 10,
         "description": "how many categories at most",
     }
+
+
+def test_a_declaration_that_takes_nothing_empties_its_file(capdisc, workspace) -> None:
+    """What `prefix` or `include` no longer takes is gone after the next build, and stays so."""
+    settings = workspace / "capdisc.toml"
+    settings.write_text(settings.read_text().replace('prefix = "handle_"', 'prefix = "tool_"'))
+    assert capdisc("index", "--json").json["counts"]["removed"] == 1
+    assert "qlty_distinctCategories" not in capdisc("list").out
+    assert "no change" in capdisc("index").out

@@ -135,8 +135,10 @@ def is_unchanged(plan: BuildPlan) -> bool:
 
 
 def _published_part(state: FileState) -> tuple[object, ...]:
-    """The parts of a file's state that a generation depends on: all but its stamps and ids."""
-    return state.content_hash, state.root, state.findings
+    """The parts of a file's state that a generation depends on: all but its stamps and ids. A new
+    declaration (`read_as`) may leave out everything that was read before.
+    """
+    return state.content_hash, state.root, state.findings, state.read_as
 
 
 def keep_generation(plan: BuildPlan) -> WrittenGeneration:
