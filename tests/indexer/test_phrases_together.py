@@ -45,7 +45,13 @@ def search(tmp_path):
         root = tmp_path / "set"
         root.mkdir(exist_ok=True)
         rows = [
-            {"id": name, "kind": "intent", "name": name, "description": name, "phrases": list(texts)}
+            {
+                "id": name,
+                "kind": "intent",
+                "name": name,
+                "description": name,
+                "phrases": list(texts),
+            }
             for name, texts in phrases.items()
         ]
         (root / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
