@@ -1,7 +1,7 @@
 """An MCP server for tests of skills: `python skill_server.py ANSWERS.json` on stdin and stdout.
 
 ANSWERS holds `pages` (lists of entries of `skills/list`), `texts` (by URI, what `resources/read`
-gives; a text of None is an error of the protocol) and `extension` (false: it is not declared). Each
+gives), `extension` (false: it is not declared) and `listed` (the URIs of `resources/list`). Each
 URI that is read is added to the file ANSWERS.json.read. It is written by hand, since it starts in
 50 ms; the SDK takes 700.
 """
@@ -58,6 +58,10 @@ def answer(path: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if number + 1 < len(said["pages"]):
             page["nextCursor"] = str(number + 1)
         return {"result": FRESH | page}
+    if method == "resources/list" and "listed" in said:
+        return {
+            "result": FRESH | {"resources": [{"uri": uri, "name": uri} for uri in said["listed"]]}
+        }
     if method == "resources/read":
         uri = params["uri"]
         with path.with_suffix(".json.read").open("a") as log:

@@ -40,6 +40,7 @@ def words(*typed: str) -> list[str]:
         (("run", "tool:convert-image", ""), []),
         (("validate", "--rule", "dup"), ["duplicate-field", "duplicate-id"]),
         (("validate", ""), [":files"]),
+        (("trust", "skill:merge"), [":files"]),
         (("index", "--index-dir", ""), [":dirs"]),
         (("render", "--format", "x"), ["xml"]),
         (("call", "search_tool"), ["search_tool"]),
@@ -161,6 +162,9 @@ def test_zsh_loads_the_script(hermetic, small, path_with_capdisc) -> None:
         "words=(capdisc show skill:merge); CURRENT=3; PREFIX=skill:merge; _capdisc"
     )
     assert run_shell("zsh", script) == ["_capdisc", "skill\\:merge-pdfs"]
+    paths = script.replace("capdisc show skill:merge", "capdisc trust").replace("skill:merge", ".")
+    paths = paths.replace("words=", "_files() { print files }\nwords=")
+    assert run_shell("zsh", paths) == ["_capdisc", "files"]
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)

@@ -259,6 +259,18 @@ def test_a_link_that_waits_for_trust_is_named_by_the_next_search(waiting, capdis
     assert "symlink" not in capdisc("search", "linen swans", "--ids").err
 
 
+def test_a_link_that_waits_for_trust_is_in_the_status(waiting, capdisc) -> None:
+    (line,) = capdisc("status", "--json").json["waiting"]
+    assert line.startswith("link ")
+    shown = capdisc("status").out
+    assert (
+        "\nwaiting     link " in shown and ": left out until you trust it: capdisc trust" in shown
+    )
+    capdisc("trust", line.split()[1], "--yes")
+    assert capdisc("status", "--json").json["waiting"] == []
+    assert "waiting" not in capdisc("status").out
+
+
 def test_a_link_that_waits_for_trust_is_named_whenever_somebody_looks(waiting, capdisc) -> None:
     capdisc("search", "linen swans")
     assert "no change" in (done := capdisc("index")).out and "warning[symlink]" in done.err

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     (hermetic / ".git").mkdir()
     # Most tests start no server, and run without the extra mcp, too.
-    monkeypatch.setattr(lazy_imports, "mcp_sdk", lambda: None)
+    if find_spec("mcp") is None:
+        monkeypatch.setattr(lazy_imports, "mcp_sdk", lambda: None)
     return hermetic
 
 

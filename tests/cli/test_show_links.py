@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_read_as_text_is_an_error(capdisc, skill) -> None:
     (skill / "latin.md").write_bytes(b"caf\xe9")
     os.mkfifo(skill / "pipe.md")
     for name, reason in (
-        ("large.md", "larger than 1024 KiB"),
+        ("large.md", "larger than 1,024 KiB"),
         ("latin.md", "not UTF-8"),
         ("pipe.md", "not a regular file"),
         ("references", "not a regular file"),

@@ -95,6 +95,41 @@ def test_a_server_that_does_not_declare_the_extension_is_not_asked_for_skills(
     assert not (hermetic / "answers.json.read").exists()
 
 
+@needs_sdk
+@pytest.mark.parametrize("digest", [None, "right", "wrong"])
+def test_the_index_document_of_the_drafts_is_understood(
+    capdisc, publish, hermetic, digest
+) -> None:
+    index, listed = (
+        "skill://index.json",
+        {"name": "pdf", "type": "skill-md", "description": "x", "url": PDF},
+    )
+    if digest:
+        listed["digest"] = file_of(PDF, TEXT if digest == "right" else "else")["digest"]
+    archive = {"name": "zip", "type": "archive", "url": "skill://zip.zip"}
+    document = json.dumps(
+        {"skills": [listed, archive, {"name": "far", "url": "https://evil.example/far/SKILL.md"}]}
+    )
+    done = publish(
+        {index: document, PDF: TEXT}, extension=False, listed=[index, PDF, "capdisc://x"]
+    )
+    assert found_ids(capdisc) == ({"skill:near.pdf"} if digest != "wrong" else set())
+    assert ("skill-unverified" in done.err) == (digest == "wrong")
+    assert "https://evil.example/far/SKILL.md of near is not indexed" in done.err
+    assert (hermetic / "answers.json.read").read_text().split() == [index, PDF]
+
+
+@needs_sdk
+def test_a_manifest_of_the_drafts_is_understood(capdisc, publish) -> None:
+    files = [{"path": "SKILL.md", "size": len(TEXT), "hash": file_of(PDF, TEXT)["digest"]}]
+    files.append({"path": "forms/a b.md", "size": 1, "hash": "sha256:" + "0" * 64})
+    manifest = "skill://acme/pdf/_manifest"
+    texts = {manifest: json.dumps({"skill": "pdf", "files": files}), PDF: TEXT}
+    done = publish(texts, extension=False, listed=[manifest, PDF])
+    assert done.err == ""
+    assert "Its other files there: forms/a b.md" in capdisc("show", "skill:near.pdf").out
+
+
 def test_a_local_skill_of_the_same_name_is_not_replaced(
     capdisc, saved, hermetic, write_skill
 ) -> None:
@@ -102,6 +137,15 @@ def test_a_local_skill_of_the_same_name_is_not_replaced(
     assert saved({"skills": [entry_of(PDF, TEXT)]}, contents({PDF: TEXT})).code == 0
     assert found_ids(capdisc) == {"skill:pdf", "skill:near.pdf"}
     assert "Mine." in capdisc("show", "skill:pdf").out
+
+
+def test_a_local_skill_cannot_pass_for_one_of_a_server(capdisc, hermetic, write_skill) -> None:
+    path = write_skill(hermetic / "lists", "pdf")
+    path.write_text(
+        path.read_text().replace("\n---\n\n", "\nuri: skill://pdf\nserver: near\n---\n\n")
+    )
+    capdisc("index", "lists")
+    assert "Served by" not in capdisc("show", "skill:pdf").out
 
 
 def test_answers_saved_in_a_file_are_read_in_their_envelopes(capdisc, saved) -> None:

@@ -90,6 +90,7 @@ def test_help_alone_is_the_overview(capdisc) -> None:
         (("config", "set", "fresh", "reqire"), "did you mean require?"),
         (("search", "x", "--fresh", "ato"), "did you mean auto?"),
         (("setup", "cluade"), "did you mean claude?"),
+        (("search", "x", "--gate", "autoo"), "did you mean auto?"),
         (("setup", "claude", "--scope", "usr"), "did you mean user?"),
         (("audit", "copilto"), "did you mean copilot?"),
     ],

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from capdisc.args import completion
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters, load_command
-from capdisc.args.completion import FILES, FOLDERS
+from capdisc.args.completion import FILES, FOLDERS, TRUSTED
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
@@ -172,7 +172,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "session.verb": list(session.VERBS),
         "session.name": "sessions",
         "session.words": "ids",
-        "trust.target": "ids",
+        "trust.target": TRUSTED,
         "hook.client": list(HOOK_CLIENTS),
         "audit.client": list(CLIENT_LISTINGS),
         "setup.client": list(setup.CLIENT_NAMES),

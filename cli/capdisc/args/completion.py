@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TABLE_FILE = "completion.json"
 FILES, FOLDERS = "files", "dirs"
+# What `capdisc trust` names: paths, and ids of definitions that wait and of tools of servers.
+TRUSTED = "trusted"
 # A shell draws a menu of these; nobody reads more.
 _MAX_CANDIDATES = 5_000
 
@@ -146,6 +148,8 @@ class _CommandLine:
             return _select_prefixed(((value, "") for value in values), current)
         if values in (FILES, FOLDERS):
             return [(f":{values}", "")]
+        if values == TRUSTED:
+            return [*_list_trusted(current), (f":{FILES}", "")]
         if values == "setting-values":
             choices = self._table["settings"].get(self._positionals[1], [])
             return _select_prefixed(((choice, "") for choice in choices), current)
@@ -168,6 +172,30 @@ class _CommandLine:
             typed_dir = self._values.get("--index-dir")
             names = list(_read_index(runtime, config, typed_dir, kind, prefix))
         return sorted(name for name in set(names) if name.startswith(prefix))
+
+
+def _list_trusted(prefix: str) -> list[Candidate]:
+    """The ids of definitions that are held back, and of the tools of MCP servers in the index."""
+    from pathlib import Path
+
+    from capdisc.context import surroundings
+    from capdisc_indexer.model.errors import CapdiscError
+    from capdisc_indexer.store import definition_memory
+
+    runtime = surroundings.current_runtime()
+    candidates: dict[str, str] = {}
+    try:
+        ids = _read_index(runtime, runtime.config(), None, "ids", "tool:")
+        candidates = {
+            identifier: ""
+            for identifier in sorted(ids)
+            if identifier.startswith("tool:") and "." in identifier
+        }
+        for change in definition_memory.waiting(Path(runtime.definition_guard().memory)):
+            candidates[change.id] = "its definition changed"
+    except (CapdiscError, OSError):
+        pass  # paths can still be completed
+    return _select_prefixed(candidates.items(), prefix)
 
 
 _STORED = ("ids", "kinds", "categories", "tags", "sessions")
@@ -262,7 +290,7 @@ complete -F _capdisc capdisc
 _ZSH = r"""#compdef capdisc
 # Completion of capdisc for zsh: source <(capdisc completion zsh)
 _capdisc() {
-    local line program=${~words[1]}
+    local line files program=${~words[1]}
     local -a lines candidates
     whence -p "$program" > /dev/null || program=capdisc
     lines=("${(@f)$("$program" --complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2> /dev/null)}")
@@ -275,6 +303,7 @@ _capdisc() {
         esac
     done
     (( ${#candidates} )) && _describe -t capdisc capdisc candidates
+    [[ -z $files ]] || _files
 }
 if [[ ${funcstack[1]} == _capdisc ]]; then _capdisc "$@"; else compdef _capdisc capdisc; fi
 """

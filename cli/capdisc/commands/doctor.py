@@ -11,7 +11,6 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
-from capdisc.context.client_places import find_waiting_links
 from capdisc.context.freshness import (
     IndexPlace,
     describe_look,
@@ -137,16 +136,7 @@ def _check_settings(config: Config) -> Iterator[Check]:
 
 def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     """Whether the workspace asks for something that its user has not allowed."""
-    grant = runtime.load_grant()
-    requests = (
-        *workspace_trust.refused_requests(runtime, config),
-        *(
-            request
-            for request in find_waiting_links(runtime, config)
-            if not grant.covers(request, config.digest)
-        ),
-    )
-    lines = [request.line for request in requests]
+    lines = workspace_trust.index_requests(runtime, config)
     if not lines:
         return Check(name="trust", state=CheckState.OK, text="this workspace waits for nothing")
     return Check(

@@ -7,6 +7,7 @@ import time
 from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.context.freshness import format_age
+from capdisc.context.workspace_trust import index_requests
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
@@ -73,6 +74,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "errors": findings.get(Severity.ERROR, 0),
         "warnings": findings.get(Severity.WARNING, 0),
         "held_back": held_back,
+        "waiting": [] if ctx.shared_index else index_requests(ctx.runtime, ctx.config),
         "stale": stale,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
@@ -126,11 +128,13 @@ def _format_status(status: JsonObject) -> list[str]:
         for kind, count in status["kinds"].items()
     )
     capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
-    copy, held_back, stale, server = [], [], [], []
+    copy, held_back, waiting, stale, server = [], [], [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
         held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
+    if lines := console.format_names(status["waiting"]):
+        waiting = [f"waiting     {lines}: left out until you trust it: capdisc trust"]
     if names := console.format_names(status["stale"]):
         stale = [
             f"stale       {names}: last good versions of broken files; see why: capdisc index"
@@ -149,6 +153,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,
+        *waiting,
         *stale,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,

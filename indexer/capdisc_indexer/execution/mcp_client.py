@@ -6,36 +6,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
 from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.output_masking import mask_json, mask_stream
 from capdisc_indexer.execution.process import build_environment, find_program
+from capdisc_indexer.execution.skill_requests import (
+    LIST_TIMEOUT_S,
+    MAX_SKILLS_BYTES,
+    request_skills,
+)
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
-from capdisc_indexer.sources.formats.skill_answers import (
-    EXTENSION,
-    MAX_TEXT_BYTES,
-    is_skill_uri,
-    keep_content,
-    keep_entry,
-    read_content,
-)
 from capdisc_indexer.text.normalization import one_line
 
-LIST_TIMEOUT_S = 20.0
 MAX_PAGES = 50
 MAX_BYTES = 4 * 1024 * 1024
-# For all skills of a server. Those of the 2,000 files in a large collection have 18 MB.
-MAX_SKILLS = 2_000
-MAX_SKILLS_BYTES = 16 * 1024 * 1024
-SKILLS_TIMEOUT_S = 120.0
-_TOO_LATE = "the server took too long"
 _POLL_SECONDS = 0.05
 
 # A page of what a server says: {"tools": [...]}, as MCP's `tools/list` has it, or one of skills.
@@ -118,93 +109,6 @@ async def request_pages(client: Any) -> list[ToolsPage]:
         if not cursor:
             break
     return pages
-
-
-async def request_skills(sdk: Any, client: Any) -> list[ToolsPage]:
-    """The server's skills as pages: {"skills": [...]} as `skills/list` has them, and one {"contents":
-    [...]} with the text of each SKILL.md, or the problem that keeps it out. None of a server that
-    does not declare the skills extension.
-
-    Of the skills only SKILL.md is read, since the index is made of it. What is more than
-    MAX_SKILLS, MAX_SKILLS_BYTES or SKILLS_TIMEOUT_S is left out, with the reason.
-    """
-    capabilities = client.server_capabilities
-    if EXTENSION not in (capabilities.extensions or {}):
-        return []
-    pages: list[ToolsPage] = []
-    contents: list[JsonObject] = []
-    with sdk.anyio.move_on_after(SKILLS_TIMEOUT_S) as scope:
-        try:
-            async for page in _request_skill_pages(sdk, client):
-                pages.append(page)  # noqa: PERF401 - what came before an error stays
-        except (sdk.Error, ValueError, TypeError, TimeoutError) as error:
-            pages.append({"problem": one_line(str(error), 200) or _TOO_LATE})
-        for uri in _skill_uris(pages):
-            contents.append(await _request_text(sdk, client, uri, contents))
-    late = _skill_uris(pages)[len(contents) :]
-    if scope.cancelled_caught and not late:
-        pages.append({"problem": _TOO_LATE})
-    contents += [{"uri": uri, "problem": _TOO_LATE} for uri in late]
-    return [*pages, {"contents": contents}]
-
-
-async def _request_skill_pages(sdk: Any, client: Any) -> AsyncIterator[ToolsPage]:
-    """The pages of entries, at most MAX_SKILLS in all. Raises ValueError where there are more."""
-    types, cursor, count = sdk.types, None, 0
-    request_type = types.Request[types.PaginatedRequestParams, Literal["skills/list"]]
-    while True:
-        params = types.PaginatedRequestParams(cursor=cursor)
-        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
-            answer = await client.session.send_request(
-                request_type(method="skills/list", params=params), sdk.TypeAdapter(dict[str, Any])
-            )
-        entries = answer.get("skills")
-        if not isinstance(entries, list):
-            raise TypeError("its answer to skills/list holds no list of skills")
-        yield {"skills": [keep_entry(entry) for entry in entries[: MAX_SKILLS - count]]}
-        count, previous, cursor = count + len(entries), cursor, answer.get("nextCursor")
-        if not cursor or not isinstance(cursor, str) or cursor == previous:
-            return
-        if count >= MAX_SKILLS:
-            raise ValueError(f"it has more than {MAX_SKILLS:,} skills; the first ones are read")
-
-
-def _skill_uris(pages: Sequence[ToolsPage]) -> list[str]:
-    """The URIs of entries that this server may be asked for, each once."""
-    uris = (
-        entry.get("uri")
-        for page in pages
-        for entry in page.get("skills", ())
-        if isinstance(entry, dict)
-    )
-    return list(dict.fromkeys(str(uri) for uri in uris if is_skill_uri(uri)))
-
-
-async def _request_text(
-    sdk: Any, client: Any, uri: str, contents: Sequence[JsonObject]
-) -> JsonObject:
-    """The text of a SKILL.md, or why it is not kept."""
-    remaining_bytes = MAX_SKILLS_BYTES - sum(
-        len(content.get("text") or content.get("blob", "")) for content in contents
-    )
-    try:
-        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
-            answer = await client.read_resource(uri)
-    except TimeoutError:
-        return {"uri": uri, "problem": _TOO_LATE}
-    except sdk.Error as error:
-        if error.code == sdk.types.CONNECTION_CLOSED:
-            raise
-        return {"uri": uri, "problem": f"the server says: {one_line(str(error), 200)}"}
-    document = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
-    text = next(map(read_content, document["contents"]), None)
-    if text is None:
-        return {"uri": uri, "problem": "the server gives no text of it"}
-    if len(text) > min(MAX_TEXT_BYTES, remaining_bytes):
-        is_large = len(text) > MAX_TEXT_BYTES
-        limit = "1 MiB" if is_large else "16 MiB together with the others"
-        return {"uri": uri, "problem": f"its text is larger than {limit}"}
-    return keep_content(uri, text)
 
 
 def _listing_error(error: BaseException, secrets: Mapping[str, str]) -> str:

@@ -16,10 +16,10 @@ from capdisc_indexer.execution.mcp_client import (
     ToolsPage,
     end_when_stopped,
     request_pages,
-    request_skills,
 )
 from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.server_launch import ServerLaunch
+from capdisc_indexer.execution.skill_requests import request_skills
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments

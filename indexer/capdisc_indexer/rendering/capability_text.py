@@ -141,7 +141,8 @@ def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
     """Which MCP server a skill is of, and its other files there, so that nobody takes it for one of
     this machine.
     """
-    if d.kind != "skill" or "uri" not in d.extra:
+    is_of_server = d.kind == "skill" and d.source.format in ("mcp", "mcp-servers")
+    if not is_of_server or "uri" not in d.extra:
         return []
     files = [str(name) for name in d.extra.get("files", ())]
     others = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []

@@ -26,7 +26,7 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
-from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import GateDecision, Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
@@ -199,7 +199,9 @@ def keep_hits_of_requests(ranking: Ranking, gate: str) -> Ranking:
 def check_gate_mode(gate: str) -> None:
     """Raises UsageError for another mode than auto and off."""
     if gate not in GATE_MODES:
-        raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("gate", gate, GATE_MODES)
 
 
 # The text alone.

@@ -100,7 +100,7 @@ def find_floods(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         group = _group(member)
         if member.description_digest and sizes[group] >= FLOOD_SIZE and group not in reported:
             reported.add(group)
-            message = f"one of {sizes[group]} capabilities that say nearly the same"
+            message = f"one of {sizes[group]:,} capabilities that say nearly the same"
             yield finding_at(
                 member,
                 "near-duplicate-flood",

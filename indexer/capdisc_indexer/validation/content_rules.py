@@ -365,15 +365,13 @@ def _stuffing_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
     counts = Counter(word for word in words if word not in STOP_WORDS)
     for word, times in counts.most_common(1):
         if times >= MAX_REPEATS and times >= MAX_SHARE * len(words):
-            message = f"the word {word[:64]!r} is {times} of {len(words)} words"
+            message = f"the word {word[:64]!r} is {times:,} of {len(words):,} words"
             hint = "say it once; a word counts no more for being repeated"
             yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
             return
     repeated = [times for times in counts.values() if times >= OFTEN]
     if len(repeated) > 1 and sum(repeated) >= SHARE_TOGETHER * len(words):
-        message = (
-            f"{len(repeated)} words make up {sum(repeated)} of the {len(words)} by being repeated"
-        )
+        message = f"{len(repeated):,} words make up {sum(repeated):,} of the {len(words):,} by being repeated"
         hint = "say each once; a word counts no more for being repeated"
         yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
 

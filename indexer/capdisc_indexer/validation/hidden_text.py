@@ -139,20 +139,20 @@ def _message_findings(text: CapabilityText) -> Iterator[Finding]:
         says = "".join(
             chr(ord(tag) - 0xE0000) for tag in match[0] if 0x20 <= ord(tag) - 0xE0000 < 0x7F
         )
-        message = f"{len(match[0])} tag characters, which nobody sees" + (
-            f", {len(says)} of them letters" if says else ""
+        message = f"{len(match[0]):,} tag characters, which nobody sees" + (
+            f", {len(says):,} of them letters" if says else ""
         )
         yield text.finding("hidden-text", Severity.ERROR, message, hint, match.start())
         return
     selectors = _SELECTORS.findall(text.value)
     if len(selectors) >= MAX_SELECTORS or any(len(run) > 1 for run in selectors):
-        message = f"{len(selectors)} variation selectors where none belong, which can hold a text that nobody sees"
+        message = f"{len(selectors):,} variation selectors where none belong, which can hold a text that nobody sees"
         yield text.finding(
             "hidden-text", Severity.ERROR, message, hint, text.value.index(selectors[0])
         )
     elif (offset := _zero_width_message(text.value)) is not None:
         count = len(_STRAY.findall(text.value))
-        message = f"{count} characters without width where none belong, which can hold a text that nobody sees"
+        message = f"{count:,} characters without width where none belong, which can hold a text that nobody sees"
         yield text.finding("hidden-text", Severity.ERROR, message, hint, offset)
 
 

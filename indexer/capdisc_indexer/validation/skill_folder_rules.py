@@ -167,7 +167,7 @@ def check_layout(file: FoundFile) -> Iterator[Finding]:
         )
     if contents.opaque:
         names = ", ".join(printable_path(name) for name in contents.opaque[:3])
-        message = f"{len(contents.opaque)} files that cannot be read as text: {names}"
+        message = f"{len(contents.opaque):,} files that cannot be read as text: {names}"
         yield _file_finding(file, "binary-file", message, "ship the sources instead")
 
 

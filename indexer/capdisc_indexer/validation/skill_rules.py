@@ -88,7 +88,7 @@ class _SkillChecks:
             return
         hint = _name_hint(name, folder)
         if len(name) > MAX_NAME:
-            message = f"the name has {len(name)} characters, more than {MAX_NAME}"
+            message = f"the name has {len(name):,} characters, more than {MAX_NAME}"
             yield self._finding_at("name", "name-too-long", message, hint)
         if name != name.lower():
             yield self._finding_at("name", "name-case", "the name holds capital letters", hint)

@@ -291,7 +291,7 @@ def _text_file(data: bytes, name: str, source_format: SourceFormat) -> FoundFile
 
 
 def _size_findings(file: FoundFile, source_format: SourceFormat) -> tuple[Finding, ...]:
-    message = f"the text is larger than {source_format.limit_bytes // 1024} KiB"
+    message = f"the text is larger than {source_format.limit_bytes // 1024:,} KiB"
     hint = "move long parts into files beside it"
     return (
         Finding(

@@ -364,19 +364,23 @@ from fastmcp.skills.extension import SkillsExtension
 server = FastMCP("skills")
 provider = SkillsDirectoryProvider(sys.argv[1], experimental_skills=True)
 server.add_provider(provider)
-server.add_extension(SkillsExtension(providers=[provider]))
+if len(sys.argv) == 2:
+    server.add_extension(SkillsExtension(providers=[provider]))
 server.run(show_banner=False)
 """
 
 
 @pytest.mark.sdk
-def test_the_skills_that_fastmcp_serves_are_read(hermetic, write_skill, capdisc):
+@pytest.mark.parametrize("more", [[], ["manifests"]], ids=["extension", "manifests"])
+def test_the_skills_that_fastmcp_serves_are_read(hermetic, write_skill, capdisc, more):
     pytest.importorskip("fastmcp.skills.extension", reason="needs the package fastmcp")
     path = write_skill(hermetic / "theirs", "merge-pdfs", "Merges PDF files.", "Join them.")
     (path.parent / "notes.md").write_text("# Notes")
     (hermetic / "server.py").write_text(FASTMCP_SERVER)
     configure(
-        capdisc, hermetic, [sys.executable, str(hermetic / "server.py"), str(hermetic / "theirs")]
+        capdisc,
+        hermetic,
+        [sys.executable, str(hermetic / "server.py"), str(hermetic / "theirs"), *more],
     )
     done = capdisc("index", "--ask-servers")
     assert done.code == 0, done.err

@@ -204,7 +204,7 @@ def read_description(fields: Fields, body: str, name: str) -> str:
         )
         fields.warn("description", "field-too-long", message, "move details into skillContent")
     elif len(text) > LONG_DESCRIPTION:
-        message = f"the description has more than {LONG_DESCRIPTION} characters"
+        message = f"the description has more than {LONG_DESCRIPTION:,} characters"
         fields.warn("description", "field-too-long", message, "move details into skillContent")
     return text[:MAX_DESCRIPTION].rstrip()
 

@@ -148,7 +148,7 @@ def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
     text = _file_text(fields, "content", file) if inline else companion_text
     clipped = clip_content(text)
     if len(clipped) < len(text):
-        message = f"the content has {len(text)} characters; the first {len(clipped)} are kept"
+        message = f"the content has {len(text):,} characters; the first {len(clipped):,} are kept"
         fields.note(
             "content",
             Severity.INFO,
@@ -185,7 +185,7 @@ def _input_examples(fields: Fields) -> tuple[JsonObject, ...]:
             "write a list, each item with the arguments of one call",
         )
     if len(examples) > MAX_EXAMPLES:
-        message = f"{fields.key('input_examples')} has {len(examples)} items; the first {MAX_EXAMPLES} are read"
+        message = f"{fields.key('input_examples')} has {len(examples):,} items; the first {MAX_EXAMPLES:,} are read"
         fields.warn("input_examples", "too-many-items", message, "keep the telling ones")
     return tuple(examples[:MAX_EXAMPLES])
 

@@ -197,8 +197,10 @@ def _description(fields: Fields, body: str, name: str) -> str:
         message += f"; {one_line(text, MAX_NAME)!r} is used"
         fields.warn("description", "description-missing", message, hint)
     if len(text) > LONG_DESCRIPTION:
-        cut = f"; the first {MAX_DESCRIPTION} are read" if len(text) > MAX_DESCRIPTION else ""
-        message = f"the description has {len(text)} characters, more than {LONG_DESCRIPTION}{cut}"
+        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
+        message = (
+            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
+        )
         fields.warn("description", "description-too-long", message, "move details into the body")
     return text[:MAX_DESCRIPTION].rstrip()
 
@@ -206,7 +208,7 @@ def _description(fields: Fields, body: str, name: str) -> str:
 def _clip_body(fields: Fields, path: str, body: str, line: int) -> str:
     clipped = clip_content(body)
     if len(clipped) < len(body):
-        message = f"the body has {len(body)} characters; the first {len(clipped)} are kept"
+        message = f"the body has {len(body):,} characters; the first {len(clipped):,} are kept"
         hint = "move long parts into files that it points to"
         fields.findings.append(_finding(path, Severity.INFO, "content-cut", message, hint, line))
     return clipped

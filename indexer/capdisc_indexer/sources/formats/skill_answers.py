@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
@@ -160,3 +161,57 @@ def is_skill_uri(uri: object) -> bool:
     """Whether this is the URI of a SKILL.md that its server may be asked for."""
     parts = split_skill_uri(uri) if isinstance(uri, str) else None
     return parts is not None and len(parts) > 1 and parts[-1] == SKILL_FILE
+
+
+# The documents of drafts of the extension, which servers still have.
+
+
+DRAFT_INDEX = "skill://index.json"
+_MANIFEST = "/_manifest"
+
+
+def is_draft_document(uri: str) -> bool:
+    """Whether this resource lists skills, or the files of one, as drafts of the extension had it."""
+    return uri == DRAFT_INDEX or (uri.startswith("skill://") and uri.endswith(_MANIFEST))
+
+
+def read_draft_document(uri: str, text: str) -> list[JsonObject]:
+    """The entries of a document of the drafts, as `draft` entries: their front matter is only the
+    name, their files may lack sizes. Empty for a text that is no such document.
+
+    >>> read_draft_document("skill://pdf/_manifest", '{"files": []}')[0]["uri"]
+    'skill://pdf/SKILL.md'
+    """
+    value = read_json(text)
+    if isinstance(value, Finding) or not isinstance(value, dict):
+        return []
+    if uri == DRAFT_INDEX:
+        skills = value.get("skills")
+        return [
+            _index_entry(skill)
+            for skill in (skills if isinstance(skills, list) else ())
+            if isinstance(skill, dict) and skill.get("type", "skill-md") == "skill-md"
+        ]
+    base = uri.removesuffix(_MANIFEST)
+    files = value.get("files")
+    resources = [
+        {
+            "uri": f"{base}/{quote(str(file.get('path')))}",
+            "digest": file.get("hash"),
+            "size": file.get("size"),
+        }
+        for file in (files if isinstance(files, list) else ())
+        if isinstance(file, dict)
+    ]
+    name = unquote(base.rpartition("/")[2])
+    return [_draft_entry(f"{base}/{SKILL_FILE}", name, resources)]
+
+
+def _index_entry(skill: Mapping[str, Json]) -> JsonObject:
+    uri, digest = skill.get("url"), skill.get("digest")
+    resources = [{"uri": uri, "digest": digest}] if digest is not None else "dynamic"
+    return _draft_entry(uri, skill.get("name"), resources)
+
+
+def _draft_entry(uri: Json, name: Json, resources: object) -> JsonObject:
+    return {"uri": uri, "frontmatter": {"name": name}, "resources": resources, "draft": True}

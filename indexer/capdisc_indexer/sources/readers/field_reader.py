@@ -226,7 +226,9 @@ class Fields:
             dict.fromkeys(stripped for item in items if (stripped := " ".join(item.split())))
         )
         if len(unique) > MAX_ITEMS:
-            message = f"{self.key(field)} has {len(unique)} items; the first {MAX_ITEMS} are read"
+            message = (
+                f"{self.key(field)} has {len(unique):,} items; the first {MAX_ITEMS:,} are read"
+            )
             self.warn(field, "too-many-items", message, "keep the telling ones")
         return unique[:MAX_ITEMS]
 

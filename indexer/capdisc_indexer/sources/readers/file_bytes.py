@@ -158,7 +158,7 @@ def _file_problem(path: str, handle: int, limit_bytes: int) -> Finding | None:
 
 
 def _too_large(path: str, limit_bytes: int) -> Finding:
-    message = f"is larger than {limit_bytes // 1024} KiB"
+    message = f"is larger than {limit_bytes // 1024:,} KiB"
     return refuse_file(
         "file-too-large", Severity.ERROR, path, message, "move long parts into files beside it"
     )

@@ -192,7 +192,7 @@ def json_lines(data: bytes, path: str) -> Iterator[JsonLine | Finding]:
 
 def _read_line(raw: bytes, path: str) -> Json | Finding:
     if len(raw) > MAX_LINE_BYTES:
-        message = f"the line is longer than {MAX_LINE_BYTES // 1024} KiB; not read"
+        message = f"the line is longer than {MAX_LINE_BYTES // 1024:,} KiB; not read"
         hint = "move long parts into files of their own"
         return Finding(
             code="line-too-long", severity=Severity.ERROR, message=message, hint=hint, path=path

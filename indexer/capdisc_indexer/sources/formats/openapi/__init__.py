@@ -118,7 +118,7 @@ def _warn_of_missing_references(file: FoundFile, document: ApiDocument) -> tuple
     if not missing:
         return ()
     shown = ", ".join(reference[:80] for reference in sorted(missing)[:3])
-    message = f"{len(missing)} references lead to nothing in this document: {shown}"
+    message = f"{len(missing):,} references lead to nothing in this document: {shown}"
     return (
         file_finding(
             file,

@@ -1,0 +1,150 @@
+"""Which skills does an MCP server publish, and which texts do they have? Asked of a running server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Literal
+
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.sources.formats.skill_answers import (
+    DRAFT_INDEX,
+    EXTENSION,
+    MAX_TEXT_BYTES,
+    is_draft_document,
+    is_skill_uri,
+    keep_content,
+    keep_entry,
+    read_content,
+    read_draft_document,
+)
+from capdisc_indexer.text.normalization import one_line
+
+LIST_TIMEOUT_S = 20.0
+# For all skills of a server. Those of the 2,000 files in a large collection have 18 MB.
+MAX_SKILLS = 2_000
+MAX_SKILLS_BYTES = 16 * 1024 * 1024
+SKILLS_TIMEOUT_S = 120.0
+_TOO_LATE = "the server took too long"
+# Of a server that does not declare the extension, so much of its list of resources is looked at.
+_MAX_RESOURCE_PAGES = 10
+
+
+async def request_skills(sdk: Any, client: Any) -> list[JsonObject]:
+    """The server's skills as pages: {"skills": [...]} as `skills/list` has them, and one {"contents":
+    [...]} with the text of each SKILL.md, or the problem that keeps it out. Of a server that
+    does not declare the skills extension, those that a document of its drafts lists: the index
+    `skill://index.json`, or else a `_manifest` for each skill.
+
+    Of the skills only SKILL.md is read, since the index is made of it. What is more than
+    MAX_SKILLS, MAX_SKILLS_BYTES or SKILLS_TIMEOUT_S is left out, with the reason.
+    """
+    capabilities = client.server_capabilities
+    has_extension = EXTENSION in (capabilities.extensions or {})
+    if not has_extension and capabilities.resources is None:
+        return []
+    request_pages = _request_skill_pages if has_extension else _request_draft_pages
+    pages: list[JsonObject] = []
+    contents: list[JsonObject] = []
+    with sdk.anyio.move_on_after(SKILLS_TIMEOUT_S) as scope:
+        try:
+            async for page in request_pages(sdk, client):
+                pages.append(page)  # noqa: PERF401 - what came before an error stays
+        except (sdk.Error, ValueError, TypeError, TimeoutError) as error:
+            if has_extension or pages:
+                pages.append({"problem": one_line(str(error), 200) or _TOO_LATE})
+        for uri in _skill_uris(pages):
+            contents.append(await _request_text(sdk, client, uri, contents))
+    late = _skill_uris(pages)[len(contents) :]
+    if scope.cancelled_caught and not late and has_extension:
+        pages.append({"problem": _TOO_LATE})
+    contents += [{"uri": uri, "problem": _TOO_LATE} for uri in late]
+    return [*pages, {"contents": contents}] if pages else []
+
+
+async def _request_skill_pages(sdk: Any, client: Any) -> AsyncIterator[JsonObject]:
+    """The pages of entries, at most MAX_SKILLS in all. Raises ValueError where there are more."""
+    types, cursor, count = sdk.types, None, 0
+    request_type = types.Request[types.PaginatedRequestParams, Literal["skills/list"]]
+    while True:
+        params = types.PaginatedRequestParams(cursor=cursor)
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.session.send_request(
+                request_type(method="skills/list", params=params), sdk.TypeAdapter(dict[str, Any])
+            )
+        entries = answer.get("skills")
+        if not isinstance(entries, list):
+            raise TypeError("its answer to skills/list holds no list of skills")
+        yield {"skills": [keep_entry(entry) for entry in entries[: MAX_SKILLS - count]]}
+        count, previous, cursor = count + len(entries), cursor, answer.get("nextCursor")
+        if not cursor or not isinstance(cursor, str) or cursor == previous:
+            return
+        if count >= MAX_SKILLS:
+            raise ValueError(f"it has more than {MAX_SKILLS:,} skills; the first ones are read")
+
+
+def _skill_uris(pages: Sequence[JsonObject]) -> list[str]:
+    """The URIs of entries that this server may be asked for, each once."""
+    uris = (
+        entry.get("uri")
+        for page in pages
+        for entry in page.get("skills", ())
+        if isinstance(entry, dict)
+    )
+    return list(dict.fromkeys(str(uri) for uri in uris if is_skill_uri(uri)))
+
+
+async def _request_text(
+    sdk: Any, client: Any, uri: str, contents: Sequence[JsonObject]
+) -> JsonObject:
+    """The text of a SKILL.md, or why it is not kept."""
+    remaining_bytes = MAX_SKILLS_BYTES - sum(
+        len(content.get("text") or content.get("blob", "")) for content in contents
+    )
+    try:
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.read_resource(uri)
+    except TimeoutError:
+        return {"uri": uri, "problem": _TOO_LATE}
+    except sdk.Error as error:
+        if error.code == sdk.types.CONNECTION_CLOSED:
+            raise
+        return {"uri": uri, "problem": f"the server says: {one_line(str(error), 200)}"}
+    document = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
+    text = next(map(read_content, document["contents"]), None)
+    if text is None:
+        return {"uri": uri, "problem": "the server gives no text of it"}
+    if len(text) > min(MAX_TEXT_BYTES, remaining_bytes):
+        is_large = len(text) > MAX_TEXT_BYTES
+        limit = "1 MiB" if is_large else "16 MiB together with the others"
+        return {"uri": uri, "problem": f"its text is larger than {limit}"}
+    return keep_content(uri, text)
+
+
+# Servers of the time before the extension was final.
+
+
+async def _request_draft_pages(sdk: Any, client: Any) -> AsyncIterator[JsonObject]:
+    """The entries that documents of the drafts list, as pages."""
+    uris = await _list_draft_documents(sdk, client)
+    indexes = [uri for uri in uris if uri == DRAFT_INDEX]
+    count = 0
+    for uri in indexes or uris[:MAX_SKILLS]:
+        content = await _request_text(sdk, client, uri, ())
+        if "text" in content:
+            entries = read_draft_document(uri, content["text"])[: MAX_SKILLS - count]
+            count += len(entries)
+            yield {"skills": entries}
+
+
+async def _list_draft_documents(sdk: Any, client: Any) -> list[str]:
+    """The resources of the server that list skills as the drafts had it."""
+    uris: list[str] = []
+    cursor = None
+    for _ in range(_MAX_RESOURCE_PAGES):
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.list_resources(cursor=cursor)
+        uris += [str(resource.uri) for resource in answer.resources]
+        cursor = answer.next_cursor
+        if not cursor:
+            break
+    return list(dict.fromkeys(uri for uri in uris if is_draft_document(uri)))
