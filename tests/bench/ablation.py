@@ -71,6 +71,7 @@ PARTS = (
         Part(f"  {signal.name}", {"retrieval.late_interaction.SIGNALS": _without(signal)})
         for signal in SIGNALS
     ),
+    Part("phrases together", {"retrieval.late_interaction.CENTROID_WEIGHT": 0.0}),
     Part("clauses", {"retrieval.query_analysis.content_clauses": lambda text: ()}),
     Part("passages of bodies", {"retrieval.pipeline.find_passages": lambda *_: PassageEvidence()}),
     Part("spelling", {"retrieval.query_analysis.correct_spelling": _as_typed}),
