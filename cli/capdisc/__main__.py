@@ -83,9 +83,6 @@ def _quote_from_bytes(data: bytes, safe: str = "/") -> str:
 
 def _run_in_process() -> int:
     """Run the command in this process and return its exit code."""
-    from capdisc.context.compiled_expressions import keep_expressions
-
-    expressions = keep_expressions()
     _import_pathlib()
     from capdisc.context import signals
     from capdisc.output import standard_streams
@@ -100,7 +97,6 @@ def _run_in_process() -> int:
     # `main` then exits without the interpreter's own cleaning up, which takes 20 of a cold query's
     # 125 ms.
     standard_streams.flush_outputs()
-    expressions.save()
     return code
 
 
