@@ -57,33 +57,8 @@ def _wait_for_streams() -> None:
             continue
 
 
-def _import_pathlib() -> None:
-    """Import pathlib without urllib.parse, which `Path.as_uri` alone needs, and which took 2 of 90 ms:
-    before Python 3.13, pathlib imports it at once.
-    """
-    if sys.version_info >= (3, 13) or "urllib.parse" in sys.modules:
-        return
-    import urllib
-
-    stand_in = type(sys)("urllib.parse")
-    stand_in.__dict__["quote_from_bytes"] = _quote_from_bytes
-    sys.modules["urllib.parse"] = stand_in
-    try:
-        import pathlib  # noqa: F401
-    finally:
-        del sys.modules["urllib.parse"]
-        urllib.__dict__.pop("parse", None)
-
-
-def _quote_from_bytes(data: bytes, safe: str = "/") -> str:
-    from urllib.parse import quote_from_bytes
-
-    return quote_from_bytes(data, safe)
-
-
 def _run_in_process() -> int:
     """Run the command in this process and return its exit code."""
-    _import_pathlib()
     from capdisc.context import signals
     from capdisc.output import standard_streams
 
