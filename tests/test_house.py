@@ -6,6 +6,8 @@ recorded. When a figure falls, lower its limit here, so that it cannot rise agai
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,18 @@ def test_the_command_prints_a_table_or_places_and_refuses_other_names(capsys) ->
     assert "cli/capdisc/__main__.py\n" in capsys.readouterr().out
     assert main(["beauty"]) == 2
     assert "there are: participles" in capsys.readouterr().err
+
+
+def test_no_repeated_group_is_possessive() -> None:
+    """Before 3.11.5, Python matches `(?:...)*+` beyond its end; `(?>(?:...)*)` is the same."""
+    possessive = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+")
+    offenders = [
+        f"{module.path}: {constant.value[:60]!r}"
+        for module in load_modules()
+        for constant in ast.walk(module.tree)
+        if isinstance(constant, ast.Constant)
+        and isinstance(constant.value, str)
+        and "(?:" in constant.value
+        and possessive.search(constant.value)
+    ]
+    assert offenders == []

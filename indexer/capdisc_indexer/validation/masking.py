@@ -62,7 +62,7 @@ _PLACEHOLDER = re.compile(
 _ELIDED = re.compile(r"\s{0,9}(?:\.\.\.|\u2026|\[|<)")  # behind the first letters of a private key
 # The parts of a key beyond its shape: the other lines of a private one, the end of any other.
 _LINES = re.compile(
-    r"[A-Za-z0-9+/=]*+(?:\s{1,9}[A-Za-z0-9+/=]{16,}+)*+(?:\s{1,9}[A-Za-z0-9+/=]++(?=\s{1,9}-----END))?"
+    r"[A-Za-z0-9+/=]*+(?>(?:\s{1,9}[A-Za-z0-9+/=]{16,}+)*)(?:\s{1,9}[A-Za-z0-9+/=]++(?=\s{1,9}-----END))?"
 )
 _WORD_END = re.compile(r"[\w-]*+")
 _LINE = re.compile(r"[^\n]+")

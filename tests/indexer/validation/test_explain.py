@@ -37,6 +37,7 @@ NOT_CODES = frozenset(
         "pdf-merge",
         "skills-api",
         "system-reminder",
+        "skill-md",
         "user-invocable",
         "utf-8",
     }

@@ -121,10 +121,11 @@ def move_front_matter_up(text: str, places: frozenset[tuple[int, int]]) -> str:
 
 # Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph
 # to its last. Only a fence of the same marks closes one, and no line of a fence is part of a
-# paragraph.
+# paragraph. Its lines are an atomic group: before 3.11.5, Python matches a possessive group beyond
+# its end.
 _FENCED_CODE = (
-    r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*+"
-    r"(?:\n[^\n]*+)?"
+    r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+"
+    r"(?>(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*)(?:\n[^\n]*+)?"
 )
 _CODE_SPAN = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
 _INDENTED_CODE = r"^(?: {4}| {0,3}\t)[^\n]*+"

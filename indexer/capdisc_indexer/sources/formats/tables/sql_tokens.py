@@ -11,12 +11,13 @@ from itertools import islice
 from capdisc_indexer.model.frozen import frozen
 
 # Every alternative begins with another character and takes all it can at once, so that time is
-# linear in the text.
-_PLAIN_STRING = r"'(?:[^']|'')*+(?:'|\Z)"
-_ESCAPED_STRING = r"'(?:[^'\\]|''|\\.)*+(?:'|\Z)"
+# linear in the text. Repeated groups are atomic ones and not possessive: before 3.11.5, Python
+# matches a possessive group beyond its end.
+_PLAIN_STRING = r"'(?>(?:[^']++|'')*)(?:'|\Z)"
+_ESCAPED_STRING = r"'(?>(?:[^'\\]++|''|\\.)*)(?:'|\Z)"
 _COMMENT = r"--[^\n]*+|/\*.*?(?:\*/|\Z)"
 _DOLLAR = r"\$(?P<tag>[A-Za-z_]\w*|)\$.*?(?:\$(?P=tag)\$|\Z)"
-_QUOTED = r'"(?:[^"]|"")*+(?:"|\Z)|`(?:[^`]|``)*+(?:`|\Z)|\[[^\]\n]*+(?:\]|\Z)'
+_QUOTED = r'"(?>(?:[^"]++|"")*)(?:"|\Z)|`(?>(?:[^`]++|``)*)(?:`|\Z)|\[[^\]\n]*+(?:\]|\Z)'
 _WORD = r"[^\W\d][\w$]*+|\d[\w.]*+"
 # Statements that are read; all others are skipped in one step.
 _DECLARATION = re.compile(r"(?:create|comment|alter)\b", re.IGNORECASE)
@@ -77,10 +78,12 @@ class SqlToken:
 
 @frozen
 class SqlDialect:
-    """The two patterns of a dialect: of one token, and of a whole statement."""
+    """The two patterns of a dialect: of one token, and of what may stand in a statement, as much as
+    is matched at once.
+    """
 
     token: re.Pattern[str]
-    statement: re.Pattern[str]
+    pieces: re.Pattern[str]
 
 
 def _dialect(string: str, comment: str) -> SqlDialect:
@@ -98,7 +101,8 @@ def _dialect(string: str, comment: str) -> SqlDialect:
     )
     return SqlDialect(
         re.compile(rf"{token}|(?P<sign>\S)", re.DOTALL),
-        re.compile(rf"(?:{pieces})*+;?", re.DOTALL),
+        # Each piece of a match takes 240 bytes until its end.
+        re.compile(rf"(?>(?:{pieces}){{1,10000}})", re.DOTALL),
     )
 
 
@@ -163,8 +167,9 @@ def _skip_statement(sql: str, place: int, dialect: SqlDialect) -> int:
     if rows := _COPY.match(sql, place):
         end = sql.find(_END_OF_ROWS, rows.end())
         return end + len(_END_OF_ROWS) if end >= 0 else len(sql)
-    match = dialect.statement.match(sql, place)
-    return max(match.end() if match else 0, place + 1)
+    while match := dialect.pieces.match(sql, place):
+        place = match.end()
+    return place + 1
 
 
 def _skip_space(sql: str, place: int) -> int:
