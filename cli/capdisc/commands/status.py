@@ -104,7 +104,7 @@ def _format_table(table: JsonObject) -> str:
     if table["state"] == "behind":
         return f"behind, of generation {table['generation']}; to bring it up to date: capdisc index --wait"
     return (
-        f"{table['rows']:,} rows, as the documents, in {table['path']}"
+        f"{console.format_count(table['rows'], 'row')}, as the documents, in {table['path']}"
         if table["path"]
         else "in the store"
     )
