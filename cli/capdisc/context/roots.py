@@ -21,7 +21,7 @@ from capdisc_indexer.store.state_file import grant_folder
 
 # A build from nothing of more capabilities leaves the LanceDB table to a process aside: that of
 # 10,000 skills with long bodies takes a third as long as all else.
-_MAX_TABLE_SIZE = 1_000
+_MAX_TABLE_SIZE = 5_000
 
 
 def make_build_options(
