@@ -39,8 +39,6 @@ def _is_of_a_case(item: pytest.Item) -> bool:
     )
 
 
-# On one worker of those that share the tests, since each would judge all cases.
-@pytest.mark.xdist_group("hostile")
 @pytest.mark.parametrize("name", [_param(name) for name in CASES])
 def test_a_hostile_folder_comes_out_as_it_deserves(name: str, judged: dict[str, Verdict]) -> None:
     verdict = judged[name]
