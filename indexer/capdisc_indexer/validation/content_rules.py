@@ -8,7 +8,6 @@ orders and payloads have modules of their own.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,7 +20,7 @@ from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
+from capdisc_indexer.text.normalization import STOP_WORDS, compile_late, simple_words
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.capability_strings import (
@@ -201,7 +200,7 @@ LONG_PATTERN = 500  # characters; the search below takes quadratic time itself
 
 # A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in
 # most engines.
-_CATASTROPHIC = re.compile(
+_CATASTROPHIC = compile_late(
     r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})"
 )
 
@@ -342,7 +341,7 @@ SAMPLE_CHARACTERS = 20_000
 
 # Not phrases, which may repeat a word, as each is a request of its own.
 _DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
-_RARE = re.compile(
+_RARE = compile_late(
     "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
 )
 

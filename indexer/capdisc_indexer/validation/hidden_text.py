@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import CapabilityText
 
 # Patterns for characters that show nothing, where nothing gives them a cause. They are texts, so
@@ -38,7 +39,7 @@ _WITH_FORMS = (
     "#*0-9\u00a9\u00ae\u1000-\u109f\u2010-\u2bff\u3000-\u9fff\ua840-\ua87f\uaa60-\uaa7f\uf900-\ufaff\uff00-\uff60"
     "\U00010ac0-\U00010aff\U00013000-\U00013fff\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-_SHOWN = re.compile(f"{STRAY}|{BLANK}|{LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]")
+_SHOWN = compile_late(f"{STRAY}|{BLANK}|{LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]")
 
 
 def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> frozenset[int]:
@@ -77,23 +78,23 @@ MAX_SHOWN_MARKS = 64  # so many cover the lines above and below in a terminal
 
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is
 # hidden text.
-_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
-_TAGS = re.compile("[\U000e0000-\U000e007f]+")
-_SELECTORS = re.compile(STRAY_SELECTORS)
-_STRAY = re.compile(STRAY)
-_STRAY_RUN = re.compile(f"(?:{STRAY}){{{ZERO_WIDTHS},}}")
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
-_BLANK = re.compile(BLANK)
-_UNASSIGNED = re.compile("[\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff]")
-_END = re.compile("\n")
-_BREAKS = re.compile("[\u2028\u2029\x85]")
-_MARKS = re.compile(
+_FLAG = compile_late("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_TAGS = compile_late("[\U000e0000-\U000e007f]+")
+_SELECTORS = compile_late(STRAY_SELECTORS)
+_STRAY = compile_late(STRAY)
+_STRAY_RUN = compile_late(f"(?:{STRAY}){{{ZERO_WIDTHS},}}")
+_BIDI = compile_late("[\u202a-\u202e\u2066-\u2069]")
+_CONTROL = compile_late("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
+_BLANK = compile_late(BLANK)
+_UNASSIGNED = compile_late("[\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_END = compile_late("\n")
+_BREAKS = compile_late("[\u2028\u2029\x85]")
+_MARKS = compile_late(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff"
     f"\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{{{MAX_MARKS + 1},}}"
 )
 # Most texts hold none of these; one search saves the others.
-_ANY_OF_THEM = re.compile(
+_ANY_OF_THEM = compile_late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u065f\u0e31-\u0e4e\u115f\u1160\u180e\u1ab0-\u1aff"
     "\u1dc0-\u1dff\u200b-\u200d\u2028-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe2f"
     "\ufeff\uffa0\ufffe\uffff\U000e0000-\U0010ffff]"
@@ -102,7 +103,7 @@ _KIND = "(?:tool|skill|api|table|operation|document|function)"
 _NUMBER = r"(?:[-*+\u2022]|[#(\[]?[0-9]{1,3}[.):\]]?)[ \t]+"
 # An entry of a list of capabilities: an id, or behind a number a name such as `open-door` or a
 # kind in brackets.
-_ENTRY = re.compile(
+_ENTRY = compile_late(
     rf"^[ \t]*(?:{_NUMBER})?(?:>>>|<<<|---|[`*_\[(]{{0,3}}{_KIND}:\S)"
     rf"|^[ \t]*[#(\[]?[0-9]{{1,3}}[.):\]]?[ \t]+(?:[`*_\[]{{0,3}}[a-z0-9]+(?:[-_][a-z0-9]+)+[`*_\]]{{0,3}}"
     rf"[ \t]*(?:[:(\u2013\u2014]|-[ \t]|$)|[^\n]{{1,80}}[ \t][(\[]{_KIND}[)\]])",

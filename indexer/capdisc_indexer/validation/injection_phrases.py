@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import CapabilityText, is_plain_word
 
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safety|all)"
@@ -45,7 +46,7 @@ _QUOTES = {
 }
 _LONGEST_QUOTATION = 80  # characters behind the phrase; more is an order in quotes
 # In one clause; "do not hesitate to" and its like ask for what follows.
-_DENIED = re.compile(
+_DENIED = compile_late(
     r"\b(?:never|not|don't|avoid|cannot|can't|mustn't|shouldn't|won't)\b"
     r"(?! (?:hesitate|worry|wait|bother|forget|fail|stop))[^.!?;:,\n]*\Z"
 )
@@ -58,23 +59,23 @@ _RIVALS = (
     r"|requests?|messages?|prompts?|questions?|responses?|answers?|repl(?:y|ies)|calls?|turns?|conversations?"
     r"|sessions?|commands?|operations?)\b"
 )
-_FIRST = re.compile(
+_FIRST = compile_late(
     r"\b(?:always|must)\s+(?:be\s+)?(?:use|call|run|invoke|choose|pick|select|called|used|chosen)\s+(?:this|me\b|it)"
     r"(?:\s+\w+){0,3}?\s+(?:first|instead\s+of\s+(?:any|every|all)"
     rf"|before\s+(?:anything|everything|(?:any|every|all)\s+(?:of\s+)?(?:(?:the|your|user|single)\s+){{0,2}}{_RIVALS}))",
     re.IGNORECASE,
 )
-_OFFICIAL = re.compile(
+_OFFICIAL = compile_late(
     r"\b(?:official|officially|verified|certified|endorsed|approved)\b", re.IGNORECASE
 )
-_REPLACES = re.compile(
+_REPLACES = compile_late(
     r"\b(?:replaces|supersedes|(?:use|prefer|choose)\s+(?:this|it)\s+(?:\w+\s+)?instead\s+of|deprecated\s+in\s+favou?r"
     r"|is\s+(?:now\s+)?deprecated|no\s+longer\s+(?:use|supported))\b",
     re.IGNORECASE,
 )
 # Orders in a comment, where any order will do: only a model reads them. First what stands in
 # comments of honest pages and sounds like one: notes of generators, formatters and licences.
-_NOTES = re.compile(
+_NOTES = compile_late(
     r"""
     \b(?:please\ )?(?:do\ not|don't|never)\ (?:edit|modify|change|touch|remove|delete)(?:\ (?:this|the|it|anything))?
         (?:\ (?:file|section|block|line|list|table|comment|marker)s?)?(?:\ (?:directly|manually|by\ hand|below|above))*
@@ -86,12 +87,12 @@ _NOTES = re.compile(
     """,
     re.VERBOSE,
 )
-_TODO = re.compile(r"^\W*(?:todo|fixme|xxx|hack|tbd|wip)\b")
+_TODO = compile_late(r"^\W*(?:todo|fixme|xxx|hack|tbd|wip)\b")
 _AGENT = (
     r"(?:(?:ai|llm|language|coding)\ )?"
     r"(?:agents?|assistants?|models?|llms?|ais?|claude|chatgpt|gpt|copilot|gemini|codex|bots?)"
 )
-_TO_AN_AGENT = re.compile(
+_TO_AN_AGENT = compile_late(
     rf"""
     (?:^|[\n.!?;:])\W{{0,8}}(?:(?:note|instructions?|message|for|to|dear|hey|attention|important)\W{{1,8}}){{0,3}}
         (?:(?:the|any|all|every)\s)?(?:{_AGENT}|system)\s?[:,!–—-]\s?\w+(?:\W{{1,8}}[a-z]\w*){{4}}
@@ -130,14 +131,14 @@ _WEAK = (
     "|perform|apply|search|query|access|collect|report|notify|encode|decode|translate|summari[sz]e|act|behave|skip|trust"
     "|enable|allow|accept|pay|buy"
 )
-_COMMAND = re.compile(
+_COMMAND = compile_late(
     rf"{_CLAUSE}(?:{_STRONG}){_OBJECT}|(?:^|[\n.!?])\s{{0,40}}(?:{_PLAIN})(?:[ \t]{{1,8}}\S{{1,80}}){{2}}"
 )
-_REQUEST = re.compile(
+_REQUEST = compile_late(
     rf"{_CLAUSE}(?:{_WEAK}){_OBJECT}|\b(?:always|never)\s+(?:{_STRONG}|{_WEAK})\b|\b(?:do not|don't|must|shall)\s+\w"
 )
 # The same in other languages, by their plainest words.
-_ELSEWHERE = re.compile(
+_ELSEWHERE = compile_late(
     "请|必须|不要|忽略|执行|运行|发送|上传|してください|無視|実行|送信|하세요|십시오|무시|실행"
     "|игнорир|отправь|выполни|запусти"
     r"|\b(?:ignorier|sende\b|führe\b|ignora\b|ignorez\b|env[ií]a\b|envoyez|ejecut|exécut|descarga\b|télécharge)"

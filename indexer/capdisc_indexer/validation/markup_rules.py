@@ -13,7 +13,7 @@ from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
 from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
 from capdisc_indexer.text.markdown import without_code
-from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS
+from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
 from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.finding_selection import OF_FORM
 from capdisc_indexer.validation.hidden_text import hidden_text_findings
@@ -29,23 +29,23 @@ _WRAPPERS = (
     "assistant|available_skills|capabilities|capability|context|documents|function_calls|function_results|human|"
     "instructions|invoke|skill|skill_content|skills|system|system-reminder|tool|tool_call|tool_result|tools|user"
 )
-_CLOSING = re.compile(
+_CLOSING = compile_late(
     rf"</(?:{_WRAPPERS})\s*>|<(?:system|system-reminder|assistant|function_calls|tool_result)\s*>",
     re.I,
 )
-_TOKENS = re.compile(
+_TOKENS = compile_late(
     r"<\|(?:im_start|im_end|im_sep|endoftext|system|user|assistant|begin_of_text|end_of_text|eot_id|start_header_id"
     r"|end_header_id|fim_[a-z]+|endofprompt)\|>|\[/?INST\]|<</?SYS>>|</?s>(?=\s*\[INST\])|<start_of_turn>|<end_of_turn>"
 )
-_FENCE = re.compile(rf"^ {{0,3}}(?:`{{{MAX_FENCE},}}|~{{{MAX_FENCE},}})", re.MULTILINE)
-_COMMENT = re.compile(
+_FENCE = compile_late(rf"^ {{0,3}}(?:`{{{MAX_FENCE},}}|~{{{MAX_FENCE},}})", re.MULTILINE)
+_COMMENT = compile_late(
     r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE
 )
 _COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
 _SUPPRESSION_MARK = "capdisc:"
-_SUPPRESSION = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
-_BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
-_BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{MAX_BLANKS}}}")
+_SUPPRESSION = compile_late(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
+_BLANK_LINES = compile_late(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
+_BLANKS = compile_late(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{MAX_BLANKS}}}")
 _MIN_CELL_SHARE = (
     0.4  # of the width that the longest cell of the column takes; wide letters count twice there
 )

@@ -17,6 +17,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import content_hash
+from capdisc_indexer.text.normalization import compile_late
 
 if TYPE_CHECKING:
     from capdisc_indexer.validation.capability_strings import SourceLines
@@ -54,25 +55,27 @@ _LOWER_PREFIXES = tuple(prefix.lower() for prefix in SECRET_SHAPES)
 # Placeholders for a user's own key, and keys that services print in their documentation: of AWS
 # (which all hold the word EXAMPLE), GitHub, Google and Slack, and the tokens of jwt.io and of the
 # Supabase demo by their payloads.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = compile_late(
     r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef|example|placeholder|redacted|changeme|ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     r"|AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe|xoxb-17653672481-|eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l"
     r"|eyJpc3MiOiJzdXBhYmFzZS1kZW1v"
 )
-_ELIDED = re.compile(r"\s{0,9}(?:\.\.\.|\u2026|\[|<)")  # behind the first letters of a private key
+_ELIDED = compile_late(
+    r"\s{0,9}(?:\.\.\.|\u2026|\[|<)"
+)  # behind the first letters of a private key
 # The parts of a key beyond its shape: the other lines of a private one, the end of any other.
-_LINES = re.compile(
+_LINES = compile_late(
     r"[A-Za-z0-9+/=]*+(?>(?:\s{1,9}[A-Za-z0-9+/=]{16,}+)*)(?:\s{1,9}[A-Za-z0-9+/=]++(?=\s{1,9}-----END))?"
 )
-_WORD_END = re.compile(r"[\w-]*+")
-_LINE = re.compile(r"[^\n]+")
+_WORD_END = compile_late(r"[\w-]*+")
+_LINE = compile_late(r"[^\n]+")
 _PREFIX_LENGTH = 12  # letters of a key, with its prefix, that identify it
 # Every mask begins with it.
 MASK = "[secret]"
 # A shorter piece of a key could be any word, and tells nobody the key.
 _BEGINNING_LENGTH = 12
-_WORD = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9+/][\w+/=-]{11})")
-_MASKED_WORD_END = re.compile(r"[\w+/=-]+")
+_WORD = compile_late(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9+/][\w+/=-]{11})")
+_MASKED_WORD_END = compile_late(r"[\w+/=-]+")
 # Not the fields that say how a capability is treated or where its file is: no author wrote them.
 _MASKED_FIELDS = tuple(
     name for name in fields(Descriptor) if name not in ("source", "kind", "risk", "warnings")

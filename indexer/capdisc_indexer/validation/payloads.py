@@ -11,6 +11,7 @@ from itertools import islice
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.markdown import without_code
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.masking import key_spans
 
@@ -21,30 +22,30 @@ from capdisc_indexer.validation.masking import key_spans
 # formats it.
 _INTERPRETER = r"(?:python3?|node|perl|ruby)(?:[ \t]{1,9}-[ubi])*(?=[ \t]{0,9}(?:\n|\Z|-[ \t\n]|-\Z|[\"'`;&|)]))"
 _REMOTE_WORDS = ("curl", "wget", "iwr", "irm", "invoke-", "iex")
-_INTO_A_SHELL = re.compile(
+_INTO_A_SHELL = compile_late(
     r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:(?:ba|z|da|k|fi)?sh|iex)\b|"
     + _INTERPRETER
     + ")"
 )
 # What is sent there: a program with an address. Its name alone, as in a table of programs,
 # downloads nothing.
-_FETCH = re.compile(
+_FETCH = compile_late(
     r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b(?=.*?(?:://|[${<]|\w\.\w))",
     re.DOTALL,
 )
 _FETCH_WITHIN = 400  # characters before the pipe
-_BEFORE_COMMAND = re.compile(r"[|;]|(?<!\\)\n")
-_REMOTE = re.compile(
+_BEFORE_COMMAND = compile_late(r"[|;]|(?<!\\)\n")
+_REMOTE = compile_late(
     r"\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
     r"|\beval\s{1,9}[\"']?\$\(\s{0,9}(?:curl|wget)\b|\biex\s{0,9}\(?\s{0,9}(?:\(?new-object|iwr|irm)\b"
 )
 _DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
-_DECODED = re.compile(
+_DECODED = compile_late(
     r"base64\s{1,9}(?:-d|--decode)|b64decode|\batob\s{0,9}\(|frombase64string|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}|xxd\s{1,9}-r"
 )
-_SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
+_SHORT_CODE = compile_late(r"[A-Za-z0-9+/]{16,}={0,2}")
 # What runs a decoded text on the spot.
-_RUN = re.compile(
+_RUN = compile_late(
     _INTO_A_SHELL.pattern
     + r"|\beval\s{0,9}[(\"'$`]|\bexec\s{0,3}\(|\b(?:iex|invoke-expression|child_process|new\s{1,9}function)\b"
     r"|\bos\.system\b|\bsubprocess\.|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}"
@@ -54,14 +55,14 @@ _RUN = re.compile(
 _PRINTABLE = 0.9
 _PACKED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01", b"\x7fELF", b"MZ", b"PK")
 # What stands before a long code that is an image or the public half of a key.
-_SHOWN_CODE = re.compile(
+_SHOWN_CODE = compile_late(
     r"(?:data:image/(?:png|jpe?g|gif|webp|avif);base64,|\bssh-(?:rsa|dss|ed25519) )\Z"
 )
 _LINE_REACH = 400  # characters around a command that belong to it
 _MOST_COMMANDS, _MOST_CODES = 200, 2_000  # of one text that are looked at
 _HEX = frozenset("0123456789abcdefABCDEF")
 _LONG = 192
-_LONG_CODE = re.compile(
+_LONG_CODE = compile_late(
     r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}"
 )
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
@@ -69,30 +70,30 @@ _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
 # A link that stays where it is (`javascript:void(0)`) and a picture do nothing.
 _NOTHING = r"(?:void\s{0,9}\(?\s{0,9}0\s{0,9}\)?)?;?[\"')](?=[\s>/)]|\Z)"
 _SCHEME = rf"(?:(?:javascript|vbscript):(?!{_NOTHING})|file:|data:(?!image/(?:png|jpe?g|gif|webp|avif)[;,]))"
-_SCRIPT = re.compile(
+_SCRIPT = compile_late(
     rf"\]\(\s{{0,9}}<?{_SCHEME}|^ {{0,3}}\[[^\]\n]{{1,200}}\]:[ \t]{{0,9}}<?{_SCHEME}|<{_SCHEME}"
     rf"|\b(?:href|src|action|formaction|data)\s{{0,9}}=\s{{0,9}}[\"']?\s{{0,9}}{_SCHEME}",
     re.MULTILINE,
 )
-_URL = re.compile(r"https?://[^\s)>\"']{3,300}")
-_HOSTS = re.compile(
+_URL = compile_late(r"https?://[^\s)>\"']{3,300}")
+_HOSTS = compile_late(
     r"https?://(?:(?P<short>(?:bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|ow\.ly|cutt\.ly|rb\.gy|shorturl\.at)/\w)"
     r"|(?P<user>[^\s/@:]+:[^\s/@]+@)|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?=[:/]|$)|\[[0-9a-f:.]+\])|(?P<puny>[\w.-]*xn--))"
 )
-_IMAGE = re.compile(
+_IMAGE = compile_late(
     r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?https?://[^\s)?&]{0,300}[?&][^\s)]{0,300}?"
     r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token(?!=[a-z]{0,9}[0-9][a-z0-9]{3,40}[&)])|data=)"
 )
 # Who draws badges and formulas from the address of an image; nobody else gets to read what it
 # holds.
-_DRAWN = re.compile(
+_DRAWN = compile_late(
     r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?https://(?:img\.shields\.io|codecov\.io|latex\.codecogs\.com|render\.githubusercontent\.com)/"
 )
 # A name and password that only show where one's own are to be written.
-_SAMPLE_USER = re.compile(
+_SAMPLE_USER = compile_late(
     r"https?://[^\s/@:]+:(?:[${<%\[*]|your|pass(?:word|wd)?@|pwd@|secret@|token@|x{3,})"
 )
-_LOCAL = re.compile(
+_LOCAL = compile_late(
     r"https?://(?:127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\])"
 )
 _KINDS = {
