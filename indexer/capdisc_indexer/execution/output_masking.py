@@ -23,7 +23,7 @@ LEAST_MASKED = 6
 # out of an output that was cut.
 LEAST_PARTIAL = 4
 
-# Start, end and name of a secret in an output; a name of "" stands for a part that is left out.
+# Start, end and name of a secret in an output.
 _Span: TypeAlias = tuple[int, int, str]
 # A way to write a secret, and its name.
 _Spelling: TypeAlias = tuple[bytes, str]
@@ -63,7 +63,9 @@ def mask_stream(data: bytes, secrets: Mapping[str, str], is_cut: bool) -> bytes:
     b'key: <secret KEY>'
     """
     spellings = _spellings(secrets)
-    spans = [*_find_spans(data, spellings), *_find_end_spans(data, spellings, is_cut)]
+    if is_cut:
+        data = _drop_short_beginnings(data, spellings)
+    spans = [*_find_spans(data, spellings), *_find_end_spans(data, spellings)]
     return _replace_spans(data, spans)
 
 
@@ -86,15 +88,31 @@ def _find_spans(data: bytes, spellings: Sequence[_Spelling]) -> Iterator[_Span]:
             start = data.find(spelling, start + 1)
 
 
-def _find_end_spans(data: bytes, spellings: Sequence[_Spelling], is_cut: bool) -> Iterator[_Span]:
-    """The ends of the data that are the beginning of a secret."""
+def _drop_short_beginnings(data: bytes, spellings: Sequence[_Spelling]) -> bytes:
+    """The data without the few bytes at its end that a secret begins with. What stands before them
+    may end so again: of the secret `aa-aaaa`, both `aa-` and `aa-a` are beginnings.
+    """
+    while 0 < (length := _longest_beginning(data, spellings)) < LEAST_PARTIAL:
+        data = data[:-length]
+    return data
+
+
+def _longest_beginning(data: bytes, spellings: Sequence[_Spelling]) -> int:
+    return max((_beginning_at_end(data, spelling) for spelling, _ in spellings), default=0)
+
+
+def _beginning_at_end(data: bytes, spelling: bytes) -> int:
+    """How many bytes at the end of the data are the beginning of the spelling, and not all of it."""
+    lengths = range(len(spelling) - 1, 0, -1)
+    return next((length for length in lengths if data.endswith(spelling[:length])), 0)
+
+
+def _find_end_spans(data: bytes, spellings: Sequence[_Spelling]) -> Iterator[_Span]:
+    """The ends of the data that are the beginning of a secret, and long enough to tell it."""
     for spelling, name in spellings:
-        lengths = range(len(spelling) - 1, 0, -1)
-        length = next((size for size in lengths if data.endswith(spelling[:size])), 0)
+        length = _beginning_at_end(data, spelling)
         if length >= LEAST_PARTIAL:
             yield len(data) - length, len(data), name
-        elif length and is_cut:
-            yield len(data) - length, len(data), ""
 
 
 def _replace_spans(data: bytes, spans: Iterable[_Span]) -> bytes:
@@ -105,7 +123,7 @@ def _replace_spans(data: bytes, spans: Iterable[_Span]) -> bytes:
     position = 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= position:
-            parts += [data[position:start], f"<secret {name}>".encode() if name else b""]
+            parts += [data[position:start], f"<secret {name}>".encode()]
         position = max(position, end)
     return b"".join([*parts, data[position:]])
 

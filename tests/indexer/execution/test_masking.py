@@ -45,6 +45,11 @@ def test_the_beginning_of_a_secret_at_the_end_of_what_was_cut_is_no_beginning_an
     assert masked == (b"out: <secret KEY>" if size >= LEAST_PARTIAL else b"out: ")
 
 
+def test_what_is_left_of_an_end_that_was_dropped_is_no_beginning_either() -> None:
+    masked = mask_stream(b"x aa-aaa-", {"KEY": "aa-aaaa"}, is_cut=True)
+    assert masked == b"x <secret KEY>"
+
+
 def test_what_ends_by_itself_keeps_a_letter_or_two_that_a_secret_begins_with() -> None:
     assert mask_stream(b"a bush, h", {"KEY": SECRET}, is_cut=False) == b"a bush, h"
     assert mask_stream(b"hush", {"KEY": SECRET}, is_cut=False) == b"<secret KEY>"
