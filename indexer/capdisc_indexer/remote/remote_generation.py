@@ -242,7 +242,8 @@ _MAX_FILE_BYTES = 64 << 20
 class InPlaceIndex(Index):
     """The published generation of a shared index, read where it lies. The table answers for text
     index and matrix alike; of the other files only small ones are read, when they are needed, each
-    checked against its digest. Passages of bodies are not searched this way.
+    checked against its digest. Passages of bodies are not searched this way, and phrases are not
+    compared together.
 
     Raises StoreError when the store does not answer, IndexStateError for a generation without a
     table: an index without vectors, or of an earlier release.
@@ -265,6 +266,7 @@ class InPlaceIndex(Index):
         self._columns = None
         self._producers: bytes | None = None
         self._passages = None
+        self.matrix = None
         counts = self.generation.counts
         if remote.TERMS_FILE not in self._files or not counts["dim"]:
             raise IndexStateError(

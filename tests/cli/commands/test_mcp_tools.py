@@ -293,8 +293,11 @@ def test_the_prompt_and_the_resources_hold_what_the_tools_answer(library) -> Non
         for task in ("", "-"):
             with pytest.raises(MCPError, match="task is empty"):
                 await client.get_prompt("find-capabilities", {"task": task})
-        [template] = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "capdisc://capability/{id}"
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [template.uri_template for template in templates] == [
+            "capdisc://capability/{id}",
+            "skill://{+path}",
+        ]
         for name in ("skill:merge-pdfs", "skill%3Amerge-pdfs", "merge-pdfs"):
             read = await client.read_resource(f"capdisc://capability/{name}")
             assert "Do it." in read.contents[0].text
