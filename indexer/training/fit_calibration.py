@@ -172,29 +172,44 @@ def gather_samples(
 ) -> Iterator[Sample]:
     """What every catalogue answers."""
     _, requests = read_catalogues(folder)
-    languages = {
-        (source, pair.query): pair.language
-        for source in entries
-        for pair in read_pairs(folder / source)
-    }
+    languages = read_languages(folder, entries)
     for source in sorted(entries):
         for number, (size, kind, share) in enumerate(CATALOGUES):
             rng = random.Random(f"{SEED} {source} {number}")
             keys = sorted(entries[source])
             keys = rng.sample(keys, min(size, len(keys)))
             count = max(1, int(share * len(keys)))
-            lacking = set(
-                rng.sample(keys, count)
-                if kind == RANDOM
-                else draw_topic(rng, encoder, entries[source], keys, count)
-            )
+            lacking = draw_lacking(rng, encoder, entries[source], keys, kind, count)
             present = {key: entries[source][key] for key in keys if key not in lacking}
             drawn = _draw_requests(rng, requests, languages, source, kind, set(present), lacking)
             yield from ask_catalogue(f"{source} {number}", source, present, drawn, encoder, rng)
             print(f"{source}: {len(present):,} entries, {len(drawn)} requests", flush=True)
 
 
-def draw_topic(
+def read_languages(folder: Path, sources: Iterable[str]) -> dict[tuple[str, str], str]:
+    """The language of each request, by its source and text."""
+    return {
+        (source, pair.query): pair.language
+        for source in sources
+        for pair in read_pairs(folder / source)
+    }
+
+
+def draw_lacking(
+    rng: random.Random,
+    encoder: StaticEncoder,
+    entries: Mapping[str, Entry],
+    keys: Sequence[str],
+    kind: str,
+    count: int,
+) -> set[str]:
+    """So many entries to leave out of a catalogue: any (RANDOM), or those of one topic."""
+    if kind == RANDOM:
+        return set(rng.sample(keys, count))
+    return set(_draw_topic(rng, encoder, entries, keys, count))
+
+
+def _draw_topic(
     rng: random.Random,
     encoder: StaticEncoder,
     entries: Mapping[str, Entry],

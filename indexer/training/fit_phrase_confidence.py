@@ -34,15 +34,15 @@ from fit_calibration import (
     Sample,
     ask_catalogue,
     compare_with_cohort,
-    draw_topic,
+    draw_lacking,
     encode_cohort,
     fit_model,
     make_up,
     read_entries,
+    read_languages,
     report,
     write_calibration,
 )
-from gate_material import read_pairs
 from gate_samples import Request, read_catalogues
 
 from capdisc_indexer.encoders import load_shipped_encoder
@@ -101,11 +101,7 @@ def gather_samples(
 ) -> Iterator[Sample]:
     """What every catalogue answers."""
     _, requests = read_catalogues(folder)
-    languages = {
-        (source, pair.query): pair.language
-        for source in entries
-        for pair in read_pairs(folder / source)
-    }
+    languages = read_languages(folder, entries)
     english = defaultdict(list)
     for request in requests:
         is_english = languages.get((request.source, request.text)) == "en"
@@ -116,12 +112,7 @@ def gather_samples(
             rng = random.Random(f"{SEED} phrases {source} {number}")
             present, rest = _add_phrases(rng, entries[source], english[source], counts)
             keys = sorted(present)
-            left_out = int(share * len(keys))
-            lacking = set(
-                rng.sample(keys, left_out)
-                if kind == RANDOM
-                else draw_topic(rng, encoder, present, keys, left_out)
-            )
+            lacking = draw_lacking(rng, encoder, present, keys, kind, int(share * len(keys)))
             present = {key: entry for key, entry in present.items() if key not in lacking}
             own = [request for request in rest if request.entries & present.keys()]
             foreign = [

@@ -22,10 +22,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from types import TracebackType
 from typing import Any
 
 import capdisc_indexer as cd
@@ -140,7 +140,7 @@ def _measure_set(name: str, catalogue: Path, judgements: Path, modules: Path) ->
             for label, limit in (("capdisc", None), ("  at most five", ENGINE_SUMMARIES)):
                 answers = [_ask_capdisc(index, query, catalogue, limit) for query in queries]
                 _print_row(label, queries, grades, answers)
-    with SecondEngine(modules, capabilities) as engine:
+    with closing(SecondEngine(modules, capabilities)) as engine:
         for label, config in (("second design", {}), ("  without its limits", UNLIMITED)):
             answers = [engine.ask(query.text, config) for query in queries]
             _print_row(label, queries, grades, answers)
@@ -199,15 +199,8 @@ class SecondEngine:
         if count != len(capabilities):
             raise RuntimeError(f"the package holds {count} of {len(capabilities)} capabilities")
 
-    def __enter__(self) -> SecondEngine:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._process.communicate()
 
     def ask(self, text: str, config: Mapping[str, float]) -> Answer:

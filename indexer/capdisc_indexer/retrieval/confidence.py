@@ -126,14 +126,12 @@ def read_phrase_signs(
     found = [hit for hit in hits if not hit.via][:COMPARED_HITS]
     if matrix is None or not any(CENTROID in hit.signals for hit in found):
         return {}
-    _, place = max(
-        (max(parts[0].vector.values(), default=0.0), -number)
-        for number, parts in enumerate(candidates)
-    )
-    query_vector = candidates[-place][0].query_vector
+    nearest = max(candidates, key=lambda parts: max(parts[0].vector.values(), default=0.0))
     rows_of_hits = [matrix.rows_of(hit.id) for hit in found if CENTROID in hit.signals]
     density_lead = matrix.density_lead(
-        query_vector, [rows[:MAX_CENTROID_ROWS] for rows in rows_of_hits], NEAREST_PHRASES
+        nearest[0].query_vector,
+        [rows[:MAX_CENTROID_ROWS] for rows in rows_of_hits],
+        NEAREST_PHRASES,
     )
     return dict(zip(PHRASE_SIGNS, (_signal(found[0], CENTROID), density_lead), strict=True))
 

@@ -188,6 +188,8 @@ def add_weighted(
     scores: Mapping[str, float], values: Mapping[str, float], weight: float
 ) -> dict[str, float]:
     """The mean of each score (weight 1) and its value; missing values count 0."""
+    if not weight:
+        return dict(scores)
     return {
         key: (score + weight * values.get(key, 0.0)) / (1.0 + weight)
         for key, score in scores.items()

@@ -150,7 +150,7 @@ class Matrix:
         # The length of the sum of unit rows is the root of the sum of all their cosines, so that
         # one comparison of the query and the rows with each other gives both.
         block = memoryview(query + bytes(self._rows[rows.start : rows.stop].cast("B")))
-        vectors = block.cast("b", (len(rows) + 1, self.dim))
+        vectors = self._as_vectors(block)
         distances: Any = memoryview(
             lazy_imports.simsimd().cdist(vectors, vectors, metric="cosine")
         )
@@ -167,20 +167,18 @@ class Matrix:
         """
         assert self._rows is not None
         buffers = [self._rows[rows.start : rows.stop].cast("B") for rows in places]
-        pool = memoryview(b"".join(buffers)).cast("b")
+        pool = b"".join(buffers)
         total = len(pool) // self.dim
         if total < 2:
             return 0.0
-        rows = pool.cast("B").cast("b", (total, self.dim))
+        rows = self._as_vectors(pool)
         of_query = memoryview(
             lazy_imports.simsimd().cosine(memoryview(query).cast("b"), rows)
         ).tolist()
         nearest = heapq.nsmallest(count, range(total), key=of_query.__getitem__)
-        near_rows = b"".join([bytes(pool[at * self.dim : (at + 1) * self.dim]) for at in nearest])
+        near_rows = b"".join([pool[at * self.dim : (at + 1) * self.dim] for at in nearest])
         distances: Any = memoryview(
-            lazy_imports.simsimd().cdist(
-                memoryview(near_rows).cast("b", (len(nearest), self.dim)), rows, metric="cosine"
-            )
+            lazy_imports.simsimd().cdist(self._as_vectors(near_rows), rows, metric="cosine")
         )
         # The first of its own neighbours is the row itself.
         gaps = [
@@ -188,6 +186,10 @@ class Matrix:
             for at, row in zip(nearest, distances.tolist(), strict=True)
         ]
         return math.fsum(gaps) / len(gaps)
+
+    def _as_vectors(self, data: bytes | memoryview) -> memoryview:
+        """The bytes as (n, dim) int8."""
+        return memoryview(data).cast("b", (len(data) // self.dim, self.dim))
 
     def rows_by_owner(self) -> dict[str, int]:
         """How many rows each capability has, in the order of the numbers in `owners`."""
