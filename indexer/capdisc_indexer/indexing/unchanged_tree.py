@@ -38,7 +38,7 @@ def encode_report(
     request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath, report: BuildReport
 ) -> bytes:
     """What `recall_report` reads; b"" where the stamps of the scan do not tell everything."""
-    if not _is_told_by_stamps(request, snapshot, states, report):
+    if not _can_rely_on_stamps(request, snapshot, states, report):
         return b""
     counts = {**report.counts, **_NO_CHANGE, "unchanged": report.counts["files"]}
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
@@ -47,11 +47,11 @@ def encode_report(
 
 
 def recall_report(request: BuildRequest) -> BuildReport | None:
-    """The report of a build of this request, where errors suffice and the stamps show that it would
-    find no change; else None. Its caller holds the lock for writing.
+    """The report of a build of this request, where it asks for errors only and the stamps show that
+    it would find no change; else None. Its caller holds the lock for writing.
     """
     options = request.options
-    if not options.errors_suffice or options.rebuild or options.verify:
+    if not options.errors_only or options.rebuild or options.verify:
         return None
     pointer = generation.read_pointer(request.index_dir)
     data = folder_stamps.read_report(request.index_dir, pointer) if pointer else b""
@@ -104,7 +104,7 @@ def _describe_request(request: BuildRequest) -> str:
         encoder_required=False,
         with_table=False,
         max_table_size=None,
-        errors_suffice=False,
+        errors_only=False,
         rebuild=False,
         verify=False,
     )
@@ -120,7 +120,7 @@ def _scan_declared_sources(request: BuildRequest) -> ScanResult:
     return scan_roots([], options.sources, None, options.confined, options.links)
 
 
-def _is_told_by_stamps(
+def _can_rely_on_stamps(
     request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath, report: BuildReport
 ) -> bool:
     scan = snapshot.scan

@@ -473,11 +473,10 @@ class BuildOptions:
     that need not exist and whose change makes another build worth while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
-    which hold for None, nothing of it is reused. With `with_table`, a build from nothing also
-    writes the LanceDB table, which other builds leave to `update_table`; so does one of more than
-    `max_table_size` capabilities (None: any number). With `errors_suffice`, a build that finds no
-    change may report of the findings the errors alone, which it does without reading what it would
-    compare.
+    which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
+    `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
+    builds leave to `update_table`. With `errors_only`, a build that finds no change by the stamps of
+    files reads nothing else, and of the findings its report has the errors alone.
     """
 
     encoder: str | None = None
@@ -500,7 +499,7 @@ class BuildOptions:
     passage_limits: PassageLimits | None = None
     with_table: bool = True
     max_table_size: int | None = None
-    errors_suffice: bool = False
+    errors_only: bool = False
 
 
 @frozen(kw_only=True)
