@@ -24,6 +24,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 CATALOGS = REPOSITORY / "fixtures" / "catalogs"
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are numbered: what packs them may write the time, and each worker collects by itself."""
+    return argname if isinstance(val, bytes) else None
+
+
 @dataclass(frozen=True)
 class Result:
     """What one command line gave."""
