@@ -16,8 +16,8 @@ from capdisc_indexer.retrieval.request_gate import (
     TALK,
     UNKNOWN_WORDS,
     check_gate_mode,
+    drop_hits_of_talk,
     judge_request,
-    keep_hits_of_requests,
 )
 
 _REASONS = {
@@ -49,7 +49,7 @@ def judge_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -
 
 def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
     """The ranking with its decision, and without its hits where its texts are no request."""
-    return keep_hits_of_requests(judge_ranking(ctx, ranking, gate), gate)
+    return drop_hits_of_talk(judge_ranking(ctx, ranking, gate), gate)
 
 
 def is_kept_out(ranking: Ranking) -> bool:
