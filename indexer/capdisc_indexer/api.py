@@ -227,7 +227,7 @@ class OpenIndex:
         most = TOP_SUMMARIES if limit is None else limit
         ranking = self.search(text, limit=most, kinds=kinds, categories=categories, mode=mode)
         ranking = drop_hits_of_talk(ranking, gate)
-        hits = select_context_hits(ranking.hits, is_list_set=limit is not None)
+        hits = select_context_hits(ranking.hits, with_distant_hits=limit is not None)
         ranking = replace(ranking, hits=hits)
         key = mark_key or os.urandom(MARK_KEY_BYTES)
         base = PurePath(workspace) if workspace else None
