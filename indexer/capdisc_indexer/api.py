@@ -220,7 +220,7 @@ class OpenIndex:
         """
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
-        from capdisc_indexer.rendering.templates import TOP_SUMMARIES
+        from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
         from capdisc_indexer.retrieval.query_rules import select_context_hits
         from capdisc_indexer.retrieval.request_gate import drop_hits_of_talk
 

@@ -1,10 +1,13 @@
-"""Builds the context of `render`: what its tiers are made of, its template, and its budgets."""
+"""Builds the context of `render`: `build_context`, then the inputs of its tiers, its budgets and its
+template.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capdisc import sessions
 from capdisc.context import open_index, surroundings
@@ -35,16 +38,12 @@ from capdisc_indexer.rendering.index_context import (
     load_guidance,
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
-from capdisc_indexer.rendering.templates import (
-    FULL_SUMMARIES,
-    Descriptors,
-    PromptTemplate,
-    fill_template,
-    list_templates,
-    load_builtin,
-)
+from capdisc_indexer.rendering.render_job import FULL_SUMMARIES, Descriptors
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
+
+if TYPE_CHECKING:
+    from capdisc_indexer.rendering.templates import PromptTemplate
 
 # A format that repeats the request leaves at least so many tokens for everything else.
 _MIN_REMAINING_TOKENS = 40
@@ -303,6 +302,8 @@ def load_layout(
     """The pieces of the template, by path or by name, filled in. Raises UsageError for an unknown
     name or placeholder, InputError for a file that cannot be read.
     """
+    from capdisc_indexer.rendering.templates import fill_template
+
     values = {
         "tools": DISCOVERY_INSTRUCTIONS[hint],
         "model": model,
@@ -316,6 +317,8 @@ def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTempla
     """The template at a path, or of this name: a built-in one, else a file in a folder of
     templates. Any text that looks like a path is one.
     """
+    from capdisc_indexer.rendering.templates import PromptTemplate, list_templates, load_builtin
+
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
     if template in list_templates():

@@ -28,7 +28,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.index_context import split_total
-from capdisc_indexer.rendering.templates import SessionMemory
+from capdisc_indexer.rendering.render_job import SessionMemory
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 

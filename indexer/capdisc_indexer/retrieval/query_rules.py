@@ -18,7 +18,7 @@ MIN_SHOWN_RELEVANCE = 0.05
 # Whether a capability has everything here that it needs.
 IsAvailable = Callable[[CapabilityHeader], bool]
 # A context lists so many hits whatever their scores, and further ones with this share of the best
-# score: chosen with the number of lines (`rendering.templates.TOP_SUMMARIES`) on ten judged sets.
+# score: chosen with the number of lines (`rendering.render_job.TOP_SUMMARIES`) on ten judged sets.
 ALWAYS_LISTED, LISTED_SHARE = 5, 0.4
 _NAME_CHARACTERS = 40
 
