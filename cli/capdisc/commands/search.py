@@ -133,7 +133,7 @@ def search(
                 | {"gate": decision_document(ranking.gate, explain)}
             )
         elif name_form:
-            name_form.answer(
+            name_form.print_or_open(
                 ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
             )
         else:
