@@ -43,8 +43,8 @@ MODEL_FORMAT = 2
 AUTO, OFF = GATE_MODES = ("auto", "off")
 # From this score on a turn is a request; the fit moves its scores so that this is the border.
 BORDER = 0.5
-# What is read of a turn: its begin and its end. Between them lies what was pasted, and the request
-# stands above or below it.
+# Of a long turn its beginning and its end are read: the request stands before or after what was
+# pasted.
 MAX_CHARACTERS = 600
 MAX_TOKENS = 32
 # Tokens that a filter compares: the one before, the one itself, the one after.
@@ -63,8 +63,8 @@ NO_WORDS_LOGIT = -10.0
 EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
-# Below this a text by itself is talk. Above it, as far as `BORDER`, the reason to keep silent is that
-# nothing here clearly fits: to call a request talk annoys more than the other mistake.
+# A refused turn whose text has a lower logit is called talk. Of any other refused turn the reason says
+# that nothing here clearly fits: to call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
 # Why a turn gets nothing.
 TALK, UNKNOWN_WORDS, NOTHING_FITS = REASONS = ("talk", "unknown-words", "nothing-fits")
@@ -352,7 +352,7 @@ def _pool_filters(
 
 
 def shorten_turn(text: str) -> str:
-    """What is read of a turn: no code between fences, and of a long text begin and end.
+    """The turn as the model reads it: without fenced code, and of a long text the beginning and the end.
 
     >>> shorten_turn("why does this fail?\\n```\\nprint(1)\\n```")
     'why does this fail?\\n '
