@@ -3,9 +3,10 @@
 import doctest
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.text import embedding_text, markdown, normalization, token_counts
 
 
@@ -64,7 +65,17 @@ def test_nothing_that_hides_is_printable() -> None:
 def test_counts_of_lines_are_those_of_the_tokenizer(given_text) -> None:
     counter = token_counts.TokenCounter(lambda: lambda line: len(line.encode("utf-8", "replace")))
     lines = token_counts.split_chunks(given_text) * 2
-    assert counter.count_lines(lines) == list(map(counter.exact, lines))
+    assert counter.count_many(lines) == list(map(counter.exact, lines))
+
+
+@settings(deadline=None)  # the first example loads the tokenizers
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=60), max_size=4))
+def test_counts_of_a_large_build_are_those_of_a_small_one(texts) -> None:
+    small = token_counts.TokenCounter(lazy_imports.load_token_counter)
+    large = token_counts.TokenCounter(
+        lazy_imports.load_token_counter, load_bulk=lazy_imports.load_bulk_token_counter
+    )
+    assert large.count_many(texts) == small.count_many(texts)
 
 
 def test_formats_with_a_folder_of_their_own_are_those_that_the_registry_names() -> None:

@@ -28,7 +28,7 @@ from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
-from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityCard, CapabilityHeader, JsonObject
@@ -179,7 +179,9 @@ class DocumentBuilder:
         checked_encoder: Encoder | None = None,
     ) -> None:
         load = load_counter if count <= SMALL_BUILD else lazy_imports.load_token_counter
-        self.counter = TokenCounter(load)
+        is_large = count >= MIN_PARALLEL_ITEMS
+        load_bulk = lazy_imports.load_bulk_token_counter if is_large else None
+        self.counter = TokenCounter(load, load_bulk=load_bulk)
         self._workspace = PurePath(workspace) if workspace else None
         self._limits = limits
         reader = load_reader(checked_encoder)
@@ -214,7 +216,7 @@ class DocumentBuilder:
 
 @cache
 def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
-    return DocumentBuilder(SMALL_BUILD + 1, limits, workspace)
+    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace)
 
 
 def build_in_worker(workspace: str, limits: PassageLimits, job: BuildJob) -> BuiltDocument:

@@ -72,24 +72,25 @@ def count_pieces(
     pieces = {
         form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS
     }
+    locations = [
+        line
+        for base in dict.fromkeys((workspace, None))
+        for line in _location_pieces(locate(descriptor, base))
+    ]
+    listing, chunks = listing_line(descriptor), split_chunks(text)
     # Most pieces are the same in each format.
-    count = {
-        piece: counter.exact(piece)
-        for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
-    }
+    different = list(dict.fromkeys([*chain.from_iterable(pieces.values()), listing, *locations]))
+    counts = counter.count_many([*different, *chunks])
+    count = dict(zip(different, counts, strict=False))
     return {
         "pieces": {
             name: [count[piece] for piece in format_pieces]
             for name, format_pieces in pieces.items()
         },
-        "detail": counter.count_lines(split_chunks(text)),
+        "detail": counts[len(different) :],
         "characters": len(text),
-        "listing": counter.exact(listing_line(descriptor)),
-        "locations": {
-            line: counter.exact(line)
-            for base in dict.fromkeys((workspace, None))
-            for line in _location_pieces(locate(descriptor, base))
-        },
+        "listing": count[listing],
+        "locations": {line: count[line] for line in locations},
     }
 
 
