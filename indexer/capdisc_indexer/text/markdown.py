@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import compile_late
@@ -49,6 +50,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+@lru_cache(maxsize=2)  # several rules look at one text in turn
 def without_code(text: str) -> str:
     """The text with blanks in place of fenced code and code spans, so that all other characters
     keep their places.
