@@ -130,8 +130,13 @@ class StaticEncoder:
         lengths = list(map(len, token_ids))
         flat = np.fromiter(chain.from_iterable(token_ids), np.intp, sum(lengths))
         # Half the pieces of a passage repeat: each row is read once, and multiplied by its count.
-        pieces, columns = np.unique(flat, return_inverse=True)
-        cells = np.repeat(np.arange(len(lengths)) * len(pieces), lengths) + columns
+        # A mark for each piece of the vocabulary takes a fifth of the time that sorting them does.
+        is_used = np.zeros(len(weight), bool)
+        is_used[flat] = True
+        pieces = np.flatnonzero(is_used)
+        columns = np.empty(len(weight), np.intp)
+        columns[pieces] = np.arange(len(pieces))
+        cells = np.repeat(np.arange(len(lengths)) * len(pieces), lengths) + columns[flat]
         counts = np.bincount(cells, minlength=len(lengths) * len(pieces))
         shares = counts.reshape(len(lengths), len(pieces)) * weight[pieces].astype(float)
         vectors = shares @ table[pieces].astype(float)
