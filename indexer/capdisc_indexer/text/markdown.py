@@ -41,13 +41,20 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in lines:
         # Few lines hold such a mark, and to look for it takes a third of the expression's time.
         match = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if fence:
-            closes = match and match[1].startswith(fence) and not match[2].strip()
-            fence = "" if closes else fence
-        elif match and not (match[1][0] == "`" and "`" in match[2]):
-            fence = match[1]
-        else:
+        fence_before = fence
+        if match:
+            fence = next_fence(fence, match[1], match[2])
+        if not fence and not fence_before:
             yield number, line
+
+
+def next_fence(fence: str, marks: str, behind: str) -> str:
+    """The marks of the fence that is open behind a line that begins with such marks, "" for none;
+    `fence` was open before, `behind` is the rest of the line.
+    """
+    if fence:
+        return "" if marks.startswith(fence) and not behind.strip() else fence
+    return "" if marks[0] == "`" and "`" in behind else marks
 
 
 @lru_cache(maxsize=2)  # several rules look at one text in turn
