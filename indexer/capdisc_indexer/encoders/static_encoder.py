@@ -110,9 +110,12 @@ class StaticEncoder:
         is_vocabulary_loaded = "_bulk_tokenizer" in self.__dict__
         is_bulk = is_vocabulary_loaded or len(texts) > _SMALL_BATCH
         tokenize = self.bulk_token_ids if is_bulk else self.token_ids
+        # First all pieces, then all rows: each goes through a large table, and both do not fit into
+        # the processor's cache.
+        token_ids = list(map(tokenize, texts))
         for start in range(0, len(texts), _BATCH_SIZE):
-            batch = texts[start : start + _BATCH_SIZE]
-            vectors[start : start + _BATCH_SIZE] = self._unit_rows(list(map(tokenize, batch)))
+            end = start + _BATCH_SIZE
+            vectors[start:end] = self._unit_rows(token_ids[start:end])
         return vectors
 
     def encode_few(self, texts: Sequence[str]) -> bytes:

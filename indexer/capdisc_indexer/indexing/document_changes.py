@@ -199,10 +199,11 @@ class DocumentBuilder:
         descriptors = [_read_record(job) for job in jobs]
         counts = count_pieces(descriptors, self.counter, self._workspace)
         passages = build_passages(descriptors, self._limits, self._encode_rows)
-        return [*map(self._build_document, descriptors, counts, passages)]
+        pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
+        return [*map(self._build_document, descriptors, counts, passages, pieces)]
 
     def _build_document(
-        self, descriptor: Descriptor, counts: PieceCounts, passages: PassageBlock
+        self, descriptor: Descriptor, counts: PieceCounts, passages: PassageBlock, pieces: bytes
     ) -> BuiltDocument:
         card: CapabilityCard = {
             "kind": descriptor.kind,
@@ -215,7 +216,7 @@ class DocumentBuilder:
         if interface := describe_interface(descriptor):
             card["interface"] = interface
         return BuiltDocument(
-            document=build_document(descriptor, counts, self._encode_bag),
+            document=build_document(descriptor, counts, pieces),
             texts=embedding_texts(descriptor),
             card=card,
             passages=passages,
@@ -399,10 +400,10 @@ def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
     )
 
 
-def build_document(
-    descriptor: Descriptor, counts: PieceCounts, encode_bag: EncodeBag
-) -> IndexedDocument:
-    """The document of a capability; `counts` are the tokens of its rendered pieces."""
+def build_document(descriptor: Descriptor, counts: PieceCounts, pieces: bytes) -> IndexedDocument:
+    """The document of a capability; `counts` are the tokens of its rendered pieces, `pieces` its
+    packed token bag.
+    """
     header, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     signatures = " ".join(map(signature, parts))
@@ -413,7 +414,7 @@ def build_document(
     ):
         header["exclusions"] = exclusions
     header["likeness"], header["size"] = signatures, full_size(counts)
-    return assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
+    return assemble_document(descriptor, header, body | {"counts": counts}, pieces)
 
 
 def assemble_document(
