@@ -68,11 +68,8 @@ MIN_PARALLEL_ITEMS = 1_000
 GC_THRESHOLDS = (100_000, 50, 100)
 _MAX_WORKERS = 8
 _BATCH_SIZE = 32
-# There is a worker for each processor: threads of numpy's library for matrices would only wait for
-# each other, and take five times the processor time.
 _WORKER_SCRIPT = (
-    "import json, os, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " os.environ['OPENBLAS_NUM_THREADS'] = '1';"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from capdisc_indexer.indexing import worker_pool; worker_pool.serve()"
 )
 # What the builder and a worker catch when the other one was killed, or an answer cannot be sent.
