@@ -28,6 +28,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
+from capdisc_indexer.store.folder_stamps import Look, look_at_disk
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
@@ -50,13 +51,14 @@ def _allow_build(place: IndexPlace) -> None:
 class IndexAccess:
     """How this process opens indexes and loads encoders. The defaults do both anew for each
     command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
-    the client's credentials, to the client. `before_build` is called with the place of an index
+    the client's credentials, to the client. `look` says what changed on disk. `before_build` is called with the place of an index
     that is to be built or brought up to date, and may refuse that by an error.
     """
 
     open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
     load_encoder: Callable[[str], Encoder] = encoders.load_encoder
     sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+    look: Callable[[Path, str], Look] = look_at_disk
     before_build: Callable[[IndexPlace], None] = _allow_build
 
 
@@ -242,7 +244,7 @@ def refresh_index(
     """How the index stands to the disk, after what changed was taken in where the mode says so;
     without a mode, nothing is taken in.
     """
-    look = look_around(place)
+    look = look_around(place, access.look)
     is_current = look.is_known and not look.changed
     if not mode or (is_current and (look.is_complete or mode != "require")):
         return describe_look(look)

@@ -21,10 +21,13 @@ from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.store import generation
+from capdisc_indexer.store.folder_stamps import Look, look_at_disk
 from capdisc_indexer.store.generation import check_builder
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.stamp_watch import StampWatch
 
 # The index of the workspace, and a few that command lines name; each takes some megabytes.
 _MAX_INDEXES = 4
@@ -51,9 +54,13 @@ class _CachedIndex:
 
 
 class IndexCache:
-    """The open indexes and encoders of one process, whose commands run one after the other."""
+    """The open indexes and encoders of one process, whose commands run one after the other. It
+    watches so many folders for each index at most.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, max_folders: int = 0) -> None:
+        self._watches: dict[Path, StampWatch] = {}
+        self._max_folders = max_folders
         self._indexes: dict[Path, _CachedIndex] = {}
         self._encoders: dict[str, Encoder] = {}
         # The pointers of indexes that files had changed under.
@@ -68,6 +75,7 @@ class IndexCache:
             open=self.index,
             load_encoder=self.encoder,
             sync_copy=self.decline_sync,
+            look=self.look,
             before_build=self.decline_build,
         )
 
@@ -105,6 +113,38 @@ class IndexCache:
         check_builder(index_dir, cached.index.generation.builder_id, builder_id)
         return cached
 
+    def look(self, index_dir: Path, pointer: str) -> Look:
+        """What changed on disk: nothing where the kernel says so, else by a look at all stamps."""
+        watch = self._watches.get(index_dir)
+        is_same = watch is not None and watch.is_of(pointer)
+        if watch and is_same and (look := watch.look()):
+            return look
+        look = look_at_disk(index_dir, pointer)
+        if not is_same or (watch and watch.has_ended and not watch.problem):
+            self._drop_watch(index_dir)
+            if look.is_known and not look.changed:
+                self._watches[index_dir] = StampWatch(index_dir, pointer, self._max_folders)
+        return look
+
+    def _drop_watch(self, index_dir: Path) -> None:
+        if watch := self._watches.pop(index_dir, None):
+            watch.close()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether `work_ahead` has something to do."""
+        return any(watch.is_busy for watch in self._watches.values())
+
+    def work_ahead(self) -> JsonObject:
+        """Do a slice of what makes the next answers sooner, while nobody waits. Returns how changes
+        of the newest index are noticed: how many folders are watched, and why none is.
+        """
+        for watch in self._watches.values():
+            if watch.is_busy:
+                watch.work()
+                return {"folders": watch.folders, "problem": watch.problem or None}
+        return {"folders": 0, "problem": None}
+
     def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
         """Raises DeclinedError: the client alone has the credentials of an object store."""
         raise DeclinedError(f"{shared.url} is not looked after here")
@@ -126,6 +166,8 @@ class IndexCache:
         for index_dir, cached in list(self._indexes.items()):
             if generation.read_pointer(index_dir) != cached.pointer:
                 self._indexes.pop(index_dir).index.close()
+        for index_dir in self._watches.keys() - self._indexes.keys():
+            self._drop_watch(index_dir)
 
     def finish_tables(self) -> None:
         """Start to bring the LanceDB tables of the open indexes up to date, once for each

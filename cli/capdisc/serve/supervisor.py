@@ -30,7 +30,7 @@ class Worker:
     lives.
     """
 
-    def __init__(self, claim: ServerClaim, idle_s: float) -> None:
+    def __init__(self, claim: ServerClaim, idle_s: float, workers: int) -> None:
         self.channel, worker_end = socket.socketpair()
         handles = (claim.socket.fileno(), worker_end.fileno())
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
@@ -43,6 +43,7 @@ class Worker:
             str(claim.path),
             *map(str, handles),
             str(idle_s),
+            str(workers),
         ]
         nowhere = subprocess.DEVNULL
         with worker_end:
@@ -75,25 +76,31 @@ def supervise(
     """
     threads = [
         threading.Thread(
-            target=_keep_worker_alive, args=(claim, idle_s, _ignore_ready, stop), daemon=True
+            target=_keep_worker_alive,
+            args=(claim, idle_s, workers, _ignore_ready, stop),
+            daemon=True,
         )
         for _ in range(workers - 1)
     ]
     for thread in threads:
         thread.start()
-    _keep_worker_alive(claim, idle_s, ready, stop)
+    _keep_worker_alive(claim, idle_s, workers, ready, stop)
     for thread in threads:
         thread.join()
 
 
 def _keep_worker_alive(
-    claim: ServerClaim, idle_s: float, ready: Callable[[], None], stop: int | None
+    claim: ServerClaim,
+    idle_s: float,
+    workers: int,
+    ready: Callable[[], None],
+    stop: int | None,
 ) -> None:
     """Start one worker after the other, until one ends without an error or the server has to end."""
     pause_s = _FIRST_PAUSE_S
     while True:
         started = time.monotonic()
-        if worker := _start_worker(claim, idle_s):
+        if worker := _start_worker(claim, idle_s, workers):
             try:
                 is_over = not _wait_for_worker(worker, claim, ready, stop)
             finally:
@@ -110,10 +117,10 @@ def _keep_worker_alive(
             return
 
 
-def _start_worker(claim: ServerClaim, idle_s: float) -> Worker | None:
+def _start_worker(claim: ServerClaim, idle_s: float, workers: int) -> Worker | None:
     """A new worker; None where the system has no room for a process now."""
     try:
-        return Worker(claim, idle_s)
+        return Worker(claim, idle_s, workers)
     except OSError:
         return None
 
