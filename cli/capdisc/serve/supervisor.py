@@ -73,6 +73,7 @@ def supervise(
     once the first worker answers; what it raises ends everything.
 
     All workers accept from the one socket; for each there is a thread here that waits for its end.
+    The first one starts alone, since two that start together both take as long.
     """
     threads = [
         threading.Thread(
@@ -82,11 +83,29 @@ def supervise(
         )
         for _ in range(workers - 1)
     ]
+    is_ready = False
+
+    def start_others() -> None:
+        nonlocal is_ready
+        if not is_ready:
+            is_ready = True
+            ready()
+            for thread in threads:
+                thread.start()
+
+    _keep_worker_alive(claim, idle_s, workers, start_others, stop)
     for thread in threads:
-        thread.start()
-    _keep_worker_alive(claim, idle_s, workers, ready, stop)
-    for thread in threads:
-        thread.join()
+        if thread.is_alive():
+            thread.join()
+
+
+def default_workers() -> int:
+    """Two where this process may use two processors: then a short question does not wait behind a
+    long one. Each takes memory of its own.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")
+    usable = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(2, usable)
 
 
 def _keep_worker_alive(
@@ -107,7 +126,6 @@ def _keep_worker_alive(
                 status = worker.end()
             if is_over or not status:
                 return
-            ready = _ignore_ready
         pause_s = (
             _FIRST_PAUSE_S
             if time.monotonic() - started > _STABLE_S
@@ -153,7 +171,8 @@ def serve_in_thread(path: Path, ready: Callable[[], None]) -> Iterator[None]:
     """A server in a thread of this process while the block runs. Raises what `claim_socket` does."""
     with claim_socket(path) as claim:
         stop, stopping = os.pipe()
-        thread = threading.Thread(target=supervise, args=(claim, 0.0, ready, stop), daemon=True)
+        arguments = (claim, 0.0, ready, stop, default_workers())
+        thread = threading.Thread(target=supervise, args=arguments, daemon=True)
         thread.start()
         try:
             yield
