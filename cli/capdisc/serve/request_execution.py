@@ -31,6 +31,8 @@ from capdisc_indexer.store.stamp_watch import StampWatch
 
 # The index of the workspace, and a few that command lines name; each takes some megabytes.
 _MAX_INDEXES = 4
+# Clients may name as many as they like, one after the other.
+_MAX_POINTERS = 64
 # Inode, time of change and size of each file.
 FileStamps = tuple[tuple[int, int, int], ...]
 
@@ -168,6 +170,9 @@ class IndexCache:
                 self._indexes.pop(index_dir).index.close()
         for index_dir in self._watches.keys() - self._indexes.keys():
             self._drop_watch(index_dir)
+        for pointers in (self._declined, self._finished):
+            while len(pointers) > _MAX_POINTERS:
+                del pointers[next(iter(pointers))]
 
     def finish_tables(self) -> None:
         """Start to bring the LanceDB tables of the open indexes up to date, once for each
