@@ -1,6 +1,8 @@
 """What a server prepares before its first query."""
 
+import gc
 import json
+import os
 
 from capdisc.context import open_index
 from capdisc.serve import request_execution, worker
@@ -8,6 +10,7 @@ from capdisc.serve.request_execution import IndexCache
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.store import documents, matrix, passages
+from capdisc_indexer.text.o200k import O200kCounter
 
 
 def test_without_arrays_the_index_is_open_before_anybody_asks(small, monkeypatch) -> None:
@@ -88,3 +91,22 @@ def test_a_kept_ranking_is_the_ranking(capdisc, small, monkeypatch) -> None:
         with_secrets = answer()
         cache._indexes.pop(small).index.close()
     assert with_secrets == answer()
+
+
+def test_contexts_leave_nothing_open(capdisc, small, monkeypatch) -> None:
+    """A server looks for cycles seldom: what a context maps may not wait for that."""
+    cache = IndexCache()
+    gc.disable()
+    try:
+        with open_index.use_index_access(cache.access):
+            for number in range(3):
+                capdisc("render", f"count {number} words", "--format", "xml")
+            before = len(os.listdir("/dev/fd"))
+            for number in range(20):
+                capdisc("render", f"count {number} ferrets and wombats", "--format", "xml")
+        assert len(os.listdir("/dev/fd")) <= before + 2
+        kept = [value for value in gc.get_objects() if isinstance(value, O200kCounter)]
+        assert len(kept) <= 2
+    finally:
+        gc.enable()
+    cache._indexes[small].index.close()
