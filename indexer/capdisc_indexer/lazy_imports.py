@@ -234,6 +234,17 @@ def watchdog() -> Any:
     return watchdog
 
 
+def inotify() -> Any:
+    """The calls of the kernel for its events, by watchdog's bindings; only the server imports them.
+    Raises OSError where the system has none.
+    """
+    try:
+        from watchdog.observers import inotify_c
+    except Exception as error:  # what it raises differs from system to system
+        raise OSError("this system has no inotify") from error
+    return inotify_c
+
+
 def load_token_counter() -> Callable[[str], int]:
     """A function that counts o200k_base tokens exactly, by rs-bpe or, where this Python has no
     wheel of it, by toktok.

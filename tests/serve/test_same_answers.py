@@ -9,11 +9,11 @@ import sys
 import time
 
 import pytest
-from served import Served
+from served import Served, until
 
 from capdisc.args import command_table
 from capdisc.context.surroundings import Runtime
-from capdisc.serve import protocol
+from capdisc.serve import claim, protocol
 from pseudo_terminal import run_on_terminal
 
 QUERY = "put two PDF files into one"
@@ -250,6 +250,40 @@ def test_a_file_saved_before_the_question_is_in_the_answer(
         found = client("list", "--ids", "--server", wish)
         assert f"skill:beta-{wish}" in found[1]
         assert client("list", "--ids", "--server", "require") == found
+
+
+def test_a_file_saved_before_the_question_is_found_by_the_kernels_word(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    """Each time the folders are watched, and the question comes right behind the change."""
+    skills = hermetic / ".claude" / "skills"
+    write_skill(skills, "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index").code == 0
+    server = serving()
+    asking = ("search", "paper cranes", "--json")
+
+    def is_watched() -> bool:
+        client(*asking)
+        return until(lambda: claim.read_watch_note()["folders"], 2.0)
+
+    def found() -> dict[str, str]:
+        """The names and descriptions, by the server or, where something changed, beside it."""
+        server.path.with_suffix(".watch").unlink(missing_ok=True)
+        document = json.loads(client(*asking)[1])
+        assert document["freshness"]["state"] in ("current", "updated")
+        return {hit["name"]: hit["description"] for hit in document["hits"]}
+
+    for change, expected in (
+        (lambda: write_skill(skills, "beta", "Cuts paper cranes."), {"alpha": "Folds", "beta": "Cuts"}),
+        (lambda: write_skill(skills, "alpha", "Burns paper cranes."), {"alpha": "Burns", "beta": "Cuts"}),
+        (lambda: (skills / "alpha").rename(hermetic / "away"), {"beta": "Cuts"}),
+        (lambda: (hermetic / "away").rename(skills / "alpha"), {"alpha": "Burns", "beta": "Cuts"}),
+    ):  # fmt: skip
+        assert not expected or until(is_watched)
+        change()
+        hits = found()
+        assert hits.keys() == expected.keys()
+        assert all(hits[name].startswith(text) for name, text in expected.items())
 
 
 def test_many_changes_are_taken_in_beside_a_server(

@@ -114,6 +114,14 @@ def test_of_several_workers_each_is_replaced_and_all_end_together(small, serving
     assert until(lambda: not server.workers())
 
 
+def test_where_there_are_two_processors_two_workers_answer(small, serving) -> None:
+    server = serving("serve")
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert until(lambda: len(server.workers()) == min(2, usable))
+    assert server.end() == 143
+    assert until(lambda: not server.workers())
+
+
 def test_a_client_whose_worker_dies_meanwhile_answers_itself(small, serving) -> None:
     server = serving()
     (worker,) = server.workers()

@@ -31,13 +31,15 @@ def until(holds: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
 
 
 class Served:
-    """The process, ready to answer. `environ` is what it and its clients see."""
+    """The process, ready to answer: without words a server of one worker, which a test can name.
+    `environ` is what it and its clients see.
+    """
 
     def __init__(
         self, *words: str, cwd: Path | None = None, environ: Mapping[str, str] | None = None
     ) -> None:
         self.environ = dict(environ or os.environ)
-        command = [sys.executable, "-m", "capdisc", *(words or ("serve",))]
+        command = [sys.executable, "-m", "capdisc", *(words or ("serve", "--workers", "1"))]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             command,

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-import capdisc_indexer as cd
 from capdisc.args.params import option
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
@@ -173,8 +172,12 @@ def rank_query(
         query = replace(query, graph_boost=ctx.config["graph_boost"])
     if query.choices == RankingChoices():
         query = replace(query, choices=ranking_choices(ctx))
-    ranking = cd.OpenIndex(ctx.index, encoder).search_query(
-        query, effective_mode, lambda header: open_index.is_available(ctx.runtime, header)
+    ranking = ctx.access.rank(
+        ctx.index,
+        query,
+        effective_mode,
+        encoder,
+        lambda header: open_index.is_available(ctx.runtime, header),
     )
     if query.presets:
         ranking = _add_preset_members(ctx, ranking)

@@ -188,10 +188,14 @@ def _check_server() -> Check:
         text = f"others can reach into {folder}: no server is asked there"
         return Check(name="server", state=CheckState.NOTICE, text=text, fix=f"chmod 700 {folder}")
     number = claim.server_pid()
+    if not number:
+        return Check(name="server", state=CheckState.OK, text="none is running")
+    note = claim.read_watch_note()
+    watch = claim.describe_watch(note)
     return Check(
         name="server",
-        state=CheckState.OK,
-        text=f"process {number} answers" if number else "none is running",
+        state=CheckState.NOTICE if note["problem"] else CheckState.OK,
+        text=f"process {number} answers{f'; {watch}' if watch else ''}",
     )
 
 

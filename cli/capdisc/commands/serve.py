@@ -23,14 +23,15 @@ def serve(
         ),
     ] = None,
     workers: Annotated[
-        int,
+        int | None,
         option(
             "--workers",
             min=1,
             max=64,
-            help="How many processes answer, for many clients at once.",
+            help="How many processes answer, for many clients at once [2 where there are two "
+            "processors].",
         ),
-    ] = 1,
+    ] = None,
     loopback: Annotated[
         bool,
         option(
@@ -50,7 +51,7 @@ def serve(
     Example: capdisc serve --idle 1s
     """
     from capdisc.serve.claim import claim_socket
-    from capdisc.serve.supervisor import supervise
+    from capdisc.serve.supervisor import default_workers, supervise
 
     path = protocol.own_socket_path()
     with claim_socket(path, loopback) as claim:
@@ -59,6 +60,6 @@ def serve(
             claim,
             _IDLE_S if idle is None else idle,
             lambda: console.print_lines([message]),
-            workers=workers,
+            workers=workers or default_workers(),
         )
     return 0

@@ -53,6 +53,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         for declared in file_state.declared_ids
         if declared.resolved_id
     )
+    server = claim.server_pid()
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": ctx.shared_index.url if ctx.shared_index else str(index.index_dir),
@@ -78,7 +79,8 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "stale": stale,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
-        "server": claim.server_pid() or None,
+        "server": server or None,
+        "server_watch": claim.read_watch_note() if server else None,
     }
 
 
@@ -140,7 +142,8 @@ def _format_status(status: JsonObject) -> list[str]:
             f"stale       {names}: last good versions of broken files; see why: capdisc index"
         ]
     if status["server"]:
-        server = [f"server      process {status['server']}"]
+        watch = claim.describe_watch(status["server_watch"])
+        server = [f"server      process {status['server']}{f'; {watch}' if watch else ''}"]
     age = format_age(status["built_at"], time.time())
     return [
         f"index       {status['index_dir']} (generation {status['generation']}, {age})",

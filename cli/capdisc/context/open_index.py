@@ -28,10 +28,13 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
+from capdisc_indexer.store.folder_stamps import Look, look_at_disk
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
+    from capdisc_indexer.model.types import Query, Ranking
     from capdisc_indexer.remote import SharedIndex
+    from capdisc_indexer.retrieval.query_rules import IsAvailable
     from capdisc_indexer.tools import ToolContext
     from capdisc_indexer.tools.tool_types import Executor
 
@@ -46,17 +49,29 @@ def _allow_build(place: IndexPlace) -> None:
     pass
 
 
+def rank_anew(
+    index: Index, query: Query, mode: str, encoder: Encoder | None, is_available: IsAvailable
+) -> Ranking:
+    """The ranking of a query, in a mode, with an encoder, and by what is available."""
+    from capdisc_indexer import OpenIndex
+
+    return OpenIndex(index, encoder).search_query(query, mode, is_available)
+
+
 @frozen(kw_only=True)
 class IndexAccess:
     """How this process opens indexes and loads encoders. The defaults do both anew for each
     command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
-    the client's credentials, to the client. `before_build` is called with the place of an index
-    that is to be built or brought up to date, and may refuse that by an error.
+    the client's credentials, to the client. `look` says what changed on disk, `rank` gives the
+    ranking of a query. `before_build` is called with the place of an index that is to be built or
+    brought up to date, and may refuse that by an error.
     """
 
     open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
     load_encoder: Callable[[str], Encoder] = encoders.load_encoder
     sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+    look: Callable[[Path, str], Look] = look_at_disk
+    rank: Callable[[Index, Query, str, Encoder | None, IsAvailable], Ranking] = rank_anew
     before_build: Callable[[IndexPlace], None] = _allow_build
 
 
@@ -242,7 +257,7 @@ def refresh_index(
     """How the index stands to the disk, after what changed was taken in where the mode says so;
     without a mode, nothing is taken in.
     """
-    look = look_around(place)
+    look = look_around(place, access.look)
     is_current = look.is_known and not look.changed
     if not mode or (is_current and (look.is_complete or mode != "require")):
         return describe_look(look)

@@ -391,7 +391,7 @@ class Runtime:
         ]
         return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
 
-    def conventional(self, config: Config) -> list[tuple[str, Path]]:
+    def conventional(self, config: Config) -> tuple[tuple[str, Path], ...]:
         """The conventional folders of skills as pairs of scope and path; they need not exist."""
         return conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import hmac
+import json
 import os
 import re
 import socket
@@ -23,8 +24,11 @@ from pathlib import Path
 from capdisc.serve import protocol
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 
 SUFFIX = ".port"
+# Beside the socket: how a server of the workspace notices changes.
+_NOTE_SUFFIX, _NOTE_BYTES = ".watch", 4_096
 _PORT_FILE = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})")
 NONCE_BYTES = PROOF_BYTES = 32
 
@@ -54,6 +58,8 @@ def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
     with _hold_lock(path.with_suffix(".lock")):
         for stale in (path, path.with_suffix(SUFFIX)):
             _remove_stale(stale)
+        note = path.with_suffix(_NOTE_SUFFIX)
+        _remove_note(note)
         claim = (
             _bind_loopback(path)
             if loopback or not hasattr(socket, "AF_UNIX")
@@ -65,6 +71,7 @@ def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
             claim.socket.close()
             if claim.is_ours():
                 claim.path.unlink(missing_ok=True)
+                _remove_note(note)
 
 
 def server_pid() -> int:
@@ -73,6 +80,45 @@ def server_pid() -> int:
     if not path.is_absolute() or protocol.path_flaw(str(path.parent)):
         return 0
     return _lock_holder(path)
+
+
+def _remove_note(note: Path) -> None:
+    with suppress(OSError):
+        note.unlink()
+
+
+def write_watch_note(path: Path, note: JsonObject) -> None:
+    """Leave a note for `status` and `doctor` beside the socket of a server: how it notices changes.
+    A full disk is no error.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        fd = os.open(path.with_suffix(_NOTE_SUFFIX), flags, 0o600)
+        try:
+            os.write(fd, json.dumps(note).encode())
+        finally:
+            os.close(fd)
+
+
+def read_watch_note() -> JsonObject:
+    """How the server of the current workspace notices changes: `folders`, which the kernel reports
+    changes in, and the `problem` where there are none. Both are empty while it has not said so.
+    """
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        path = Path(protocol.socket_path(os.environ)).with_suffix(_NOTE_SUFFIX)
+        if protocol.is_private_folder(str(path.parent)):
+            with path.open("rb") as file:
+                note = json.loads(file.read(_NOTE_BYTES))
+            problem = note["problem"]
+            return {"folders": int(note["folders"]), "problem": problem and str(problem)}
+    return {"folders": 0, "problem": None}
+
+
+def describe_watch(note: JsonObject) -> str:
+    """The same as a part of a sentence; "" where nothing is known yet."""
+    if note["problem"]:
+        return f"it compares all stamps before each answer: {note['problem']}"
+    return f"the kernel reports changes in {note['folders']:,} folders" if note["folders"] else ""
 
 
 def _lock_holder(path: Path) -> int:

@@ -9,6 +9,7 @@ nothing that the interpreter has not loaded already.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -19,7 +20,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from io import TextIOWrapper
     from pathlib import Path
     from typing import IO
 
@@ -277,19 +277,24 @@ def _encode_terminals() -> bytes:
     return b"%d%d%d%d" % (*flags, columns)
 
 
+class _ReplayedStdin(io.BytesIO):
+    """Data that was read once, and what is left in `remaining`."""
+
+    def __init__(self, data: bytes, is_terminal: bool, remaining: IO[bytes] | None) -> None:
+        super().__init__(data)
+        self._is_terminal, self._remaining = is_terminal, remaining
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        chunk = super().read(size)
+        size = -1 if size is None or size < 0 else size - len(chunk)
+        return chunk + (self._remaining.read(size) if self._remaining and size else b"")
+
+
 def replay_stdin(
     data: bytes, is_terminal: bool, remaining: IO[bytes] | None = None
-) -> TextIOWrapper:
+) -> io.TextIOWrapper:
     """A stdin that gives this data once more, and after it what is left in `remaining`."""
-    import io
-
-    class ReplayedStdin(io.BytesIO):
-        def isatty(self) -> bool:
-            return is_terminal
-
-        def read(self, size: int | None = -1, /) -> bytes:
-            chunk = super().read(size)
-            size = -1 if size is None or size < 0 else size - len(chunk)
-            return chunk + (remaining.read(size) if remaining and size else b"")
-
-    return io.TextIOWrapper(ReplayedStdin(data))
+    return io.TextIOWrapper(_ReplayedStdin(data, is_terminal, remaining))

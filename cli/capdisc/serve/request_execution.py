@@ -15,19 +15,28 @@ from pathlib import Path
 from capdisc.args import command_table
 from capdisc.context import surroundings, table_finisher
 from capdisc.context.freshness import IndexPlace
-from capdisc.context.open_index import IndexAccess
+from capdisc.context.open_index import IndexAccess, rank_anew
 from capdisc.serve import protocol
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.remote import SharedIndex
+from capdisc_indexer.retrieval.query_rules import IsAvailable
 from capdisc_indexer.store import generation
+from capdisc_indexer.store.folder_stamps import Look, look_at_disk
 from capdisc_indexer.store.generation import check_builder
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.stamp_watch import StampWatch
 
 # The index of the workspace, and a few that command lines name; each takes some megabytes.
 _MAX_INDEXES = 4
+# Some 50 kB each.
+_MAX_RANKINGS = 64
+# Clients may name as many as they like, one after the other.
+_MAX_POINTERS = 64
 # Inode, time of change and size of each file.
 FileStamps = tuple[tuple[int, int, int], ...]
 
@@ -50,10 +59,30 @@ class _CachedIndex:
     index: Index
 
 
-class IndexCache:
-    """The open indexes and encoders of one process, whose commands run one after the other."""
+# Folder of the index, texts, limit and mode.
+_RankingKey = tuple[Path, tuple[str, ...], int, str]
 
-    def __init__(self) -> None:
+
+@frozen
+class _KeptRanking:
+    """A ranking, with everything that it follows from and the key does not say."""
+
+    index: Index
+    encoder: Encoder | None
+    query: Query
+    availability: Sequence[tuple[CapabilityHeader, bool]]
+    ranking: Ranking
+
+
+class IndexCache:
+    """The open indexes and encoders of one process, whose commands run one after the other. It
+    watches so many folders for each index at most.
+    """
+
+    def __init__(self, max_folders: int = 0) -> None:
+        self._watches: dict[Path, StampWatch] = {}
+        self._rankings: dict[_RankingKey, _KeptRanking] = {}
+        self._max_folders = max_folders
         self._indexes: dict[Path, _CachedIndex] = {}
         self._encoders: dict[str, Encoder] = {}
         # The pointers of indexes that files had changed under.
@@ -68,6 +97,8 @@ class IndexCache:
             open=self.index,
             load_encoder=self.encoder,
             sync_copy=self.decline_sync,
+            look=self.look,
+            rank=self.rank,
             before_build=self.decline_build,
         )
 
@@ -93,6 +124,7 @@ class IndexCache:
             cached.index.close()
             cached = None
         if cached is None:
+            self._rankings.clear()
             while len(self._indexes) >= _MAX_INDEXES:
                 self._indexes.pop(next(iter(self._indexes))).index.close()
             index = Index(index_dir, builder_id)
@@ -104,6 +136,73 @@ class IndexCache:
         # Trust in the index may have been revoked since it was opened.
         check_builder(index_dir, cached.index.generation.builder_id, builder_id)
         return cached
+
+    def look(self, index_dir: Path, pointer: str) -> Look:
+        """What changed on disk: nothing where the kernel says so, else by a look at all stamps."""
+        watch = self._watches.get(index_dir)
+        is_same = watch is not None and watch.is_of(pointer)
+        if watch and is_same and (look := watch.look()):
+            return look
+        look = look_at_disk(index_dir, pointer)
+        if not is_same or (watch and watch.has_ended and not watch.problem):
+            self._drop_watch(index_dir)
+            if look.is_known and not look.changed:
+                self._watches[index_dir] = StampWatch(index_dir, pointer, self._max_folders)
+        return look
+
+    def rank(
+        self,
+        index: Index,
+        query: Query,
+        mode: str,
+        encoder: Encoder | None,
+        is_available: IsAvailable,
+    ) -> Ranking:
+        """The ranking of a query. The newest ones are kept: a client searches, renders what it
+        found, and asks again. A kept one counts while the same capabilities are available.
+        """
+        key = (index.index_dir, query.texts, query.limit, mode)
+        kept = self._rankings.pop(key, None)
+        if (
+            kept is None
+            or kept.index is not index
+            or kept.encoder is not encoder
+            or kept.query != query
+            or any(is_available(header) != is_so for header, is_so in kept.availability)
+        ):
+            availability: list[tuple[CapabilityHeader, bool]] = []
+
+            def note_availability(header: CapabilityHeader) -> bool:
+                availability.append((header, is_available(header)))
+                return availability[-1][1]
+
+            ranking = rank_anew(index, query, mode, encoder, note_availability)
+            if index.table is not None:
+                return ranking
+            kept = _KeptRanking(index, encoder, query, availability, ranking)
+        self._rankings[key] = kept
+        while len(self._rankings) > _MAX_RANKINGS:
+            del self._rankings[next(iter(self._rankings))]
+        return kept.ranking
+
+    def _drop_watch(self, index_dir: Path) -> None:
+        if watch := self._watches.pop(index_dir, None):
+            watch.close()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether `work_ahead` has something to do."""
+        return any(watch.is_busy for watch in self._watches.values())
+
+    def work_ahead(self) -> JsonObject:
+        """Do a slice of what makes the next answers sooner, while nobody waits. Returns how changes
+        of the newest index are noticed: how many folders are watched, and why none is.
+        """
+        for watch in self._watches.values():
+            if watch.is_busy:
+                watch.work()
+                return {"folders": watch.folders, "problem": watch.problem or None}
+        return {"folders": 0, "problem": None}
 
     def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
         """Raises DeclinedError: the client alone has the credentials of an object store."""
@@ -126,6 +225,12 @@ class IndexCache:
         for index_dir, cached in list(self._indexes.items()):
             if generation.read_pointer(index_dir) != cached.pointer:
                 self._indexes.pop(index_dir).index.close()
+                self._rankings.clear()
+        for index_dir in self._watches.keys() - self._indexes.keys():
+            self._drop_watch(index_dir)
+        for pointers in (self._declined, self._finished):
+            while len(pointers) > _MAX_POINTERS:
+                del pointers[next(iter(pointers))]
 
     def finish_tables(self) -> None:
         """Start to bring the LanceDB tables of the open indexes up to date, once for each

@@ -30,7 +30,7 @@ class Worker:
     lives.
     """
 
-    def __init__(self, claim: ServerClaim, idle_s: float) -> None:
+    def __init__(self, claim: ServerClaim, idle_s: float, workers: int) -> None:
         self.channel, worker_end = socket.socketpair()
         handles = (claim.socket.fileno(), worker_end.fileno())
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
@@ -43,6 +43,7 @@ class Worker:
             str(claim.path),
             *map(str, handles),
             str(idle_s),
+            str(workers),
         ]
         nowhere = subprocess.DEVNULL
         with worker_end:
@@ -72,35 +73,59 @@ def supervise(
     once the first worker answers; what it raises ends everything.
 
     All workers accept from the one socket; for each there is a thread here that waits for its end.
+    The first one starts alone, since two that start together both take as long.
     """
     threads = [
         threading.Thread(
-            target=_keep_worker_alive, args=(claim, idle_s, _ignore_ready, stop), daemon=True
+            target=_keep_worker_alive,
+            args=(claim, idle_s, workers, _ignore_ready, stop),
+            daemon=True,
         )
         for _ in range(workers - 1)
     ]
+    is_ready = False
+
+    def start_others() -> None:
+        nonlocal is_ready
+        if not is_ready:
+            is_ready = True
+            ready()
+            for thread in threads:
+                thread.start()
+
+    _keep_worker_alive(claim, idle_s, workers, start_others, stop)
     for thread in threads:
-        thread.start()
-    _keep_worker_alive(claim, idle_s, ready, stop)
-    for thread in threads:
-        thread.join()
+        if thread.is_alive():
+            thread.join()
+
+
+def default_workers() -> int:
+    """Two where this process may use two processors: then a short question does not wait behind a
+    long one. Each takes memory of its own.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")
+    usable = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(2, usable)
 
 
 def _keep_worker_alive(
-    claim: ServerClaim, idle_s: float, ready: Callable[[], None], stop: int | None
+    claim: ServerClaim,
+    idle_s: float,
+    workers: int,
+    ready: Callable[[], None],
+    stop: int | None,
 ) -> None:
     """Start one worker after the other, until one ends without an error or the server has to end."""
     pause_s = _FIRST_PAUSE_S
     while True:
         started = time.monotonic()
-        if worker := _start_worker(claim, idle_s):
+        if worker := _start_worker(claim, idle_s, workers):
             try:
                 is_over = not _wait_for_worker(worker, claim, ready, stop)
             finally:
                 status = worker.end()
             if is_over or not status:
                 return
-            ready = _ignore_ready
         pause_s = (
             _FIRST_PAUSE_S
             if time.monotonic() - started > _STABLE_S
@@ -110,10 +135,10 @@ def _keep_worker_alive(
             return
 
 
-def _start_worker(claim: ServerClaim, idle_s: float) -> Worker | None:
+def _start_worker(claim: ServerClaim, idle_s: float, workers: int) -> Worker | None:
     """A new worker; None where the system has no room for a process now."""
     try:
-        return Worker(claim, idle_s)
+        return Worker(claim, idle_s, workers)
     except OSError:
         return None
 
@@ -146,7 +171,8 @@ def serve_in_thread(path: Path, ready: Callable[[], None]) -> Iterator[None]:
     """A server in a thread of this process while the block runs. Raises what `claim_socket` does."""
     with claim_socket(path) as claim:
         stop, stopping = os.pipe()
-        thread = threading.Thread(target=supervise, args=(claim, 0.0, ready, stop), daemon=True)
+        arguments = (claim, 0.0, ready, stop, default_workers())
+        thread = threading.Thread(target=supervise, args=arguments, daemon=True)
         thread.start()
         try:
             yield

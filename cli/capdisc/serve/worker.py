@@ -16,6 +16,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from capdisc.context import open_index, surroundings
 from capdisc.serve import claim, protocol, request_execution
@@ -23,6 +24,7 @@ from capdisc.serve.claim import sign_nonce
 from capdisc.serve.request_execution import IndexCache
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.store.stamp_watch import max_watched_folders
 
 # The user at the other end of a connection, by what the kernel says.
 #
@@ -253,14 +255,14 @@ _WARMUP_COMMANDS = (
 
 def main() -> None:
     """Answer until no client has asked for long, or the supervisor is gone."""
-    path, idle_s = sys.argv[1], float(sys.argv[4])
+    path, idle_s, processes = sys.argv[1], float(sys.argv[4]), int(sys.argv[5])
     listening, channel = int(sys.argv[2]), int(sys.argv[3])
     secret = claim.read_port_file(path)[1] if path.endswith(claim.SUFFIX) else b""
     # A terminal sends SIGINT to the worker, too, which ends when its channel is closed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (listening, channel):
         os.set_inheritable(fd, False)
-    cache = IndexCache()
+    cache = IndexCache(max_watched_folders(processes))
     surroundings.limit_malloc_arenas()
     with (
         socket.socket(fileno=listening) as served,
@@ -270,7 +272,7 @@ def main() -> None:
         _warm_up(cache)
         served.listen(128)
         starter.send(b"r")
-        _serve_loop(Connections(served, secret), starter, cache, idle_s)
+        _serve_loop(Connections(served, secret), starter, cache, idle_s, Path(path))
 
 
 def _warm_up(cache: IndexCache) -> None:
@@ -279,6 +281,8 @@ def _warm_up(cache: IndexCache) -> None:
     """
     with suppress(CapdiscError):
         lazy_imports.numpy()
+    with suppress(OSError):
+        lazy_imports.inotify()
     with suppress(CapdiscError, OSError):
         runtime = surroundings.current_runtime()
         config = runtime.config()
@@ -298,19 +302,29 @@ def _warm_up(cache: IndexCache) -> None:
 
 
 def _serve_loop(
-    connections: Connections, starter: socket.socket, cache: IndexCache, idle_s: float
+    connections: Connections,
+    starter: socket.socket,
+    cache: IndexCache,
+    idle_s: float,
+    path: Path,
 ) -> None:
     connections.selector.register(starter, selectors.EVENT_READ)
     last_used = last_swept = time.monotonic()
     while not idle_s or time.monotonic() - last_used < idle_s:
         pause = CLIENT_TIMEOUT_S if len(connections) else min(_PAUSE_S, idle_s or _PAUSE_S)
-        for key, _ in connections.selector.select(0 if connections.has_pending else pause):
+        is_busy = connections.has_pending or cache.has_work
+        events = connections.selector.select(0 if is_busy else pause)
+        for key, _ in events:
             if key.fileobj is starter:
                 return
             connections.serve(key)
         if question := connections.next():
             connections.answer(question[0], _answer_question(question[1]))
             last_used = time.monotonic()
+        elif not events and cache.has_work:
+            watched = cache.work_ahead()
+            if not cache.has_work and (watched["folders"] or watched["problem"]):
+                claim.write_watch_note(path, watched)
         if time.monotonic() - last_swept > _SWEEP_S:
             connections.expire()
             cache.evict_stale()

@@ -9,6 +9,7 @@ stand as its documentation lists them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
@@ -106,9 +107,10 @@ CLIENT_PROFILES: Mapping[str, ClientProfile] = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=8)  # a server asks for those of one folder again and again
 def conventional_roots(
     profile: str, cwd: Path, workspace: Path, home: Path
-) -> list[tuple[str, Path]]:
+) -> tuple[tuple[str, Path], ...]:
     """The scope ("workspace", "user" or "machine") and the path of every folder of the profile,
     strongest first, whether or not it exists.
 
@@ -136,7 +138,7 @@ def conventional_roots(
             # Where the workspace is the home folder, its folders are still the user's own.
             owner = "user" if scope == "workspace" and path in scopes["user"] else scope
             scope_of_path.setdefault(path, owner)
-    return [(scope, path) for path, scope in scope_of_path.items()]
+    return tuple((scope, path) for path, scope in scope_of_path.items())
 
 
 def base_folders(profile: ClientProfile, cwd: Path, workspace: Path) -> Iterator[Path]:

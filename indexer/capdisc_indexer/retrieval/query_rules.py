@@ -75,6 +75,8 @@ def require_known_filters(
     """Raises UsageError for a kind or category that no capability of the index has, whatever the
     case of its letters; the hint lists those that there are.
     """
+    if not kinds and not categories:
+        return
     known_categories = [record["category"].lower() for record in overview["categories"]]
     for label, values, known_values in (
         ("kind", kinds, list(overview["kinds"])),

@@ -115,6 +115,7 @@ class Documents:
         self._headers_by_id: dict[str, CapabilityHeader] = {}
         self._token_bags: dict[str, bytes] = {}
         self._frequencies: dict[str, int] = {}
+        self._heading_terms: dict[str, frozenset[str]] = {}
         with translate_native_errors("the text index could not be opened", _REBUILD_HINT):
             self._searcher = self._open_searcher(source)
         self._analyser = build_analyser()
@@ -137,6 +138,15 @@ class Documents:
     def analyse(self, text: str) -> list[str]:
         """The stemmed terms of the text."""
         terms: list[str] = self._analyser.analyze(text)
+        return terms
+
+    def heading_terms(self, heading: str) -> frozenset[str]:
+        """The stemmed terms of a heading, cached: a query compares a hundred of them."""
+        terms = self._heading_terms.get(heading)
+        if terms is None:
+            if len(self._heading_terms) >= _CACHE_SIZE:
+                self._heading_terms.clear()
+            terms = self._heading_terms[heading] = frozenset(self.analyse(heading))
         return terms
 
     def document_frequency(self, term: str) -> int:

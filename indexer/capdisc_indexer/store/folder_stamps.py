@@ -108,6 +108,26 @@ class Look:
         return self.looked_at == self.total
 
 
+@frozen(kw_only=True)
+class StampBlock:
+    """A block of the file: its entries are files, or folders and awaited paths."""
+
+    is_of_files: bool
+    count: int
+    data: bytes
+
+    @property
+    def paths(self) -> list[bytes]:
+        """The paths of its entries."""
+        return self.data[self.count * _STAMP_BYTES :].split(b"\0")
+
+    def is_unchanged(self) -> bool:
+        """Whether all of its entries have the stamps of the build now. Raises ValueError for a
+        damaged block.
+        """
+        return not _find_changed(self.data, self.count)
+
+
 def read_stamp(path: str | bytes) -> Stamp:
     """The stamp of a file or folder now; ABSENT where there is none."""
     try:
@@ -169,6 +189,30 @@ def _encode_block(entries: Sequence[StampedPath]) -> bytes:
 def look_at_disk(index_dir: Path, pointer: str) -> Look:
     """What changed on disk since the generation of this pointer was built."""
     return _read_stamps(index_dir, Look(), lambda descriptor: _look(descriptor, pointer))
+
+
+def read_blocks(index_dir: Path, pointer: str) -> tuple[Look, list[StampBlock]]:
+    """All entries that the build of this pointer stamped, and what a look at all of them says that
+    finds no change; a Look without `is_known` and no entries where nothing is known.
+    """
+
+    def read(descriptor: int) -> tuple[Look, list[StampBlock]]:
+        header, start = _read_header(descriptor)
+        if header["version"] != _VERSION or header["pointer"] != pointer:
+            return Look(), []
+        total = _count_entries(header["blocks"])
+        blocks = [
+            StampBlock(
+                is_of_files=kind == _FILES,
+                count=count,
+                data=os.pread(descriptor, size, start + offset),
+            )
+            for kind, count, offset, size in header["blocks"]
+        ]
+        return _describe_header(header, (), total, total), blocks
+
+    nothing: tuple[Look, list[StampBlock]] = Look(), []
+    return _read_stamps(index_dir, nothing, read)
 
 
 def read_report(index_dir: Path, pointer: str) -> bytes:
@@ -234,12 +278,18 @@ def _look(descriptor: int, pointer: str) -> Look:
         looked_at += count if kind < 2 else 0
         data = os.pread(descriptor, size, start + offset)
         changed += [os.fsdecode(path) for path in _find_changed(data, count)]
+    return _describe_header(header, tuple(_drop_known_folders(changed)), looked_at, total)
+
+
+def _describe_header(
+    header: Mapping[str, Any], changed: tuple[str, ...], looked_at: int, total: int
+) -> Look:
     return Look(
         is_known=True,
         roots=tuple(header["roots"]),
         is_conventional=header["conventional"] is True,
         awaited=frozenset(header["awaited"]),
-        changed=tuple(_drop_known_folders(changed)),
+        changed=changed,
         looked_at=looked_at,
         total=total,
     )

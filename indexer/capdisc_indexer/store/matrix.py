@@ -23,6 +23,8 @@ from capdisc_indexer import lazy_imports
 
 # From this number of rows on, the nearest are found by blocks; for fewer it does not pay.
 _MIN_BLOCKED_ROWS = 1_000
+# Places of rows in the memory of a process that lives long: 4 MB at most.
+_CACHE_SIZE = 20_000
 
 
 def write_matrix_files(
@@ -48,6 +50,7 @@ class Matrix:
 
     def __init__(self, source: Path, dim: int) -> None:
         self.dim = dim
+        self._rows_of_id: dict[str, range] = {}
         self._owners = array("I", (source / "owners.u32").read_bytes())
         self._starts = array("I", (source / "starts.u32").read_bytes())
         self._ids = _map_file(source / "ids.utf8", self._starts[-1])
@@ -131,6 +134,8 @@ class Matrix:
         """The rows of a capability, of a matrix whose ids are in order. Raises KeyError for one
         without rows.
         """
+        if (rows := self._rows_of_id.get(identifier)) is not None:
+            return rows
         wanted = identifier.encode("utf-8", "replace")
         low, high = 0, len(self._starts) - 1
         while low < high:
@@ -142,7 +147,10 @@ class Matrix:
         start = bisect_left(self._owners, low)
         if start == len(self._owners) or self._owner_id(low) != identifier:
             raise KeyError(identifier)
-        return range(start, bisect_right(self._owners, low, start))
+        if len(self._rows_of_id) >= _CACHE_SIZE:
+            self._rows_of_id.clear()
+        rows = self._rows_of_id[identifier] = range(start, bisect_right(self._owners, low, start))
+        return rows
 
     def centroid_cosine(self, query: bytes, rows: range) -> float:
         """The cosine of the query (not all 0) with the mean of these unit rows."""

@@ -51,6 +51,7 @@ class TableDocuments(Documents):
         self._headers_by_id: dict[str, CapabilityHeader] = {}
         self._token_bags: dict[str, bytes] = {}
         self._frequencies: dict[str, int] = {}
+        self._heading_terms: dict[str, frozenset[str]] = {}
         self._terms_by_id: dict[str, frozenset[str]] = {}
         self._analyser = build_analyser()
 

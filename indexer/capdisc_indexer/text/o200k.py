@@ -14,6 +14,7 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from capdisc_indexer import lazy_imports
@@ -107,6 +108,15 @@ def _find_class(character: str) -> str:
     return _CLASSES.get(kind) or _CLASSES.get(kind[0], "#")
 
 
+@lru_cache(maxsize=1)
+def _map_vocabulary(path: str) -> memoryview:
+    """The entries of the vocabulary. All counters of a process share them: a server that maps them
+    for each context had 700 descriptors open until Python looked for cycles.
+    """
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as above
+        return memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)).cast("Q")
+
+
 class _Ranks(dict[bytes, int]):
     """The rank of each token in the mapped file; `_NO_RANK` for bytes that are no token."""
 
@@ -115,10 +125,7 @@ class _Ranks(dict[bytes, int]):
             raise _UncountableError
         self._hash = lazy_imports.blake2b()
         try:
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as above
-                self._entries = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)).cast(
-                    "Q"
-                )
+            self._entries = _map_vocabulary(path)
         except (OSError, ValueError) as error:  # not installed with the package, or cut off
             raise _UncountableError from error
 

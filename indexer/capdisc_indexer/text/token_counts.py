@@ -59,12 +59,11 @@ class TokenCounter:
         load_bulk: Callable[[], CountMany] | None = None,
     ) -> None:
         self.name, self.additive = name, additive
-        self._load, self._factor = load, factor
+        self._exact, self._factor = _LateCounter(load), factor
         self._load_bulk = load_bulk
-        self._exact: Callable[[str], int] | None = None
         self._exact_many: CountMany | None = None
         self._counts: dict[str, int] = {"": 0}
-        self._line_counts = _LineCounts(self.exact)
+        self._line_counts = _LineCounts(self._exact)
 
     def learn(self, counts: Mapping[str, int]) -> None:
         """Takes over stored counts of o200k_base tokens, by text, if this tokenizer can use
@@ -92,9 +91,24 @@ class TokenCounter:
 
     def exact(self, text: str) -> int:
         """The number of tokens by the tokenizer itself, without the cache."""
-        if self._exact is None:
-            self._exact = self._load()
         return self._exact(text)
+
+
+class _LateCounter:
+    """The function of a tokenizer that counts, loaded when it is first called.
+
+    It knows nothing of the caches that call it, so that these are freed with their context: a
+    server looks for cycles seldom.
+    """
+
+    def __init__(self, load: Callable[[], Callable[[str], int]]) -> None:
+        self._load = load
+        self._count: Callable[[str], int] | None = None
+
+    def __call__(self, text: str) -> int:
+        if self._count is None:
+            self._count = self._load()
+        return self._count(text)
 
 
 class _LineCounts(dict[str, int]):
