@@ -442,6 +442,22 @@ def test_no_index_is_touched_where_that_is_not_wanted(capdisc, library, refreshe
     assert capdisc("hook", "claude", "--no-build", stdin=prompt).out and len(refreshed) == 1
 
 
+@pytest.mark.parametrize(("words", "builds"), [((), 1), (("--no-build",), 0)])
+def test_no_build_leaves_a_changed_file_alone(
+    capdisc, library, hermetic, monkeypatch, words, builds
+) -> None:
+    monkeypatch.setattr(background_build, "start_refresh", REFRESH_INDEX)
+    library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
+    (path,) = hermetic.rglob("crane-folder/SKILL.md")
+    path.write_text(path.read_text() + "More.\n")
+    started = []
+    monkeypatch.setattr(
+        background_build, "_start_process", lambda *args, **options: started.append(args)
+    )
+    assert capdisc("hook", "claude", *words, stdin=event("fold a paper crane")).out
+    assert len(started) == builds
+
+
 # Whatever happens.
 
 

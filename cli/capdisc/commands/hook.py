@@ -159,7 +159,7 @@ def _suggest_for_prompt(
         try:
             answer = _search_on_server(hook_client, limits, place, data)
         except server_client.NoServerError:
-            answer = _search_in_process(hook_client, event, limits, place)
+            answer = _search_in_process(hook_client, event, limits, place, may_build=may_build)
     except ForeignIndexError:
         raise
     except IndexStateError as error:
@@ -206,6 +206,8 @@ def _search_in_process(
     event: HookEvent,
     limits: Limits,
     place: Path | None,
+    *,
+    may_build: bool,
 ) -> Suggestions:
     if reason := _reason_for_silence(hook_client, event):
         return Suggestions(reason=reason)
@@ -214,7 +216,7 @@ def _search_in_process(
     from capdisc.hook.suggestions import suggest_capabilities
 
     with open_index.open_index(place, may_build=False) as ctx:
-        if ctx.freshness.state == "behind":
+        if may_build and ctx.freshness.state == "behind":
             from capdisc.hook import background_build
 
             background_build.start_update(ctx.place, hook_client.name)

@@ -143,7 +143,7 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_TOKENIZER",
         "whose tokens a rendered context counts: o200k, claude, chars4",
     ),
-    "tier1_top_k": Setting(20, "CAPDISC_TIER1_TOP_K", "how many summaries at most"),
+    "tier1_top_k": Setting(30, "CAPDISC_TIER1_TOP_K", "how many summaries at most"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
     "fresh": Setting(
