@@ -116,9 +116,8 @@ def hook(
         gate=gate,
     )
     if json:
-        console.print_document(
-            _to_document(hook_client, _search_in_process(hook_client, event, limits, place))
-        )
+        answer = _search_in_process(hook_client, event, limits, place, may_build=not no_build)
+        console.print_document(_to_document(hook_client, answer))
         return ExitCode.OK
     if event.kind == SESSION_CHANGE:
         _forget_session(hook_client, event)
