@@ -257,6 +257,17 @@ def make_scan_record(
     }
 
 
+def repeat_scan_record(record: ScanRecord, scanned_at_ns: int) -> ScanRecord:
+    """The record of a later scan that found the same findings."""
+    return {
+        "roots": record["roots"],
+        "scanned_at_ns": scanned_at_ns,
+        "stats": {},
+        "builder_id": record["builder_id"],
+        "findings": record.get("findings", {}),
+    }
+
+
 def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[str, int]:
     """How many findings of each severity the build of a generation reported: of its scan, of its
     files and about ids.
