@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -141,6 +142,33 @@ def test_a_cold_search_does_not_import_the_table(index) -> None:
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_first_search_answers_before_the_table_is_there(
+    hermetic, capdisc, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setenv("CAPDISC_TABLE", "aside")
+    write_skill(hermetic / ".claude" / "skills", "boil-egg", "Boils an egg. Use for eggs.")
+    code = (
+        "import sys; from capdisc.args.command_table import run_command; "
+        "run_command(['search', 'boil an egg', '--ids']); print('lancedb' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["skill:boil-egg", "False"]
+    _wait_until_equal(Path(capdisc("status", "--json").json["index_dir"]))
+
+
+def test_a_large_first_build_gets_its_table_aside(hermetic, write_skill, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_TABLE", "aside")
+    write_skill(hermetic / "skills", "boil-egg", "Boils an egg. Use for eggs.")
+    code = (
+        "from capdisc.args.command_table import run_command; from capdisc.context import roots; "
+        "roots._MAX_TABLE_SIZE = 0; "
+        "run_command(['index', 'skills', '--index-dir', 'index', '--json'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["table"] == "behind"
+    _wait_until_equal(hermetic / "index")
 
 
 def test_the_example_of_the_page_prints_what_it_says(hermetic, process) -> None:

@@ -210,7 +210,8 @@ def _print_unknown_settings(place: IndexPlace) -> None:
 @read_plugins_once()
 def build_first(place: IndexPlace) -> None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
-    the nearest folders, and all of them in the background.
+    the nearest folders, and all of them in the background. The LanceDB table follows aside: with
+    60 files it takes 2 of 3.5 s, and the answer does without.
 
     Raises IndexStateError where there is nothing to build it from.
     """
@@ -223,7 +224,7 @@ def build_first(place: IndexPlace) -> None:
     if not roots and not has_other_sources(runtime, config):
         raise no_index_error(place)
     options = make_build_options(runtime, config, builder_id, () if is_conventional else roots)
-    options = replace(options, max_changes=FIRST_FILES)
+    options = replace(options, max_changes=FIRST_FILES, max_table_size=0)
     try:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
         state = ""

@@ -12,7 +12,6 @@ from capdisc.context import surroundings
 from capdisc.context.client_places import has_places, link_rules, plugin_switches
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import BuildOptions, PassageLimits
 from capdisc_indexer.store.folder_stamps import look_at_disk
@@ -127,6 +126,8 @@ def _last_roots(
     """The folders of the last build, without those that the workspace asks for and that its user
     does not allow any more.
     """
+    from capdisc_indexer.indexing.previous_build import load_previous_build
+
     waiting = (*config.waiting, *runtime.waiting_links(config))
     refused = {os.path.realpath(runtime.expand(Path(request.value))) for request in waiting}
     last_roots = map(Path, load_previous_build(where, builder_id=builder_id).roots)

@@ -7,7 +7,6 @@ their limits or the index change, so that it never names what is gone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import LayoutPiece, Query
@@ -109,7 +109,7 @@ def _make_key(ctx: open_index.CommandContext, patterns: Sequence[str]) -> str:
         ctx.index.generation.number,
         ctx.index.generation.built_at,
     ]
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    return lazy_imports.hex_sha256(json.dumps(values).encode())
 
 
 def _read_choice(path: Path, key: str) -> tuple[str, ...] | None:

@@ -8,7 +8,6 @@ the folder.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.trust import Grant
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
@@ -235,7 +235,7 @@ def list_grants(trust_dir: Path) -> Iterator[StoredGrant]:
 
 
 def _grant_path(trust_dir: Path, workspace: str) -> Path:
-    digits = hashlib.sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    digits = lazy_imports.hex_sha256(workspace.encode("utf-8", "surrogateescape"))[:32]
     return grant_folder(trust_dir) / f"{digits}.json"
 
 

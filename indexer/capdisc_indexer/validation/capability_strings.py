@@ -7,11 +7,11 @@ Paths are plain text here: they may hold bytes that are no text.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES
@@ -319,7 +319,7 @@ def _description_digest(description: str) -> bytes:
     )
     if sum(word not in STOP_WORDS for word in words) < _MIN_WORDS:
         return b""
-    hashes = sorted(hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)[
-        :_MAX_HASHES
-    ]
-    return hashlib.blake2b(b"".join(hashes), digest_size=16).digest()
+    blake2b = lazy_imports.blake2b()
+    hashes = sorted(blake2b(word.encode(), digest_size=8).digest() for word in words)
+    digest: bytes = blake2b(b"".join(hashes[:_MAX_HASHES]), digest_size=16).digest()
+    return digest

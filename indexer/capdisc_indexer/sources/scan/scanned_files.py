@@ -7,12 +7,12 @@ by their first bytes, and by the tables of a browser's databases.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, Severity, SourceRef
 
@@ -73,6 +73,10 @@ def content_hash(data: bytes, companions: Sequence[bytes] = ()) -> str:
     """SHA-256 of a file and its companions, as hexadecimal digits; without companions, that of the
     file.
     """
+    if not companions:
+        return lazy_imports.hex_sha256(data)
+    import hashlib
+
     digest = hashlib.sha256(data)
     for companion in companions:
         digest.update(b"\0%d\0" % len(companion))

@@ -16,7 +16,7 @@ from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.text.normalization import space_identifiers
+from capdisc_indexer.text.normalization import compile_late, space_identifiers
 from capdisc_indexer.validation.changes.orders import normalise
 
 MAX_PARAMETERS, MAX_DEPTH = 500, 12
@@ -63,7 +63,7 @@ _LISTING = frozenset({"enum", "const"})
 _PLAIN_TYPES = frozenset({"boolean", "integer", "null", "number"})
 _PLAIN_FORMATS = frozenset("date date-time time duration uuid".split())
 _ADDRESS_FORMATS = frozenset("email hostname idn-email iri uri uri-reference url".split())
-_DESCRIPTION = re.compile(
+_DESCRIPTION = compile_late(
     r"conversation|chat (?:history|log|transcript)|transcript|(?:previous|prior|earlier|recent) messages"
     r"|message history|system prompt|file contents?|contents? of|environment variables?|credentials?"
     r"|api keys?|secrets?\b|passwords?|private key|everything|context (?:of|from)"
@@ -74,7 +74,7 @@ _DESCRIPTION = re.compile(
     r"|(?:where|whom) to (?:send|post|upload|report|forward)"
     r"|for (?:audit|auditing|analytics|telemetry|logging|debugging|quality|compliance|verification)\b"
 )
-_ADDRESS = re.compile(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
+_ADDRESS = compile_late(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
 _COMBINING = ("anyOf", "oneOf", "allOf", "then", "else")
 _SELDOM = frozenset(
     {"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING}

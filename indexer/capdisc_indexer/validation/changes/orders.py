@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
+from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 from capdisc_indexer.validation.masking import mask_keys
 
 # Longer passages are cut, so that no pattern runs over a whole body without a full stop; the
@@ -79,7 +79,7 @@ class _Pattern:
 
 def _pattern(effect: str, words: str, expression: str, of_bodies: bool = True) -> _Pattern:
     groups = tuple(frozenset(group.encode().split(b"|")) for group in words.split("&"))
-    return _Pattern(effect, groups, re.compile(expression), of_bodies)
+    return _Pattern(effect, groups, compile_late(expression), of_bodies)
 
 
 _HIDES = "wants something kept from the user"
@@ -228,7 +228,7 @@ _LOWER_WORDS = bytes(
     code if code > 127 or code in _WORD_BYTES else 32 for code in bytes(range(256)).lower()
 )
 # A line may end anywhere in a sentence; a blank line, a list item or a heading begins another one.
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*#>|]|\d+[.)]))")
+_SENTENCE_END = compile_late(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*#>|]|\d+[.)]))")
 _DIGEST_BYTES = 9  # 72 bits, for which nobody finds a second text
 
 
