@@ -223,29 +223,6 @@ _WIDE = (
 )
 
 
-def _change_at_random(root: Path, rng: random.Random) -> None:
-    if rng.random() < 0.35:
-        # Of a broken file, a build from nothing has no last version to keep.
-        rng.choice([change for change in _WIDE if change is not _break_skill])(root, rng)
-    else:
-        rng.choice(_SMALL)(rng.choice(sorted(root.glob("team-*/*"))), rng)
-
-
-def test_random_changes_leave_what_a_build_from_nothing_leaves(root: Path) -> None:
-    rng = random.Random(4)
-    for number in range(12):
-        for _ in range(rng.choice((1, 1, 1, 3))):
-            _change_at_random(root / "skills", rng)
-        report = _build(root)
-        fresh = _build(root, f"fresh-{number}")
-        step_by_step, from_nothing = _files(root, report), _files(root, fresh, f"fresh-{number}")
-        for name in ("meta/columns.json", "meta/overview.json", "matrix/matrix.i8"):
-            assert step_by_step[name] == from_nothing[name]
-        ours = _read_everything(root / "index")
-        assert ours["records"] == _read_everything(root / f"fresh-{number}")["records"]
-        shutil.rmtree(root / f"fresh-{number}")
-
-
 @pytest.mark.parametrize("change", [*_WIDE, lambda root, rng: (root / "a").symlink_to(root)])
 def test_a_wider_change_is_left_to_a_build_of_everything(
     root: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path, random.Random], object]

@@ -74,7 +74,9 @@ _DESCRIPTION = compile_late(
     r"|(?:where|whom) to (?:send|post|upload|report|forward)"
     r"|for (?:audit|auditing|analytics|telemetry|logging|debugging|quality|compliance|verification)\b"
 )
-_ADDRESS = compile_late(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
+_ADDRESS = compile_late(
+    r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE
+)
 _COMBINING = ("anyOf", "oneOf", "allOf", "then", "else")
 _SELDOM = frozenset(
     {"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING}
