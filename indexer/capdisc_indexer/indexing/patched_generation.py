@@ -24,7 +24,7 @@ from capdisc_indexer.indexing.document_changes import DocumentBuild, EmbeddingBa
 from capdisc_indexer.indexing.previous_build import (
     NearestText,
     PreviousBuild,
-    check_digests,
+    check_changed_digests,
     repeat_scan_record,
 )
 from capdisc_indexer.indexing.small_change import SmallChange, WiderChangeError, require
@@ -50,7 +50,9 @@ def write_patched_generation(
     request, changes, encoder = plan.request, plan.changes, plan.selected.encoder
     published, old_folder = _published_parts(plan.previous)
     # Files that are linked from it keep their digests: a changed byte must not be among them.
-    check = BackgroundTask(partial(check_digests, request.index_dir, published))
+    check = BackgroundTask(
+        partial(check_changed_digests, request.index_dir, published, change.stored)
+    )
     texts = _KnownTexts(change.lines)
     passages = PassagePatch(old_folder / "passages", published, plan.passage_limits)
     with (

@@ -36,10 +36,12 @@ from capdisc_indexer.indexing.file_reader import (
     must_read_again,
 )
 from capdisc_indexer.indexing.previous_build import (
+    FileStamp,
     PreviousBuild,
     load_last_scan,
     repeat_scan_record,
     save_later_scan,
+    stamp_generation,
 )
 from capdisc_indexer.indexing.unchanged_tree import (
     TreeComparison,
@@ -97,13 +99,14 @@ class ChangedTree:
 @frozen(kw_only=True)
 class SmallChange:
     """A change that reaches its own files alone: the plan of the build, in which the states are
-    those of the files in question and of no others; the lines of all states, and the record of the
-    last scan.
+    those of the files in question and of no others; the lines of all states, the record of the last
+    scan, the stamps of the last generation's files, and states with new stamps alone.
     """
 
     plan: BuildPlan
     lines: StateLines
     scan: ScanRecord
+    stored: Mapping[str, FileStamp]
     restamped: StatesByPath = field(default_factory=dict)
 
 
@@ -134,7 +137,7 @@ def _build(comparison: TreeComparison, spool: DescriptorSpool, workers: WorkerPo
     touched = {path: state for path, state in states.items() if state is not previous.files[path]}
     if not parsed:
         _save_touched(comparison, last_scan, touched)
-        _save_stamps(comparison, stamps, tree, states, comparison.record["counts"])
+        _save_stamps(comparison, stamps, tree, states, comparison.record)
         return report_no_change(comparison)
     resolved = _resolve_as_before([states[file.path] for file in parsed], previous, lines)
     scan = ScanResult(files=tuple(parsed), findings=())
@@ -149,7 +152,13 @@ def _build(comparison: TreeComparison, spool: DescriptorSpool, workers: WorkerPo
         scanned_at_ns=comparison.compared_at_ns,
     )
     later = {path: state for path, state in previous.files.items() if path not in resolved}
-    change = SmallChange(plan=plan, lines=lines, scan=last_scan, restamped={**later, **states})
+    change = SmallChange(
+        plan=plan,
+        lines=lines,
+        scan=last_scan,
+        stored=comparison.record["stored"],
+        restamped={**later, **states},
+    )
     # Brings all that writes documents and vectors.
     from capdisc_indexer.indexing.patched_generation import write_patched_generation
 
@@ -162,7 +171,9 @@ def _build(comparison: TreeComparison, spool: DescriptorSpool, workers: WorkerPo
         "updated": len(changes.descriptors),
         "embedded": written.embedded_count,
     }
-    _save_stamps(comparison, stamps, tree, states, counts)
+    stored = stamp_generation(request.index_dir, written.generation)
+    record: TreeRecord = {**comparison.record, "counts": counts, "stored": stored}
+    _save_stamps(comparison, stamps, tree, states, record)
     return _report(comparison, changes, written, review_result, counts)
 
 
@@ -319,7 +330,7 @@ def _save_stamps(
     stamps: StampFile,
     tree: ChangedTree,
     states: StatesByPath,
-    counts: Mapping[str, int],
+    record: TreeRecord,
 ) -> None:
     """Write the stamps of the changed paths among those of all others."""
     index_dir, read_at_ns = comparison.request.index_dir, comparison.compared_at_ns
@@ -331,7 +342,6 @@ def _save_stamps(
         young = [s for s in (file, *file.companions) if new_stamps[s.path] == UNSETTLED]
         if young:
             new_stamps.update(_settle_again(file, young, states[file.path]))
-    record: TreeRecord = {**comparison.record, "counts": counts}
     pointer = generation.read_pointer(index_dir)
     write_stamps(index_dir, stamps.replaced(pointer, new_stamps, encode_record(record)))
 

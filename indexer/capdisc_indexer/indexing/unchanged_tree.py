@@ -22,7 +22,7 @@ from capdisc_indexer.indexing.build_plan import BuildRequest, SelectedEncoder, s
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.file_reader import must_read_again
-from capdisc_indexer.indexing.previous_build import stored_limits
+from capdisc_indexer.indexing.previous_build import FileStamp, stamp_generation, stored_limits
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
@@ -39,13 +39,15 @@ _NO_CHANGE = dict.fromkeys(
 
 class TreeRecord(TypedDict):
     """What a build leaves behind beside the stamps: a digest of its request, the counts and errors
-    of a build that finds no change, and the folders with findings about names.
+    of a build that finds no change, the folders with findings about names, and the stamps of the
+    generation's files.
     """
 
     key: str
     counts: Mapping[str, int]
     errors: Sequence[Finding]
     named: Sequence[str]
+    stored: Mapping[str, FileStamp]
 
 
 # More paths than these are looked at by a scan of everything.
@@ -80,6 +82,10 @@ def encode_report(
             "errors": [
                 finding for finding in report.findings if finding.severity is Severity.ERROR
             ],
+            # A build that published has computed or compared the digest of each file.
+            "stored": stamp_generation(request.index_dir, report.generation)
+            if report.published
+            else {},
             "named": sorted(
                 {finding.path.rpartition("/")[0] for finding in snapshot.scan.findings}
             ),
@@ -138,6 +144,10 @@ def _read_record(data: bytes) -> TreeRecord | None:
         "counts": counts,
         "errors": [file_states.parse_finding(row) for row in record["errors"]],
         "named": [str(folder) for folder in record["named"]],
+        "stored": {
+            str(name): (int(changed_ns), int(size), int(inode))
+            for name, (changed_ns, size, inode) in record["stored"].items()
+        },
     }
 
 
