@@ -240,6 +240,14 @@ def test_a_wider_change_is_left_to_a_build_of_everything(
     assert seen
 
 
+def test_what_is_no_longer_indexed_leaves_nothing_behind(root: Path) -> None:
+    """A file in front of another one becomes a copy of it."""
+    first, second = root / "skills/team-0/twice/SKILL.md", root / "skills/team-1/twice/SKILL.md"
+    first.write_bytes(second.read_bytes())
+    states = _files(root, _build(root))["meta/files.json"]
+    assert states == _files(root, _build(root, "fresh"), "fresh")["meta/files.json"]
+
+
 def test_a_changed_file_is_seen_again_until_its_stamp_is_old_enough(
     root: Path, quick: Callable[[Path], BuildReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
