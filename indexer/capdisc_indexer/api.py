@@ -220,14 +220,14 @@ class OpenIndex:
         """
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
-        from capdisc_indexer.rendering.templates import TOP_SUMMARIES
+        from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
         from capdisc_indexer.retrieval.query_rules import select_context_hits
-        from capdisc_indexer.retrieval.request_gate import keep_hits_of_requests
+        from capdisc_indexer.retrieval.request_gate import drop_hits_of_talk
 
         most = TOP_SUMMARIES if limit is None else limit
         ranking = self.search(text, limit=most, kinds=kinds, categories=categories, mode=mode)
-        ranking = keep_hits_of_requests(ranking, gate)
-        hits = select_context_hits(ranking.hits, is_list_set=limit is not None)
+        ranking = drop_hits_of_talk(ranking, gate)
+        hits = select_context_hits(ranking.hits, with_distant_hits=limit is not None)
         ranking = replace(ranking, hits=hits)
         key = mark_key or os.urandom(MARK_KEY_BYTES)
         base = PurePath(workspace) if workspace else None

@@ -244,14 +244,29 @@ def load_token_counter() -> Callable[[str], int]:
         exact: Callable[[str], int] = openai.o200k_base().count
     except ImportError as error:
         try:
-            import toktok
+            count_many = load_bulk_token_counter()
         except ImportError:
             raise error from None  # rs-bpe is installed and could not be loaded
 
         def exact(text: str) -> int:
-            return int(toktok.batch_count([text], "o200k_base", threads=1)[0])
+            return count_many([text])[0]
 
     return exact
+
+
+def load_bulk_token_counter() -> Callable[[list[str]], list[int]]:
+    """A function that counts the o200k_base tokens of each of many texts exactly, by toktok.
+
+    It takes 0.6 s to load, where rs-bpe takes 0.05, and counts the lines of a long text in a
+    quarter of the time.
+    """
+    import toktok
+
+    def count_many(texts: list[str]) -> list[int]:
+        counts: list[int] = toktok.batch_count(texts, "o200k_base", threads=1)
+        return counts
+
+    return count_many
 
 
 def load_claude_counter() -> Callable[[str], int] | None:

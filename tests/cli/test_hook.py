@@ -23,7 +23,7 @@ from capdisc_indexer.text.normalization import one_line
 REQUEST = "join two PDF files into one"
 # As long as a busy machine may need: what is tested is the answer, not the time.
 PATIENCE = ("--deadline", "60s")
-REFRESH_INDEX = background_build.refresh_index
+REFRESH_INDEX = background_build.start_refresh
 CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
@@ -49,7 +49,7 @@ def refreshed(monkeypatch) -> list[Path | None]:
     """The indexes that this process would have brought up to date in the background."""
     started: list[Path | None] = []
     monkeypatch.setattr(
-        background_build, "refresh_index", lambda runtime, place, client: started.append(place)
+        background_build, "start_refresh", lambda runtime, place, client: started.append(place)
     )
     return started
 
@@ -423,7 +423,7 @@ def test_a_new_skill_is_found_some_prompts_later(hook, library, hermetic, write_
 def test_an_index_of_folders_named_by_hand_is_left_alone(
     capdisc, hermetic, write_skill, monkeypatch, words, starts
 ) -> None:
-    monkeypatch.setattr(background_build, "refresh_index", REFRESH_INDEX)
+    monkeypatch.setattr(background_build, "start_refresh", REFRESH_INDEX)
     (hermetic / ".git").mkdir()
     write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")
     write_skill(hermetic / "more", "kite-builder", "Builds kites from silk.")

@@ -1,7 +1,12 @@
 """The sections of a Markdown text: where they begin and end, and which one a name means."""
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capdisc_indexer.text.markdown import prose_lines
 from capdisc_indexer.text.sections import find_section, section_slugs, split_sections
 
 TEXT = """Before all.
@@ -115,3 +120,28 @@ def test_repeated_headings_have_anchors_of_their_own() -> None:
         "first-part-1",
         "c",
     )
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["# a", "## b ##", " ### c\t#", "    # d", "#", "####### e", "#f", "#\tg # h", "```", "````", "```py", "~~~", "~~~ `",
+         "``` a`b", "   ```", "    ```", "``", "", " ", "text # no", "# i\r", "# j\u2028k"]
+    )
+).map("\n".join)  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(LINES)
+def test_headings_are_the_lines_outside_code_that_begin_with_signs(text: str) -> None:
+    headings = [
+        (match[1], (match[2] or "").strip())
+        for _, line in prose_lines(text)
+        if (match := re.fullmatch(r" {0,3}(#{1,6})(?:[ \t]+(.*))?", line))
+    ]
+    found = [section for section in split_sections(text) if section.level]
+    assert [section.level for section in found] == [len(signs) for signs, _ in headings]
+    for section, (signs, written) in zip(found, headings, strict=True):
+        first_line = text[section.start : section.end].split("\n")[0]
+        assert first_line.strip(" ").startswith(signs)
+        assert written.startswith(section.heading)
+        assert not written.removeprefix(section.heading).strip("# \t\r")

@@ -165,16 +165,16 @@ def rank_query(
     ctx: open_index.CommandContext, query: Query, mode: str | None, encoder_name: str | None = None
 ) -> Ranking:
     """The ranking of a query that `check_query` accepts. Notices name what is degraded."""
-    chosen = retrieval_mode(ctx, mode)
+    effective_mode = retrieval_mode(ctx, mode)
     encoder, failure = None, ""
-    if chosen != "lexical":
+    if effective_mode != "lexical":
         encoder, failure = try_load_encoder(ctx, encoder_name)
     if query.graph_boost is None:
         query = replace(query, graph_boost=ctx.config["graph_boost"])
     if query.choices == RankingChoices():
         query = replace(query, choices=ranking_choices(ctx))
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
-        query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
+        query, effective_mode, lambda header: open_index.is_available(ctx.runtime, header)
     )
     if query.presets:
         ranking = _add_preset_members(ctx, ranking)
@@ -192,7 +192,7 @@ def _add_preset_members(ctx: open_index.CommandContext, ranking: Ranking) -> Ran
         ctx.index,
         ranking,
         resolve_presets(ctx, ranking.query.presets),
-        least_relevance(ctx, None),
+        relevance_threshold(ctx, None),
         lambda header: open_index.is_available(ctx.runtime, header),
     )
     return replace(ranking, hits=hits)
@@ -213,7 +213,9 @@ def resolve_presets(
 def ranking_choices(
     ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
 ) -> RankingChoices:
-    """What option or setting chooses about a ranking: clauses, synonyms and the gain by use."""
+    """What options and settings choose about a ranking: clauses, synonyms, presets, and gains by use.
+    Raises InputError for a file of synonyms that cannot be read.
+    """
     boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
     gains: dict[str, float] = {}
     if boost:
@@ -236,16 +238,17 @@ def ranking_choices(
     )
 
 
-def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
-    """The least relevance of a hit that is worth showing, by option or setting."""
+def relevance_threshold(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
+    """The relevance 0..1 from which on a hit is shown, by option or setting."""
     return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
 
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
-    chosen = check_mode(mode or ctx.config["mode"])
-    is_graph_off = chosen == "auto" and not mode and not ctx.config["use_graph_reranking"]
-    return "no-graph" if is_graph_off else chosen
+    effective_mode = check_mode(mode or ctx.config["mode"])
+    if effective_mode == "auto" and not mode and not ctx.config["use_graph_reranking"]:
+        return "no-graph"
+    return effective_mode
 
 
 def check_mode(mode: str) -> str:
@@ -261,19 +264,21 @@ def try_load_encoder(
     ctx: open_index.CommandContext, name: str | None
 ) -> tuple[Encoder | None, str]:
     """The encoder by option, setting or index, and ""; or None, and why it cannot be loaded."""
-    chosen = (
+    encoder_name = (
         ctx.runtime.encoder_name(name or ctx.config["encoder"]) or ctx.index.generation.encoder
     )
-    if not chosen:
+    if not encoder_name:
         return None, ""
     try:
-        return ctx.access.load_encoder(chosen), ""
+        return ctx.access.load_encoder(encoder_name), ""
     except EncoderError as error:
-        return None, f"{_describe_unknown(chosen)}{error.message}; {error.hint}"
+        return None, f"{_describe_unknown(encoder_name)}{error.message}; {error.hint}"
 
 
 def _describe_unknown(name: str) -> str:
-    """What to say first of an encoder that cannot be loaded, where its name may be a slip."""
+    """The beginning of the message on an encoder that cannot be loaded: that there is no such folder,
+    and the name that was probably meant; "" where the name is right.
+    """
     if name == encoders.SHIPPED_ENCODER or os.path.exists(name):  # noqa: PTH110
         return ""
     from capdisc_indexer.text.similar_names import suggest_names

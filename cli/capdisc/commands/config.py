@@ -15,7 +15,7 @@ from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
-from capdisc_indexer.config.trust import HOW
+from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
@@ -131,7 +131,7 @@ def _print_change(request: SettingRequest, file: Path, name: str) -> int:
         console.print_lines([f"{name} = {_format_value(row['value'])}  ({row['from']})"])
     waiting = {request.setting for request in effective.waiting}
     if name in waiting:
-        console.print_notice(f"notice: {file} asks for more than a workspace may; {HOW}")
+        console.print_notice(f"notice: {file} asks for more than a workspace may; {TRUST_HINT}")
     elif row["from"] not in (str(file), "default"):
         console.print_notice(f"notice: {row['from']} wins over {file}")
     return ExitCode.OK

@@ -214,13 +214,13 @@ _STATE_STYLES = {
 
 def _draw_checks(screen: terminal.Screen, checks: list[Check]) -> None:
     """Draw both tables, each state in its colour."""
-    last = terminal.ColumnStyle(wrapped=True, flexible=True)
+    wide_column = terminal.ColumnStyle(wrapped=True, flexible=True)
     columns = [terminal.ColumnStyle(title=title) for title in ("check", "state")]
     rows = [
         (check.name, (check.state, _STATE_STYLES[check.state]), check.text) for check in checks
     ]
-    terminal.print_table(screen, [*columns, replace(last, title="what")], rows)
+    terminal.print_table(screen, [*columns, replace(wide_column, title="what")], rows)
     if fixes := [((check.name, "warning"), check.fix) for check in checks if check.fix]:
         console.print_result("\n")
-        titles = [terminal.ColumnStyle(title="to mend"), replace(last, title="do")]
+        titles = [terminal.ColumnStyle(title="to mend"), replace(wide_column, title="do")]
         terminal.print_table(screen, titles, fixes)

@@ -14,11 +14,9 @@ from capdisc.args.params import argument, option, parse_seconds
 from capdisc.context import surroundings
 from capdisc.hook.answer import (
     HEADING,
-    CountTexts,
     Limits,
     Suggestion,
     Suggestions,
-    count_here,
 )
 from capdisc.hook.clients import (
     MAX_EVENT_BYTES,
@@ -100,14 +98,14 @@ def hook(
 
     Example: echo '{"prompt": "merge two PDF files"}' | capdisc hook claude
     """
-    kind = find_client(client)
+    hook_client = find_client(client)
     if surroundings.is_terminal(sys.stdin):
         raise UsageError(
             "this command reads the JSON of a client's hook, and stdin is a terminal",
-            f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {kind.name}',
+            f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {hook_client.name}',
         )
     data = standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1)
-    event = kind.read_event(data)
+    event = hook_client.read_event(data)
     place = index_dir.absolute() if index_dir and ":/" not in str(index_dir) else index_dir
     if event.folder:
         surroundings.enter_folder(event.folder)
@@ -119,29 +117,31 @@ def hook(
     )
     if json:
         console.print_document(
-            _to_document(kind, _answer_prompt(kind, event, limits, place, count_here))
+            _to_document(hook_client, _search_in_process(hook_client, event, limits, place))
         )
         return ExitCode.OK
     if event.kind == SESSION_CHANGE:
-        _forget(kind, event)
+        _forget_session(hook_client, event)
         answer = Suggestions(reason=f"{event.name}: this session starts anew")
-    elif reason := _reason_for_silence(kind, event):
+    elif reason := _reason_for_silence(hook_client, event):
         answer = Suggestions(reason=reason)
     else:
-        answer = _ask(kind, event, limits, place, data, may_build=not no_build)
-    answer = _leave_out_repetitions(kind, event, answer)
+        answer = _suggest_for_prompt(
+            hook_client, event, limits, place, data, may_build=not no_build
+        )
+    answer = _leave_out_repetitions(hook_client, event, answer)
     if answer.items:
-        text = HEADING + "".join(item.line for item in answer.items) + _choose_detail(answer.items)
+        text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
         console.print_result(
-            console.format_json_text(kind.format_context(event, text), indent=None)
+            console.format_json_text(hook_client.format_context(event, text), indent=None)
         )
     if answer.reason:
         console.print_notice(f"notice: {answer.reason}")
     return ExitCode.OK
 
 
-def _ask(
-    kind: HookClient,
+def _suggest_for_prompt(
+    hook_client: HookClient,
     event: HookEvent,
     limits: Limits,
     place: Path | None,
@@ -149,35 +149,35 @@ def _ask(
     *,
     may_build: bool,
 ) -> Suggestions:
-    """The answer of the workspace's server, if one runs, else that of this process. An index that
-    is missing or may be old is built meanwhile.
+    """The suggestions of the workspace's server, if one runs, else those that this process finds. An
+    index that is missing or may be old is built meanwhile.
     """
     from capdisc.hook import background_build
 
     runtime = surroundings.current_runtime()
     try:
         try:
-            answer = _fetch_suggestions(kind, limits, place, data)
+            answer = _search_on_server(hook_client, limits, place, data)
         except server_client.NoServerError:
-            answer = _answer_prompt(kind, event, limits, place, count_here)
+            answer = _search_in_process(hook_client, event, limits, place)
     except ForeignIndexError:
         raise
     except IndexStateError as error:
         if not may_build:
             raise
-        state = background_build.start_build(runtime, place, kind.name)
+        state = background_build.start_build(runtime, place, hook_client.name)
         return Suggestions(reason=f"{error.message}: {state}")
     if may_build:
         with suppress(CapdiscError):
-            background_build.refresh_index(runtime, place, kind.name)
+            background_build.start_refresh(runtime, place, hook_client.name)
     return answer
 
 
-def _fetch_suggestions(
-    kind: HookClient, limits: Limits, place: Path | None, data: bytes
+def _search_on_server(
+    hook_client: HookClient, limits: Limits, place: Path | None, data: bytes
 ) -> Suggestions:
     """The suggestions that a server finds. Raises NoServerError where none answers."""
-    words = ["hook", kind.name, "--json", "--gate", limits.gate]
+    words = ["hook", hook_client.name, "--json", "--gate", limits.gate]
     words += ["--budget", str(limits.budget_tokens), "-k", str(limits.capabilities)]
     words += ["--detail"] if limits.detail else []
     words += ["--index-dir", str(place)] if place else []
@@ -190,10 +190,10 @@ def _fetch_suggestions(
         raise server_client.NoServerError("its answer cannot be read") from error
 
 
-def _reason_for_silence(kind: HookClient, event: HookEvent) -> str:
+def _reason_for_silence(hook_client: HookClient, event: HookEvent) -> str:
     """Why the event gets no answer, whatever the index has; "" for a prompt to the model."""
     if event.kind != PROMPT:
-        if event.name == kind.prompt_event:
+        if event.name == hook_client.prompt_event:
             return "the JSON has no prompt"
         return f"nothing is printed at {event.name}"
     if not event.prompt:
@@ -201,16 +201,15 @@ def _reason_for_silence(kind: HookClient, event: HookEvent) -> str:
     return "the prompt is a command of the client" if event.is_command else ""
 
 
-def _answer_prompt(
-    kind: HookClient,
+def _search_in_process(
+    hook_client: HookClient,
     event: HookEvent,
     limits: Limits,
     place: Path | None,
-    count_texts: CountTexts,
 ) -> Suggestions:
-    if reason := _reason_for_silence(kind, event):
+    if reason := _reason_for_silence(hook_client, event):
         return Suggestions(reason=reason)
-    # Imported once the tokenizer is being loaded, and not where a server answers.
+    # Not imported where a server answers.
     from capdisc.context import open_index
     from capdisc.hook.suggestions import suggest_capabilities
 
@@ -218,21 +217,23 @@ def _answer_prompt(
         if ctx.freshness.state == "behind":
             from capdisc.hook import background_build
 
-            background_build.start_update(ctx.place, kind.name)
-        return suggest_capabilities(ctx, event.prompt, limits, count_texts)
+            background_build.start_update(ctx.place, hook_client.name)
+        return suggest_capabilities(ctx, event.prompt, limits)
 
 
-def _to_document(kind: HookClient, answer: Suggestions) -> JsonObject:
+def _to_document(hook_client: HookClient, answer: Suggestions) -> JsonObject:
     return {
-        "client": kind.name,
+        "client": hook_client.name,
         "reason": answer.reason,
         "capabilities": [asdict(item) for item in answer.items],
     }
 
 
-def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestions) -> Suggestions:
-    """The answer without what this session has seen. Where that cannot be known, all of it: a line
-    that is printed twice is better than one that is lost.
+def _leave_out_repetitions(
+    hook_client: HookClient, event: HookEvent, answer: Suggestions
+) -> Suggestions:
+    """The answer without what was printed before in this session. Where that cannot be known, the
+    whole answer: a line that is printed twice is better than one that is lost.
     """
     if not answer.items or not event.session:
         return answer
@@ -241,7 +242,7 @@ def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestio
     folder = surroundings.current_runtime().user_state_dir()
     digests = {item.id: item.digest for item in answer.items}
     try:
-        new_ids = client_session.record_printed(folder, kind.name, event.session, digests)
+        new_ids = client_session.record_printed(folder, hook_client.name, event.session, digests)
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
     repeated_ids = [item.id for item in answer.items if item.id not in new_ids]
@@ -253,14 +254,14 @@ def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestio
     )
 
 
-def _forget(kind: HookClient, event: HookEvent) -> None:
+def _forget_session(hook_client: HookClient, event: HookEvent) -> None:
     if event.session:
         from capdisc.hook import client_session
 
         folder = surroundings.current_runtime().user_state_dir()
-        client_session.forget_session(folder, kind.name, event.session)
+        client_session.forget_session(folder, hook_client.name, event.session)
 
 
-def _choose_detail(items: Sequence[Suggestion]) -> str:
+def _find_detail(items: Sequence[Suggestion]) -> str:
     """The detail of the best capability that has one."""
     return next((item.detail for item in items if item.detail), "")

@@ -80,7 +80,7 @@ def list_(
 
     Example: capdisc list --cost
     """
-    form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
+    name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
     with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
             return _print_shadowed(ctx, terminal.find_screen(ctx.runtime), json)
@@ -99,10 +99,12 @@ def list_(
             console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
-        elif form and form.paths:
-            form.print_names(header["source"]["path"] for header in _load_headers(ctx, places))
-        elif form:
-            form.print_names(columns.ids[place] for place in places)
+        elif name_form and name_form.paths:
+            name_form.print_names(
+                header["source"]["path"] for header in _load_headers(ctx, places)
+            )
+        elif name_form:
+            name_form.print_names(columns.ids[place] for place in places)
         elif screen := terminal.find_screen(ctx.runtime):
             console.print_pieces(_draw_listing(ctx, screen, places))
         else:
@@ -127,7 +129,7 @@ def _find_places(
     levels = {risk_level(risk) for risk in risks}
     columns = ctx.index.columns
     places = columns.matching(query)
-    if risks or confirm or not is_told_by_columns(query):  # the documents have the others
+    if risks or confirm or not is_told_by_columns(query):  # the columns do not have these
         ids = {
             header["id"]
             for header in ctx.index.heads(query)
@@ -218,14 +220,14 @@ def _draw_listing(
         heading = f"{one_line(category)} ({len(group):,})"
         yield f"{console.bold(console.sanitise(heading), colour)}\n"
         headers = list(_load_headers(ctx, group))
-        names = [
+        short_names = [
             header["name"]
             if name_counts[header["name"].casefold()] == 1
             else ctx.index.shortest_name(header)
             for header in headers
         ]
-        width = min(max(map(len, names)), screen.columns * 2 // 5)
-        for header, name in zip(headers, names, strict=True):
+        width = min(max(map(len, short_names)), screen.columns * 2 // 5)
+        for header, name in zip(headers, short_names, strict=True):
             columns_left = screen.columns - kind_width - max(width, len(name)) - 6
             about = one_line(header["description"], columns_left) if columns_left > 10 else ""
             kind = header["kind"].ljust(kind_width) + "  " if kind_width else ""
@@ -256,12 +258,12 @@ def _print_cost(
         rows = ({"id": columns.ids[place], "tokens": columns.tokens[place]} for place in order)
         console.print_long_document(document, "each", rows)
     else:
-        names = f"names and descriptions alone: {listing:,}"
+        listing_label = f"names and descriptions alone: {listing:,}"
         comparison = f"{_saved_percent(budget, total)} % fewer than all in full"
         if saved := _saved_percent(budget, listing):
             comparison += f", {saved} % fewer than names and descriptions"
         sums = (
-            f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}",
+            f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {listing_label}",
             f"a rendered context: at most {budget:,} tokens, {comparison}",
         )
         screen = terminal.find_screen(ctx.runtime)
@@ -279,8 +281,8 @@ def _print_cost(
 
 
 def _draw_cost(screen: terminal.Screen, columns: Columns, order: Sequence[int]) -> None:
-    """The table of costs for a terminal, the dearest first."""
-    most = max(columns.tokens[order[0]], 1)
+    """Draw the table of costs for a terminal, the most tokens first."""
+    max_tokens = max(columns.tokens[order[0]], 1)
     terminal.print_table(
         screen,
         (
@@ -293,7 +295,7 @@ def _draw_cost(screen: terminal.Screen, columns: Columns, order: Sequence[int]) 
             (
                 f"{columns.tokens[place]:,}",
                 f"{columns.listing_tokens[place]:,}",
-                (terminal.format_bar(columns.tokens[place] / most), "detail"),
+                (terminal.format_bar(columns.tokens[place] / max_tokens), "detail"),
                 (columns.ids[place], terminal.style_of_kind(columns.kinds[place])),
             )
             for place in order

@@ -21,7 +21,7 @@ from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.config.trust import HOW
+from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 
 if TYPE_CHECKING:
@@ -177,10 +177,10 @@ def _select_servers(
     selection = select_servers(runtime, config, [word for word in words if word])
     for problem in selection.problems:
         console.print_notice(f"notice: {problem}")
-    waiting = [server.name for server, reason in selection.left_out if HOW in reason]
+    waiting = [server.name for server, reason in selection.left_out if TRUST_HINT in reason]
     if waiting:
         console.print_notice(
-            f"notice: not served until you trust them: {console.format_names(waiting)}; {HOW}"
+            f"notice: not served until you trust them: {console.format_names(waiting)}; {TRUST_HINT}"
         )
     if not selection.served:
         console.print_notice(

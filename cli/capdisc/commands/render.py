@@ -319,7 +319,7 @@ def _print_context(
             _keep_block(render_ctx, into, text)
         else:
             console.print_result(text)
-    render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
+    render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue_mode, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
     return ExitCode.OK

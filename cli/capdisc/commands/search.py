@@ -28,8 +28,6 @@ from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_sh
 from capdisc_indexer.text.normalization import one_line
 
 _LISTED_CATEGORIES = 8
-# Hits below this are left to --explain and to programs: they hold the place of an answer, and are
-# none.
 
 
 def search(
@@ -107,11 +105,11 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
-    form = None
+    name_form = None
     if ids or paths or null or open:
         from capdisc.output import names  # which other searches need not import
 
-        form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
+        name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
@@ -122,31 +120,20 @@ def search(
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
-        least = query_options.least_relevance(ctx, min_relevance)
-        shown_ids = {hit.id for hit in select_shown_hits(ranking.hits, least)}
-        if min_relevance is not None or least > MIN_SHOWN_RELEVANCE:
-            ranking = _leave_out(ranking, shown_ids, least)
+        ranking, shown_ids = _select_shown(ctx, ranking, min_relevance)
         headers = ctx.index.documents.headers_for(
             [hit.id for hit in ranking.hits], Query(texts=())
         )
-        sessions.remember_printed(
-            ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
-        )
-        sessions.log_event(
-            ctx.runtime,
-            ctx.config,
-            "search",
-            [hit.id for hit in ranking.hits if hit.id in shown_ids],
-            texts,
-            session,
-        )
+        printed_ids = [hit.id for hit in ranking.hits if hit.id in shown_ids]
+        sessions.remember_printed(ctx.runtime, session, printed_ids)
+        sessions.log_event(ctx.runtime, ctx.config, "search", printed_ids, texts, session)
         if json:
             console.print_document(
                 _result_document(ctx, ranking, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
-        elif form:
-            form.answer(
+        elif name_form:
+            name_form.print_or_open(
                 ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
             )
         else:
@@ -157,12 +144,26 @@ def search(
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS
 
 
-def _leave_out(ranking: Ranking, shown_ids: Set[str], least: float) -> Ranking:
-    """The ranking without hits of less relevance, which a notice counts."""
+def _select_shown(
+    ctx: open_index.CommandContext, ranking: Ranking, min_relevance: float | None
+) -> tuple[Ranking, Set[str]]:
+    """The ranking, and the ids of its hits that are relevant enough to be shown. By default the
+    others stay in the ranking, for --explain and --json; where the user raised the threshold, they
+    are removed.
+    """
+    threshold = query_options.relevance_threshold(ctx, min_relevance)
+    shown_ids = {hit.id for hit in select_shown_hits(ranking.hits, threshold)}
+    if min_relevance is not None or threshold > MIN_SHOWN_RELEVANCE:
+        ranking = _remove_irrelevant(ranking, shown_ids, threshold)
+    return ranking, shown_ids
+
+
+def _remove_irrelevant(ranking: Ranking, shown_ids: Set[str], threshold: float) -> Ranking:
+    """The ranking with only the hits of these ids; a notice counts the others."""
     hits = tuple(hit for hit in ranking.hits if hit.id in shown_ids)
     if omitted := len(ranking.hits) - len(hits):
         label = console.format_count(omitted, "hit")
-        console.print_notice(f"notice: {label} of less relevance than {least:g} left out")
+        console.print_notice(f"notice: {label} of less relevance than {threshold:g} left out")
     return replace(ranking, hits=hits)
 
 
@@ -189,9 +190,9 @@ def _print_hits(
         console.print_result("\n".join(_format_hits(ctx, shown, headers, explain)))
     if len(shown) < len(ranking.hits):
         count = len(ranking.hits) - len(shown)
-        hidden = f"{count:,} more" if shown else f"only {console.format_count(count, 'hit')}"
-        them = "it" if count == 1 else "them"
-        console.print_notice(f"notice: {hidden} of little relevance (--explain shows {them})")
+        label = f"{count:,} more" if shown else f"only {console.format_count(count, 'hit')}"
+        pronoun = "it" if count == 1 else "them"
+        console.print_notice(f"notice: {label} of little relevance (--explain shows {pronoun})")
     if explain:
         console.print_notice(
             f"mode {ranking.mode}, confidence {ranking.confidence:.2f}, generation {ctx.index.generation.number}"
@@ -292,7 +293,9 @@ def _hit_remarks(
     header: CapabilityHeader,
     short_names: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """What is said below a hit. With the short names of hits, copies are counted, not named."""
+    """The remarks below a hit: why it came along, what it lacks, its section, its copies. With
+    `short_names` (a terminal), other hits are named by these and copies are counted, not named.
+    """
     if hit.via:
         yield f"{_name_relation(hit)} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
     if not header.get("available", True):
@@ -344,10 +347,10 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
     if not count:
         return "the index is empty: write a capability (capdisc new skill NAME), or capdisc index PATH"
     if count == hidden:
-        them = "the one capability" if count == 1 else f"all {count:,} capabilities"
-        return f"{them} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+        subject = "the one capability" if count == 1 else f"all {count:,} capabilities"
+        return f"{subject} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
     words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
-    # Where no word is known here, the categories that are nearest are so by accident.
+    # Where the index knows no word of the request, the nearest categories are so by accident.
     if ranking.categories and not words <= set(ranking.unmatched):
         return f"categories here: {', '.join(ranking.categories)}"
     entries = sorted(ctx.index.overview["categories"], key=lambda entry: -entry["count"])
@@ -355,8 +358,8 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
     if [UNCATEGORISED] in (names, list(ranking.categories)):  # a category that says nothing
         number = console.format_count(count - hidden, "capability", "capabilities")
         return f"the index holds {number}: capdisc list"
-    more = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
-    return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{more}"
+    command = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
+    return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{command}"
 
 
 def _result_document(

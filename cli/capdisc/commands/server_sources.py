@@ -16,7 +16,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc_indexer.config.client_servers import ServerDeclaration, is_capdisc
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.config.trust import HOW, TrustRequest, is_inside
+from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
@@ -66,7 +66,7 @@ def ask_servers(
                 )
     if waiting:
         console.print_notice(
-            f"notice: not started until you trust them: the servers {console.format_names(waiting)}; {HOW}"
+            f"notice: not started until you trust them: the servers {console.format_names(waiting)}; {TRUST_HINT}"
         )
 
 

@@ -225,7 +225,7 @@ def _plan_setup(
 ) -> list[FileChange]:
     state_dir = runtime.user_state_dir()
     return [
-        plan_setup(path, group, settings_files.load_memory(state_dir, path))
+        plan_setup(path, group, settings_files.load_record(state_dir, path))
         for path, group in _group_by_file(entries).items()
     ]
 
@@ -238,10 +238,10 @@ def _plan_undo(
     """The changes that take out the selected entries of files into which setup put some."""
     changes, groups = [], _group_by_file(entries)
     for path, group in _group_by_file(selected).items():
-        memory = settings_files.load_memory(runtime.user_state_dir(), path)
-        if memory and any(entry.name in memory.entries for entry in group):
+        record = settings_files.load_record(runtime.user_state_dir(), path)
+        if record and any(entry.name in record.entries for entry in group):
             kept_entries = [entry for entry in groups[path] if entry not in group]
-            changes.append(plan_undo(path, group, kept_entries, memory))
+            changes.append(plan_undo(path, group, kept_entries, record))
     # The first file of setup goes last: it remembers the folders that were created for all.
     return changes[::-1]
 

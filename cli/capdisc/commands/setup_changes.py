@@ -152,14 +152,14 @@ def _write_changes(
             )
     for change in changes:
         if undo and not change.is_change:  # somebody has taken it out by hand
-            settings_files.save_memory(state_dir, change.path, change.memory)
+            settings_files.save_record(state_dir, change.path, change.record)
         if change.is_change:
             is_in_project = workspace != runtime.home and change.path.is_relative_to(workspace)
-            settings_files.write_remembered(
+            settings_files.write_with_record(
                 state_dir,
                 change.path,
                 change.after,
-                change.memory,
+                change.record,
                 change.folders,
                 is_private=not is_in_project,
             )

@@ -24,6 +24,235 @@ from capdisc_indexer.text.normalization import one_line
 if TYPE_CHECKING:
     from capdisc_indexer.fetch.download import FetchOptions
 
+
+def show(
+    ids: Annotated[
+        list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
+    ] = None,
+    embedding_text: Annotated[
+        bool,
+        option(
+            "--embedding-text",
+            help="Print the texts that are encoded, one on each line.",
+            panel="Output",
+        ),
+    ] = False,
+    links: Annotated[
+        bool,
+        option(
+            "--links", help="List the links in its content, without reading any.", panel="Links"
+        ),
+    ] = False,
+    link: Annotated[
+        str | None,
+        option(
+            "--link",
+            metavar="TARGET",
+            help="Print what this link leads to: a file in its folder, a URL.",
+            panel="Links",
+        ),
+    ] = None,
+    section: Annotated[
+        str,
+        option(
+            "--section",
+            metavar="HEADING",
+            help="Print only this section; its beginning will do.",
+            panel="Parts",
+        ),
+    ] = "",
+    file: Annotated[
+        str,
+        option(
+            "--file",
+            metavar="PATH",
+            help="Print this file of its folder: references/x.md.",
+            panel="Parts",
+        ),
+    ] = "",
+    network: Annotated[
+        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
+    ] = False,
+    allow_http: Annotated[
+        bool,
+        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
+    ] = False,
+    allow_html: Annotated[
+        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
+    ] = False,
+    max_tokens: Annotated[
+        int | None,
+        option(
+            "--max-tokens",
+            min=1,
+            metavar="N",
+            help="Print at most so many tokens.",
+            panel="Output",
+        ),
+    ] = None,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
+    index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
+    json: params.Json = False,
+) -> int:
+    """Print one capability (or several) in full.
+
+    An id may also be the path of the capability's file or folder.
+
+    Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
+    """
+    piped = (
+        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        .replace("\0", "\n")
+        .splitlines()
+        if "-" in (ids or ())
+        else []
+    )
+    identifiers = [
+        identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")
+    ]
+    if not identifiers:
+        raise UsageError("no id was given", "capdisc list --ids prints all of them")
+    _check_options(links, link, network, allow_http or allow_html)
+    if (section or file) and (links or link is not None or embedding_text):
+        raise UsageError(
+            "--section and --file print a part of the text alone", "leave out the other option"
+        )
+    if max_tokens and (json or links or link is not None):
+        raise UsageError(
+            "--max-tokens goes with the text of a capability alone",
+            "leave it out, or the other option",
+        )
+    name_form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
+    with open_index.open_index(index_dir, fresh) as ctx:
+        descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
+        ids_shown = [descriptor.id for descriptor in descriptors]
+        sessions.log_event(ctx.runtime, ctx.config, "show", ids_shown)
+        if name_form:
+            name_form.print_or_open(
+                ctx.runtime,
+                ((descriptor.id, descriptor.source.path) for descriptor in descriptors),
+            )
+            return ExitCode.OK
+        if section or file:
+            _print_part(ctx, descriptors, section, file, max_tokens, json)
+            return ExitCode.OK
+        if links or link is not None:
+            permissions = FetchPermissions(network=network, http=allow_http, html=allow_html)
+            return print_links(ctx, descriptors, link, permissions, json)
+        if json:
+            capabilities = [_capability_document(ctx, descriptor) for descriptor in descriptors]
+            console.print_document({"capabilities": capabilities})
+        else:
+            _print_texts(
+                [_capability_text(descriptor, embedding_text) for descriptor in descriptors],
+                max_tokens,
+                ctx.runtime.stdout_is_terminal and ctx.runtime.colour,
+            )
+    return ExitCode.OK
+
+
+def _find_descriptor(ctx: open_index.CommandContext, name: str) -> Descriptor:
+    """The capability with this id or name, or whose file or folder lies at this path."""
+    if ("/" in name or name.endswith(".md")) and ctx.index.resolve(name) is None:
+        from capdisc_indexer.tools.capability_reading import find_by_path
+
+        path = str(ctx.runtime.expand(Path(name)))
+        if header := find_by_path(ctx.index, path, ctx.runtime.cwd):
+            return ctx.index.full_descriptor(header)
+    return ctx.index.descriptor(name)
+
+
+def _print_part(
+    ctx: open_index.CommandContext,
+    descriptors: list[Descriptor],
+    section: str,
+    file: str,
+    max_tokens: int | None,
+    json: bool,
+) -> None:
+    """Print one section, or one file, of one capability."""
+    if len(descriptors) != 1:
+        raise UsageError("--section and --file take one capability", "name one id")
+    from capdisc_indexer.text.o200k import load_counter
+    from capdisc_indexer.tools.capability_reading import read_part
+
+    tool_ctx = open_index.build_tool_context(ctx)
+    text = read_part(tool_ctx, descriptors[0], section, file, load_counter())
+    if json:
+        part = {"section": section, "file": file}
+        part_names = {name: value for name, value in part.items() if value}
+        console.print_document({"id": descriptors[0].id, **part_names, "text": text})
+    else:
+        _print_texts([text.rstrip("\n")], max_tokens)
+
+
+def _print_texts(texts: list[str], max_tokens: int | None, has_colours: bool = False) -> None:
+    """Print the texts, cut to `max_tokens`, with colours for their headings where nothing is cut.
+    Raises UsageError where not even the mark of a cut fits.
+    """
+    if max_tokens is None:
+        safe_text = "\n".join(map(console.sanitise, texts))
+        console.print_result(_colour_headings(safe_text) if has_colours else safe_text)
+        return
+    from capdisc_indexer.rendering.truncation import shorten_text
+    from capdisc_indexer.text.o200k import load_counter
+
+    text = "".join(f"{console.sanitise(capability_text)}\n" for capability_text in texts)
+    shortened_text = shorten_text(text, max_tokens, load_counter())
+    if not shortened_text:
+        raise UsageError(
+            f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens"
+        )
+    console.print_result(shortened_text)
+    if shortened_text != text:
+        console.print_notice(f"notice: cut to {max_tokens:,} tokens")
+
+
+def _colour_headings(text: str) -> str:
+    """The Markdown with its headings in bold and its first and last lines of facts dimmed."""
+    lines, is_code = [], False
+    for line in text.split("\n"):
+        is_code ^= line.lstrip().startswith("```")
+        is_heading = line.startswith("#") and not is_code
+        is_fact = line.startswith(("Kind: ", "Source: ", "Review before use: "))
+        lines.append(console.dim(console.bold(line, is_heading), is_fact))
+    return "\n".join(lines)
+
+
+def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:
+    """Raises UsageError for options that need or exclude another one."""
+    if links and link is not None:
+        raise UsageError(
+            "--links and --link exclude each other", "--links prints what --link takes"
+        )
+    if network and link is None:
+        raise UsageError(
+            "--network goes with --link", "capdisc show ID --links prints what --link takes"
+        )
+    if has_permissions and not network:
+        raise UsageError("--allow-http and --allow-html go with --network", "add --network")
+
+
+def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
+    if embedding_text:
+        return "\n".join(embedding_texts(descriptor))
+    codes = ", ".join(descriptor.warnings)
+    warnings = f"\nReview before use: {codes}" if codes else ""
+    return f"{reference_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
+
+
+def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:
+    header, body = to_record(descriptor)
+    extra = {
+        "available_here": open_index.is_available(ctx.runtime, header),
+        "embedding_texts": embedding_texts(descriptor),
+    }
+    return header | body | extra
+
+
 # The links of a capability: all of them in a list, or the target of one.
 
 
@@ -148,231 +377,3 @@ def _link_remark(link: Link) -> str:
         return one_line(link.reason)
     text = one_line(link.text, 60)
     return f"{text} (not there)" if link.exists is False else text
-
-
-def show(
-    ids: Annotated[
-        list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
-    ] = None,
-    embedding_text: Annotated[
-        bool,
-        option(
-            "--embedding-text",
-            help="Print the texts that are encoded, one on each line.",
-            panel="Output",
-        ),
-    ] = False,
-    links: Annotated[
-        bool,
-        option(
-            "--links", help="List the links in its content, without reading any.", panel="Links"
-        ),
-    ] = False,
-    link: Annotated[
-        str | None,
-        option(
-            "--link",
-            metavar="TARGET",
-            help="Print what this link leads to: a file in its folder, a URL.",
-            panel="Links",
-        ),
-    ] = None,
-    section: Annotated[
-        str,
-        option(
-            "--section",
-            metavar="HEADING",
-            help="Print only this section; its beginning will do.",
-            panel="Parts",
-        ),
-    ] = "",
-    file: Annotated[
-        str,
-        option(
-            "--file",
-            metavar="PATH",
-            help="Print this file of its folder: references/x.md.",
-            panel="Parts",
-        ),
-    ] = "",
-    network: Annotated[
-        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
-    ] = False,
-    allow_http: Annotated[
-        bool,
-        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
-    ] = False,
-    allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
-    ] = False,
-    max_tokens: Annotated[
-        int | None,
-        option(
-            "--max-tokens",
-            min=1,
-            metavar="N",
-            help="Print at most so many tokens.",
-            panel="Output",
-        ),
-    ] = None,
-    paths: params.Paths = False,
-    null: params.Null = False,
-    open: params.Open = False,
-    index_dir: params.IndexDir = None,
-    fresh: params.Fresh = None,
-    json: params.Json = False,
-) -> int:
-    """Print one capability (or several) in full.
-
-    An id may also be the path of the capability's file or folder.
-
-    Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
-    """
-    piped = (
-        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
-        .replace("\0", "\n")
-        .splitlines()
-        if "-" in (ids or ())
-        else []
-    )
-    identifiers = [
-        identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")
-    ]
-    if not identifiers:
-        raise UsageError("no id was given", "capdisc list --ids prints all of them")
-    _check_options(links, link, network, allow_http or allow_html)
-    if (section or file) and (links or link is not None or embedding_text):
-        raise UsageError(
-            "--section and --file print a part of the text alone", "leave out the other option"
-        )
-    if max_tokens and (json or links or link is not None):
-        raise UsageError(
-            "--max-tokens goes with the text of a capability alone",
-            "leave it out, or the other option",
-        )
-    form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir, fresh) as ctx:
-        descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
-        ids_shown = [descriptor.id for descriptor in descriptors]
-        sessions.log_event(ctx.runtime, ctx.config, "show", ids_shown)
-        if form:
-            form.answer(
-                ctx.runtime,
-                ((descriptor.id, descriptor.source.path) for descriptor in descriptors),
-            )
-            return ExitCode.OK
-        if section or file:
-            _print_part(ctx, descriptors, section, file, max_tokens, json)
-            return ExitCode.OK
-        if links or link is not None:
-            permissions = FetchPermissions(network=network, http=allow_http, html=allow_html)
-            return print_links(ctx, descriptors, link, permissions, json)
-        if json:
-            capabilities = [_capability_document(ctx, descriptor) for descriptor in descriptors]
-            console.print_document({"capabilities": capabilities})
-        else:
-            _print_texts(
-                [_capability_text(descriptor, embedding_text) for descriptor in descriptors],
-                max_tokens,
-                ctx.runtime.stdout_is_terminal and ctx.runtime.colour,
-            )
-    return ExitCode.OK
-
-
-def _find_descriptor(ctx: open_index.CommandContext, name: str) -> Descriptor:
-    """The capability with this id or name, or whose file or folder lies at this path."""
-    if ("/" in name or name.endswith(".md")) and ctx.index.resolve(name) is None:
-        from capdisc_indexer.tools.capability_reading import find_by_path
-
-        path = str(ctx.runtime.expand(Path(name)))
-        if header := find_by_path(ctx.index, path, ctx.runtime.cwd):
-            return ctx.index.full_descriptor(header)
-    return ctx.index.descriptor(name)
-
-
-def _print_part(
-    ctx: open_index.CommandContext,
-    descriptors: list[Descriptor],
-    section: str,
-    file: str,
-    max_tokens: int | None,
-    json: bool,
-) -> None:
-    """Print one section, or one file, of one capability."""
-    if len(descriptors) != 1:
-        raise UsageError("--section and --file take one capability", "name one id")
-    from capdisc_indexer.text.o200k import load_counter
-    from capdisc_indexer.tools.capability_reading import read_part
-
-    tool_ctx = open_index.build_tool_context(ctx)
-    text = read_part(tool_ctx, descriptors[0], section, file, load_counter())
-    if json:
-        part = {"section": section, "file": file}
-        names = {name: value for name, value in part.items() if value}
-        console.print_document({"id": descriptors[0].id, **names, "text": text})
-    else:
-        _print_texts([text.rstrip("\n")], max_tokens)
-
-
-def _print_texts(texts: list[str], max_tokens: int | None, has_colours: bool = False) -> None:
-    """Print the texts, cut to `max_tokens`, with colours for their headings where nothing is cut.
-    Raises UsageError where not even the mark of a cut fits.
-    """
-    if max_tokens is None:
-        safe_text = "\n".join(map(console.sanitise, texts))
-        console.print_result(_colour_headings(safe_text) if has_colours else safe_text)
-        return
-    from capdisc_indexer.rendering.truncation import shorten_text
-    from capdisc_indexer.text.o200k import load_counter
-
-    text = "".join(f"{console.sanitise(capability_text)}\n" for capability_text in texts)
-    shortened_text = shorten_text(text, max_tokens, load_counter())
-    if not shortened_text:
-        raise UsageError(
-            f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens"
-        )
-    console.print_result(shortened_text)
-    if shortened_text != text:
-        console.print_notice(f"notice: cut to {max_tokens:,} tokens")
-
-
-def _colour_headings(text: str) -> str:
-    """The Markdown with its headings in bold and its first and last lines of facts dimmed."""
-    lines, is_code = [], False
-    for line in text.split("\n"):
-        is_code ^= line.lstrip().startswith("```")
-        is_heading = line.startswith("#") and not is_code
-        is_fact = line.startswith(("Kind: ", "Source: ", "Review before use: "))
-        lines.append(console.dim(console.bold(line, is_heading), is_fact))
-    return "\n".join(lines)
-
-
-def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:
-    """Raises UsageError for options that need or exclude another one."""
-    if links and link is not None:
-        raise UsageError(
-            "--links and --link exclude each other", "--links prints what --link takes"
-        )
-    if network and link is None:
-        raise UsageError(
-            "--network goes with --link", "capdisc show ID --links prints what --link takes"
-        )
-    if has_permissions and not network:
-        raise UsageError("--allow-http and --allow-html go with --network", "add --network")
-
-
-def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
-    if embedding_text:
-        return "\n".join(embedding_texts(descriptor))
-    names = ", ".join(descriptor.warnings)
-    warnings = f"\nReview before use: {names}" if names else ""
-    return f"{reference_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
-
-
-def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:
-    header, body = to_record(descriptor)
-    extra = {
-        "available_here": open_index.is_available(ctx.runtime, header),
-        "embedding_texts": embedding_texts(descriptor),
-    }
-    return header | body | extra

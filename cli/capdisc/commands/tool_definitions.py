@@ -8,7 +8,7 @@ from capdisc import sessions
 from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.render.gate import describe_refusal, keep_requests, print_unmatched
+from capdisc.render.gate import describe_refusal, gate_ranking, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -217,8 +217,8 @@ def _query_definitions(
 ) -> list[Definition]:
     query = query_options.check_query(ctx, request.query)
     ranking = query_options.rank_query(ctx, query, mode, encoder)
-    ranking = keep_requests(ctx, ranking, request.gate)
-    least = query_options.least_relevance(ctx, request.min_relevance)
+    ranking = gate_ranking(ctx, ranking, request.gate)
+    least = query_options.relevance_threshold(ctx, request.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
     definitions = tool_selection.define_callable(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)

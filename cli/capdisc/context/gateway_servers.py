@@ -21,7 +21,7 @@ from capdisc_indexer.config.client_servers import (
     is_capdisc,
     read_servers,
 )
-from capdisc_indexer.config.trust import HOW, TrustRequest
+from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.validation.masking import mask_keys
@@ -82,7 +82,7 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
 def names_servers(runtime: Runtime, config: Config) -> bool:
     """Whether a file of the workspace names a server that is served here, or would be with trust."""
     selection = select_servers(runtime, config)
-    waiting = [server for server, reason in selection.left_out if HOW in reason]
+    waiting = [server for server, reason in selection.left_out if TRUST_HINT in reason]
     return any(server.scope == "workspace" for server in (*selection.served, *waiting))
 
 
@@ -134,7 +134,7 @@ def _reason(runtime: Runtime, config: Config, declaration: ServerDeclaration) ->
     if declaration.scope == "workspace" and not runtime.load_grant().covers(
         _request(declaration), config.digest
     ):
-        return f"it waits for your trust; {HOW}"
+        return f"it waits for your trust; {TRUST_HINT}"
     return ""
 
 

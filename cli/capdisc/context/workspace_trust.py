@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
-from capdisc_indexer.config.trust import HOW, TrustRequest
+from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def announce(requests: Iterable[TrustRequest], where: str) -> tuple[str, ...]:
     )
     if len(waiting) > _MAX_REQUESTS:
         lines += f" and {len(waiting) - _MAX_REQUESTS:,} more"
-    console.print_notice(f"notice: left out until you trust it: {lines} ({where}); {HOW}")
+    console.print_notice(f"notice: left out until you trust it: {lines} ({where}); {TRUST_HINT}")
     names = ", ".join(dict.fromkeys(request.setting for request in waiting))
-    return (f"left out until the user trusts this workspace: {names}; {HOW}",)
+    return (f"left out until the user trusts this workspace: {names}; {TRUST_HINT}",)
 
 
 def announce_settings(config: Config) -> tuple[str, ...]:

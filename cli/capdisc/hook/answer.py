@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from capdisc_indexer.model.frozen import frozen
 
@@ -43,11 +43,7 @@ class Suggestions:
     reason: str = ""
 
 
-# From the name of a tokenizer and texts to the tokens of each text.
-CountTexts = Callable[[str, Sequence[str]], list[int]]
-
-
-def count_here(tokenizer: str, texts: Sequence[str]) -> list[int]:
+def count_texts(tokenizer: str, texts: Sequence[str]) -> list[int]:
     """The tokens of each text. Raises UsageError for an unknown tokenizer."""
     from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
@@ -56,8 +52,9 @@ def count_here(tokenizer: str, texts: Sequence[str]) -> list[int]:
 
 
 def choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> tuple[int, int]:
-    """How many lines fit, and which length of theirs: as many lines as possible, all of the first
-    length with which they fit. `sizes[line][length]` are tokens. (0, 0) where not even one fits.
+    """How many lines fit into the budget, and the position of their length, the longest first: as
+    many lines as possible, then the longest that all of them can have. `sizes[line][length]` are
+    tokens. (0, 0) where not even one line fits.
 
     >>> choose_length(10, [[20, 12], [20, 12]], 40)
     (2, 1)

@@ -35,8 +35,8 @@ _NICENESS = 5
 
 
 def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
-    """Start to build the index that `index_dir` names, unless that is being done or was tried a
-    short while ago. Returns what is the case, for a person.
+    """Start to build the index that `index_dir` names, unless a build runs or was tried within
+    PAUSE_S. Returns a sentence for a person: what happens, or why nothing does.
 
     Raises IndexStateError where a build would leave out a folder of the last one, and CapdiscError
     where the user's state cannot be written.
@@ -71,9 +71,9 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
 
 
 def start_update(place: IndexPlace, client: str) -> bool:
-    """Start to bring the index up to date with what changed, from the folders of the last build,
-    unless that is being done or was begun a moment ago. Returns False where it cannot be started;
-    the index answers all the same.
+    """Start to bring the index up to date after a known change, from the folders of the last build,
+    unless a build runs or was started within _UPDATE_PAUSE_S. Returns False where it cannot be
+    started; the index answers all the same.
     """
     from capdisc.context.roots import was_built_by_name
 
@@ -94,8 +94,8 @@ def start_update(place: IndexPlace, client: str) -> bool:
 
 
 def start_first_build(place: IndexPlace) -> str:
-    """Start to build the index of a place that has none, unless that is being done. Returns what is
-    the case, for a person. Raises CapdiscError where the user's state cannot be written.
+    """Start to build the index of a place that has none, unless a build runs. Returns a sentence for a
+    person. Raises CapdiscError where the user's state cannot be written.
     """
     lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
     if lock is None:
@@ -108,9 +108,9 @@ def start_first_build(place: IndexPlace) -> str:
     return "the index is being built from now on"
 
 
-def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
-    """Start to bring the index up to date, unless that was done a short while ago, or a build
-    would leave out a folder of the last one. Returns whether it was started.
+def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
+    """Start to bring the index up to date as time passes, unless a build runs, one was started within
+    PAUSE_S, or a build would leave out a folder of the last one. Returns whether it was started.
 
     Raises CapdiscError where the user's state cannot be written.
     """

@@ -22,30 +22,31 @@ if TYPE_CHECKING:
 
     from capdisc_indexer.model.json_types import JsonObject
 
-# Claude Code and Codex show a prompt as sent only when its hooks have ended: more is felt.
+# Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more than
+# this.
 DEADLINE_S = 0.8
 _STOP_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _EXPLAIN, _DEADLINE = "--explain", "--deadline"
 _BLOCK_BYTES = 65_536
-# The longest answer that is passed on, with --budget; the shortest pipe of a client takes as much.
+# The longest answer that is printed, with a large --budget.
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 
 def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
-    """Run a hook's command line by `run` in a child process and print its answer. The exit code,
-    which is 0 whatever happens.
+    """Run a hook's command line by `run` in a child process, and print its answer. Returns the exit
+    code, which is 0 whatever happens.
     """
     try:
         if {"-h", "--help"} & set(words):
             run()
         else:
-            _pass_on(words, run)
+            _print_answer_of_child(words, run)
     except BaseException as error:
         _log_quietly(words, f"{type(error).__name__} in the hook's guard")
     return 0
 
 
-def _pass_on(words: Sequence[str], run: Callable[[], int]) -> None:
+def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None:
     from capdisc.output import standard_streams
 
     standard_streams.reopen_closed()
@@ -63,7 +64,7 @@ def _pass_on(words: Sequence[str], run: Callable[[], int]) -> None:
         _signal.signal(number, stop)
     for _, writing in outputs:
         os.close(writing)
-    answer, notes, is_late = _receive([reading for reading, _ in outputs], deadline)
+    answer, notes, is_late = _read_outputs([reading for reading, _ in outputs], deadline)
     if is_late:
         os.kill(child, _signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -90,9 +91,9 @@ def _run_child(outputs: Sequence[tuple[int, int]], run: Callable[[], int]) -> No
         os._exit(status)
 
 
-def _receive(pipes: Sequence[int], deadline: float) -> tuple[bytes, bytes, bool]:
-    """What the child prints on stdout and on stderr, and whether it is late: neither has ended at
-    the deadline, or an answer is too long to be one.
+def _read_outputs(pipes: Sequence[int], deadline: float) -> tuple[bytes, bytes, bool]:
+    """What the child prints on stdout and on stderr, and whether it is late: one of both is still
+    open at the deadline, or has more bytes than an answer may have.
     """
     received = {pipe: bytearray() for pipe in pipes}
     open_pipes = set(pipes)
@@ -119,9 +120,9 @@ def _name_failure(status: int, notes: bytes, is_late: bool) -> str:
     if not status:
         return ""
     lines = notes.decode("utf-8", "replace").splitlines()
-    kept = [line for line in lines if line.startswith(("error: ", "hint: "))]
+    error_lines = [line for line in lines if line.startswith(("error: ", "hint: "))]
     return (
-        "; ".join(line.rstrip(".") for line in kept).removeprefix("error: ")
+        "; ".join(line.rstrip(".") for line in error_lines).removeprefix("error: ")
         or f"exit status {status}"
     )
 

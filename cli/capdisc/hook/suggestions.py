@@ -19,11 +19,11 @@ from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.hook.answer import (
     HEADING,
-    CountTexts,
     Limits,
     Suggestion,
     Suggestions,
     choose_length,
+    count_texts,
 )
 from capdisc.render.gate import describe_refusal, format_unmatched, judge_ranking
 from capdisc_indexer import encoders
@@ -76,10 +76,10 @@ Scorer = Callable[[str, Sequence[str]], list[float]]
 
 
 def suggest_capabilities(
-    ctx: open_index.CommandContext, prompt: str, limits: Limits, count_texts: CountTexts
+    ctx: open_index.CommandContext, prompt: str, limits: Limits
 ) -> Suggestions:
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
-    query = Query(texts=(_read_part(prompt),), limit=_CANDIDATES)
+    query = Query(texts=(_shorten_prompt(prompt),), limit=_CANDIDATES)
     ranking = query_options.rank_query(ctx, query, None)
     ranking = judge_ranking(ctx, ranking, limits.gate)
     if ranking.gate and not ranking.gate.is_request:
@@ -89,14 +89,14 @@ def suggest_capabilities(
     withheld = _list_withheld(ranking, headers)
     if not fitting:
         return Suggestions(reason=withheld or describe_refusal(ranking))
-    chosen = [headers[hit.id] for hit in fitting]
-    suggestions = _fit_budget(ctx, prompt, chosen, limits, count_texts)
+    fitting_headers = [headers[hit.id] for hit in fitting]
+    suggestions = _fit_budget(ctx, prompt, fitting_headers, limits)
     return replace(suggestions, reason=suggestions.reason or withheld or format_unmatched(ranking))
 
 
-def _read_part(prompt: str) -> str:
-    """As much of the prompt as a search reads: a request stands before what was pasted, or after
-    it.
+def _shorten_prompt(prompt: str) -> str:
+    """The beginning and the end of a prompt that is longer than a search reads: a request stands
+    before or after what was pasted.
     """
     if len(prompt) <= MAX_QUERY_CHARACTERS:
         return prompt
@@ -109,30 +109,35 @@ def _select_hits(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> Iter
     another hit requires, or that have the name of a better one.
     """
     names: set[str] = set()
-    least = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+    min_score = _min_score(ranking)
     for hit in select_shown_hits(ranking.hits):
         header = headers[hit.id]
         name = header["name"].casefold()
-        if hit.via or name in names or hit.score < least or not _is_offered(header):
+        if hit.via or name in names or hit.score < min_score or not _is_offered(header):
             continue
         names.add(name)
         yield hit
 
 
+def _min_score(ranking: Ranking) -> float:
+    """The score from which on a hit is near the best one."""
+    return _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+
+
 def _is_offered(header: CapabilityHeader) -> bool:
-    """Whether a model may be told of it unseen: it is not switched off, and no rule has found
-    anything in it that a person should review before use.
+    """Whether a model may get the capability without a person who looks at it first: its author has
+    not switched it off, and no rule asks for a review before use.
     """
     return bool(header.get("available", True)) and not header.get("warnings")
 
 
 def _list_withheld(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> str:
     """Which hits that `search` shows near the best one are not offered, and why; "" for none."""
-    least = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+    min_score = _min_score(ranking)
     reasons = []
     for hit in select_shown_hits(ranking.hits):
         header = headers[hit.id]
-        if not hit.via and hit.score >= least and not _is_offered(header):
+        if not hit.via and hit.score >= min_score and not _is_offered(header):
             rules = ", ".join(header.get("warnings") or ())
             cause = f"review before use: {rules}" if rules else "not available"
             reasons.append(f"{_clean(hit.id, 80)} ({cause})")
@@ -144,7 +149,6 @@ def _fit_budget(
     prompt: str,
     headers: Sequence[CapabilityHeader],
     limits: Limits,
-    count_texts: CountTexts,
 ) -> Suggestions:
     """The suggestions of as many capabilities as fit, with reasons as long as that allows."""
     score, tokenizer = _choose_scorer(), ctx.config["tokenizer"]
@@ -177,7 +181,7 @@ def _fit_budget(
 
 
 def _digest(header: CapabilityHeader) -> str:
-    """What changes with the capability, and not with the prompt."""
+    """A digest that changes with the capability, and not with the prompt."""
     content = f"{header['description']}\0{header['source']['content_hash']}"
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -205,7 +209,7 @@ def _add_detail(
     for name, text in _rank_sections(body, prompt, score):
         place = f'section "{name}"' if name else "text"
         detail = (
-            f"The {place} of {_clean(header['name'], 80)} ({_say_where(ctx, header)}):\n"
+            f"The {place} of {_clean(header['name'], 80)} ({_format_location(ctx, header)}):\n"
             f"{form.frame_open(item.id, text)}{text}{form.frame_close(item.id, text)}"
         )
         if (tokens := counter.count(detail)) <= tokens_left:
@@ -243,14 +247,14 @@ def _format_line(
     notes = ["Ask before use."] if header.get("confirm") else []
     notes += [] if header.get("available", True) else ["[not available]"]
     notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
-    parts = (end_sentence(reason), _say_where(ctx, header), *notes)
+    parts = (end_sentence(reason), _format_location(ctx, header), *notes)
     text = " ".join(part for part in parts if part)
     return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
 
 
-def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
-    """Where the reader finds the whole capability: its file, as it can be opened from the folder
-    of the prompt, or the command that prints it where the file holds others, too.
+def _format_location(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
+    """How the model gets the whole capability: `Read` with the path of its file, or `Run` with the
+    command that prints it, where the file holds several.
     """
     path = header["source"]["path"]
     if header["source"]["pointer"] or not Path(path).is_file():

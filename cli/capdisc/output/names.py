@@ -21,7 +21,7 @@ class NameForm:
     null: bool
     opens: bool
 
-    def answer(
+    def print_or_open(
         self, runtime: surroundings.Runtime, capabilities: Iterable[tuple[str, str]]
     ) -> None:
         """Print the ids or the paths of the capabilities, pairs of both; or open the first file."""

@@ -1,10 +1,13 @@
-"""Builds the context of `render`: what its tiers are made of, its template, and its budgets."""
+"""Builds the context of `render`: `build_context`, then the inputs of its tiers, its budgets and its
+template.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capdisc import sessions
 from capdisc.context import open_index, surroundings
@@ -35,16 +38,215 @@ from capdisc_indexer.rendering.index_context import (
     load_guidance,
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
-from capdisc_indexer.rendering.templates import (
-    FULL_SUMMARIES,
-    Descriptors,
-    PromptTemplate,
-    fill_template,
-    list_templates,
-    load_builtin,
-)
+from capdisc_indexer.rendering.render_job import FULL_SUMMARIES, Descriptors
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
+
+if TYPE_CHECKING:
+    from capdisc_indexer.rendering.templates import PromptTemplate
+
+# A format that repeats the request leaves at least so many tokens for everything else.
+_MIN_REMAINING_TOKENS = 40
+
+
+def build_context(render_ctx: RenderContext) -> Context:
+    """The context within its budget, without what is loaded ahead where the budget has no room for
+    that. Raises UsageError where the budget is too small for anything.
+    """
+    if not render_ctx.preload.text:
+        return _assemble_context(render_ctx)
+    try:
+        return _assemble_context(render_ctx)
+    except UsageError:
+        context = _assemble_context(replace(render_ctx, preload=Preload()))
+    console.print_notice("notice: the budget has no room for what is loaded ahead")
+    return context
+
+
+def _assemble_context(render_ctx: RenderContext) -> Context:
+    printing = _build_printing(render_ctx)
+    return assemble(
+        build_render_inputs(render_ctx),
+        render_ctx.relevant.ranking,
+        render_ctx.form,
+        _select_budgets(render_ctx),
+        render_ctx.counter,
+        printing,
+    )
+
+
+def remember_shown(render_ctx: RenderContext, context: Context) -> None:
+    """Record in the session, if one is named, which hits are about to be printed, and the mode that
+    the request asks for.
+    """
+    if render_ctx.texts and not render_ctx.relevant.is_whole_catalogue:
+        shown = [
+            block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
+        ]
+        hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
+        ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
+        name = render_ctx.options.prompting.session
+        sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
+        sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
+        ctx = render_ctx.ctx
+        sessions.log_event(ctx.runtime, ctx.config, "render", ids, render_ctx.texts, name)
+
+
+def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
+    """What the tiers are made of."""
+    shape, is_full = render_ctx.options.shape, render_ctx.catalogue_mode.is_full
+    active = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.session.active)
+    pinned = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.pinned)
+    descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in pinned})
+    details: int | None = render_ctx.limits.details
+    if is_full:
+        details = None
+    elif render_ctx.relevant.is_whole_catalogue:
+        details = 0
+    levels = _select_levels(render_ctx)
+    lines = (
+        overview_lines(render_ctx.ctx, render_ctx.relevant.ranking.query, shape.by_kind)
+        if 0 in levels
+        else ()
+    )
+    return RenderInputs(
+        overview=lines,
+        descriptors=descriptors,
+        pinned_summaries=pinned,
+        pinned=active,
+        levels=levels,
+        summaries=None if render_ctx.relevant.is_whole_catalogue else render_ctx.limits.summaries,
+        details=details,
+        full_summaries=None if render_ctx.limits.is_summary_count_set else FULL_SUMMARIES,
+        missing=_missing(render_ctx, descriptors, [*active, *pinned]),
+        guidance=load_guidance(
+            render_ctx.ctx.index,
+            render_ctx.counter,
+            render_ctx.form,
+            [*active, *islice(descriptors, details)],
+        )
+        if 2 in levels
+        else {},
+        memory=render_ctx.session.memory,
+        appended=_appended_texts(render_ctx),
+        ids_only=shape.detail == "name",
+        hints=shape.hints,
+        equal_shares=is_full,
+        max_tokens_each=render_ctx.options.limits.max_each
+        if is_full and render_ctx.catalogue_mode.style
+        else 0,
+        workspace=render_ctx.ctx.runtime.path_base,
+    )
+
+
+def _descriptors(render_ctx: RenderContext, pinned_ids: Collection[str]) -> Descriptors:
+    """The capabilities of the hits; of the whole catalogue, those that are not pinned."""
+    if render_ctx.relevant.catalogue_reader is None:
+        # What is listed in full has no limit of details.
+        details = None if render_ctx.relevant.is_whole_catalogue else render_ctx.limits.details
+        return learn_stored_counts(
+            render_ctx.counter, render_ctx.form, render_ctx.relevant.stored, details
+        )
+    render_ctx.relevant.catalogue_reader.leave_out(pinned_ids)
+    return render_ctx.relevant.catalogue_reader
+
+
+def _missing(
+    render_ctx: RenderContext, descriptors: Iterable[Descriptor], added: Sequence[Descriptor]
+) -> Mapping[str, Sequence[str]]:
+    """What each capability lacks here, by id; for the whole catalogue, the mapping grows as
+    capabilities are read.
+    """
+    if render_ctx.form.is_catalogue:
+        return {}
+    if render_ctx.relevant.catalogue_reader is None:
+        return missing_by_capability(render_ctx.ctx, [*descriptors, *added])
+    render_ctx.relevant.catalogue_reader.missing.update(
+        missing_by_capability(render_ctx.ctx, added)
+    )
+    return render_ctx.relevant.catalogue_reader.missing
+
+
+def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
+    """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and
+    are left out where nothing is, unless the text must begin as it does with a query.
+    """
+    levels = tier_selection.parse_levels(render_ctx.options.shape)
+    if render_ctx.form.is_catalogue:
+        return (1,)
+    if render_ctx.catalogue_mode.is_full:
+        return (2,)
+    if (
+        render_ctx.texts
+        or _has_layout(render_ctx)
+        or render_ctx.options.shape.split
+        or render_ctx.form.is_always_split
+    ):
+        return levels
+    has_lines = render_ctx.relevant.is_whole_catalogue or render_ctx.pinned
+    shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
+    return tuple(level for level in levels if shown[level])
+
+
+def _select_budgets(render_ctx: RenderContext) -> Budgets:
+    budgets = render_ctx.limits.budgets
+    if render_ctx.form.is_catalogue:
+        return catalogue_budgets(budgets.total)
+    if render_ctx.catalogue_mode.is_full:
+        return render_ctx.limits.full_catalogue_budgets
+    return (
+        replace(budgets, tier1=budgets.total)
+        if render_ctx.relevant.is_whole_catalogue
+        else budgets
+    )
+
+
+def _has_layout(render_ctx: RenderContext) -> bool:
+    return bool(render_ctx.options.prompting.template or render_ctx.catalogue_mode.style)
+
+
+def _build_printing(render_ctx: RenderContext) -> PrintOptions:
+    shape = render_ctx.options.shape
+    layout = _template_layout(render_ctx) if _has_layout(render_ctx) else ()
+    return PrintOptions(
+        layout=add_to_layout(layout, render_ctx.preload) if render_ctx.preload.text else layout,
+        split=shape.split,
+        request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
+        facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
+    )
+
+
+def _context_facts(render_ctx: RenderContext) -> JsonObject:
+    # Imported here, since most calls need none of it.
+    from capdisc.render.render_notices import build_context_facts
+
+    return build_context_facts(
+        render_ctx.relevant,
+        render_ctx.pinned,
+        render_ctx.catalogue_mode,
+        render_ctx.options.shape.diagnostics,
+        render_ctx.ctx.runtime.path_base,
+        render_ctx.working_mode,
+        render_ctx.preload,
+    )
+
+
+def _request_text(render_ctx: RenderContext) -> str:
+    """The user's request word for word. Raises UsageError where it leaves no room for anything
+    else.
+    """
+    text = strip_controls("\n".join(render_ctx.texts))
+    total = _select_budgets(render_ctx).total
+    if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
+        raise UsageError(
+            f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
+            f"beside it: {total:,} are too few",
+            "give a larger --budget, or a format that does not repeat it",
+        )
+    return text
+
+
+# What the tiers are made of beside the hits.
 
 
 def overview_lines(
@@ -100,6 +302,8 @@ def load_layout(
     """The pieces of the template, by path or by name, filled in. Raises UsageError for an unknown
     name or placeholder, InputError for a file that cannot be read.
     """
+    from capdisc_indexer.rendering.templates import fill_template
+
     values = {
         "tools": DISCOVERY_INSTRUCTIONS[hint],
         "model": model,
@@ -113,6 +317,8 @@ def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTempla
     """The template at a path, or of this name: a built-in one, else a file in a folder of
     templates. Any text that looks like a path is one.
     """
+    from capdisc_indexer.rendering.templates import PromptTemplate, list_templates, load_builtin
+
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
     if template in list_templates():
@@ -146,191 +352,13 @@ def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
         raise InputError(f"{name} is not UTF-8", "save it as UTF-8") from error
 
 
-# A format that repeats the request leaves at least so many tokens for everything else.
-_MIN_REMAINING_TOKENS = 40
-
-
-def build_context(render_ctx: RenderContext) -> Context:
-    """The context within its budget, without what is loaded ahead where the budget has no room for
-    that. Raises UsageError where the budget is too small for anything.
-    """
-    if not render_ctx.preload.text:
-        return _assemble_context(render_ctx)
-    try:
-        return _assemble_context(render_ctx)
-    except UsageError:
-        context = _assemble_context(replace(render_ctx, preload=Preload()))
-    console.print_notice("notice: the budget has no room for what is loaded ahead")
-    return context
-
-
-def _assemble_context(render_ctx: RenderContext) -> Context:
-    printing = _build_printing(render_ctx)
-    return assemble(
-        build_render_inputs(render_ctx),
-        render_ctx.relevant.ranking,
-        render_ctx.form,
-        _select_budgets(render_ctx),
-        render_ctx.counter,
-        printing,
-    )
-
-
-def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Record in the session, if one is named, which hits are about to be printed, and the mode that
-    the request asks for.
-    """
-    if render_ctx.texts and not render_ctx.relevant.is_everything:
-        shown = [
-            block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
-        ]
-        hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
-        ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        name = render_ctx.options.prompting.session
-        sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
-        sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
-        ctx = render_ctx.ctx
-        sessions.log_event(ctx.runtime, ctx.config, "render", ids, render_ctx.texts, name)
-
-
-def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
-    """What the tiers are made of."""
-    shape, is_full = render_ctx.options.shape, render_ctx.catalogue.is_everything
-    active = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.session.active)
-    pinned = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.pinned)
-    descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in pinned})
-    details: int | None = render_ctx.limits.details
-    if is_full:
-        details = None
-    elif render_ctx.relevant.is_everything:
-        details = 0
-    levels = _select_levels(render_ctx)
-    lines = (
-        overview_lines(render_ctx.ctx, render_ctx.relevant.ranking.query, shape.by_kind)
-        if 0 in levels
-        else ()
-    )
-    return RenderInputs(
-        overview=lines,
-        descriptors=descriptors,
-        pinned_summaries=pinned,
-        pinned=active,
-        levels=levels,
-        summaries=None if render_ctx.relevant.is_everything else render_ctx.limits.summaries,
-        details=details,
-        full_summaries=None if render_ctx.limits.is_list_set else FULL_SUMMARIES,
-        missing=_missing(render_ctx, descriptors, [*active, *pinned]),
-        guidance=load_guidance(
-            render_ctx.ctx.index,
-            render_ctx.counter,
-            render_ctx.form,
-            [*active, *islice(descriptors, details)],
-        )
-        if 2 in levels
-        else {},
-        memory=render_ctx.session.memory,
-        appended=_appended_texts(render_ctx),
-        ids_only=shape.detail == "name",
-        hints=shape.hints,
-        equal_shares=is_full,
-        max_tokens_each=render_ctx.options.limits.max_each
-        if is_full and render_ctx.catalogue.style
-        else 0,
-        workspace=render_ctx.ctx.runtime.path_base,
-    )
-
-
-def _descriptors(render_ctx: RenderContext, pinned_ids: Collection[str]) -> Descriptors:
-    """The capabilities of the hits; of everything, those that are not pinned."""
-    if render_ctx.relevant.everything is None:
-        # What is listed in full has no limit of details.
-        details = None if render_ctx.relevant.is_everything else render_ctx.limits.details
-        return learn_stored_counts(
-            render_ctx.counter, render_ctx.form, render_ctx.relevant.stored, details
-        )
-    render_ctx.relevant.everything.leave_out(pinned_ids)
-    return render_ctx.relevant.everything
-
-
-def _missing(
-    render_ctx: RenderContext, descriptors: Iterable[Descriptor], added: Sequence[Descriptor]
-) -> Mapping[str, Sequence[str]]:
-    """What each capability lacks here, by id; for everything, the mapping grows as it is read."""
-    if render_ctx.form.is_catalogue:
-        return {}
-    if render_ctx.relevant.everything is None:
-        return missing_by_capability(render_ctx.ctx, [*descriptors, *added])
-    render_ctx.relevant.everything.missing.update(missing_by_capability(render_ctx.ctx, added))
-    return render_ctx.relevant.everything.missing
-
-
-def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
-    """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and
-    are left out where nothing is, unless the text must begin as it does with a query.
-    """
-    levels = tier_selection.parse_levels(render_ctx.options.shape)
-    if render_ctx.form.is_catalogue:
-        return (1,)
-    if render_ctx.catalogue.is_everything:
-        return (2,)
-    if (
-        render_ctx.texts
-        or _has_layout(render_ctx)
-        or render_ctx.options.shape.split
-        or render_ctx.form.is_always_split
-    ):
-        return levels
-    has_lines = render_ctx.relevant.is_everything or render_ctx.pinned
-    shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
-    return tuple(level for level in levels if shown[level])
-
-
-def _select_budgets(render_ctx: RenderContext) -> Budgets:
-    budgets = render_ctx.limits.budgets
-    if render_ctx.form.is_catalogue:
-        return catalogue_budgets(budgets.total)
-    if render_ctx.catalogue.is_everything:
-        return render_ctx.limits.full_catalogue_budgets
-    return replace(budgets, tier1=budgets.total) if render_ctx.relevant.is_everything else budgets
-
-
-def _has_layout(render_ctx: RenderContext) -> bool:
-    return bool(render_ctx.options.prompting.template or render_ctx.catalogue.style)
-
-
-def _build_printing(render_ctx: RenderContext) -> PrintOptions:
-    shape = render_ctx.options.shape
-    layout = _template_layout(render_ctx) if _has_layout(render_ctx) else ()
-    return PrintOptions(
-        layout=add_to_layout(layout, render_ctx.preload) if render_ctx.preload.text else layout,
-        split=shape.split,
-        request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
-        facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
-    )
-
-
-def _context_facts(render_ctx: RenderContext) -> JsonObject:
-    # Imported here, since most calls need none of it.
-    from capdisc.render.render_notices import build_context_facts
-
-    return build_context_facts(
-        render_ctx.relevant,
-        render_ctx.pinned,
-        render_ctx.catalogue,
-        render_ctx.options.shape.diagnostics,
-        render_ctx.ctx.runtime.path_base,
-        render_ctx.mode,
-        render_ctx.preload,
-    )
-
-
 def _appended_texts(render_ctx: RenderContext) -> list[str]:
     names = render_ctx.options.prompting.append
     return [read_text_file(render_ctx.ctx.runtime, name) for name in names]
 
 
 def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
-    prompting, style = render_ctx.options.prompting, render_ctx.catalogue.style
+    prompting, style = render_ctx.options.prompting, render_ctx.catalogue_mode.style
     name = prompting.template or (style.name if style else "")
     required_parts = []
     if prompting.append:
@@ -346,18 +374,3 @@ def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
         render_ctx.texts,
         tuple(required_parts),
     )
-
-
-def _request_text(render_ctx: RenderContext) -> str:
-    """The user's request word for word. Raises UsageError where it leaves no room for anything
-    else.
-    """
-    text = strip_controls("\n".join(render_ctx.texts))
-    total = _select_budgets(render_ctx).total
-    if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
-        raise UsageError(
-            f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
-            f"beside it: {total:,} are too few",
-            "give a larger --budget, or a format that does not repeat it",
-        )
-    return text

@@ -16,8 +16,8 @@ from capdisc_indexer.retrieval.request_gate import (
     TALK,
     UNKNOWN_WORDS,
     check_gate_mode,
+    drop_hits_of_talk,
     judge_request,
-    keep_hits_of_requests,
 )
 
 _REASONS = {
@@ -47,18 +47,18 @@ def judge_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -
     return ranking if ranking.gate else replace(ranking, gate=judge_request(ctx.index, ranking))
 
 
-def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
+def gate_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
     """The ranking with its decision, and without its hits where its texts are no request."""
-    return keep_hits_of_requests(judge_ranking(ctx, ranking, gate), gate)
+    return drop_hits_of_talk(judge_ranking(ctx, ranking, gate), gate)
 
 
-def is_kept_out(ranking: Ranking) -> bool:
-    """Whether the gate took the hits away; where the search found none, there was nothing to take."""
+def has_lost_hits(ranking: Ranking) -> bool:
+    """Whether the search found hits and the gate took them away."""
     return ranking.gate is not None and not ranking.gate.is_request and ranking.gate.score > 0
 
 
 def is_talk(ranking: Ranking) -> bool:
-    """Whether the text has no hits, or lost them to the gate, because it is talk."""
+    """Whether the gate takes the texts for talk, with or without hits."""
     return ranking.gate is not None and ranking.gate.reason == TALK
 
 
@@ -67,11 +67,11 @@ def describe_refusal(ranking: Ranking) -> str:
     found nothing.
     """
     decision, unmatched = ranking.gate, format_unmatched(ranking)
-    if decision and (is_kept_out(ranking) or is_talk(ranking)):
+    if decision and (has_lost_hits(ranking) or is_talk(ranking)):
         detail = f"score {decision.score:.2f}"
         if decision.reason == UNKNOWN_WORDS:
             detail = unmatched
-        way_out = "; --gate off answers it" if is_kept_out(ranking) else ""
+        way_out = "; --gate off answers it" if has_lost_hits(ranking) else ""
         return f"{_REASONS[decision.reason]} ({detail}{way_out})"
     return f"nothing fits the query{f' ({unmatched})' if unmatched else ''}"
 
@@ -84,7 +84,7 @@ def format_unmatched(ranking: Ranking) -> str:
 
 
 def print_unmatched(ranking: Ranking) -> None:
-    """Say of a query with hits which of its words no capability mentions."""
+    """Print which words no capability mentions, for a query with hits."""
     if ranking.hits and ranking.unmatched:
         has_words = any("bm25" in hit.signals for hit in ranking.hits)
         prefix = "" if has_words else "found by meaning alone: "
@@ -92,7 +92,9 @@ def print_unmatched(ranking: Ranking) -> None:
 
 
 def print_decision(ranking: Ranking, explain: bool) -> None:
-    """Say of a search why `render` leaves its hits out; with `explain`, how the gate came to it."""
+    """Print why `render` would leave the hits of this search out; with `explain`, the verdict of the
+    gate with its score.
+    """
     decision = ranking.gate
     if decision is None:
         return

@@ -1,5 +1,5 @@
-"""Which capabilities a context is made of: the hits of a query, or everything; and whether it
-shows the whole catalogue or a part of it.
+"""Which capabilities a context is made of: the hits of a query, or the whole catalogue; and whether
+a prompt shows the catalogue in full.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import open_index
-from capdisc.render.gate import is_talk, keep_requests
+from capdisc.render.gate import gate_ranking, is_talk
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
@@ -46,7 +46,7 @@ def offered_headers(
     return (header for header in headers if query_options.passes_filters(ctx, query, header))
 
 
-class Everything:
+class CatalogueReader:
     """The capabilities that pass the filters, suit the format and are not hidden, in the order of
     their ids, for a context without a query. They are read batch by batch as far as the budget
     reaches, and the counter learns their stored counts. `missing` names what those that were read
@@ -110,14 +110,15 @@ class Everything:
 
 @frozen(kw_only=True)
 class RelevantCapabilities:
-    """The ranking of a query with the capabilities that it names (`stored`). With `is_everything`,
-    all capabilities stand in their place: those of `everything` or, where that is None, `stored`.
+    """The ranking of a query with the capabilities that it names (`stored`). With
+    `is_whole_catalogue`, all capabilities take their place: those of `catalogue_reader` or, where
+    that is None, `stored`.
     """
 
     ranking: Ranking
     stored: tuple[CountedDescriptor, ...] = ()
-    is_everything: bool = False
-    everything: Everything | None = None
+    is_whole_catalogue: bool = False
+    catalogue_reader: CatalogueReader | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -129,26 +130,30 @@ def find_relevant(
     ctx: open_index.CommandContext,
     request: QueryOptions,
     query: Query,
-    everything: Callable[[], Everything],
-    is_list_set: bool,
+    read_catalogue: Callable[[], CatalogueReader],
+    with_distant_hits: bool,
 ) -> RelevantCapabilities:
     """The capabilities that fit a query which `check_query` accepts; where none does, what
-    `--on-empty` names. With `is_list_set`, also those far behind the best.
+    `--on-empty` names. With `with_distant_hits`, also those far behind the best one.
     """
     if not query.texts:
         if request.on_empty == "all":
             return RelevantCapabilities(
-                ranking=empty_ranking(query), is_everything=True, everything=everything()
+                ranking=empty_ranking(query),
+                is_whole_catalogue=True,
+                catalogue_reader=read_catalogue(),
             )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     # Judged before hits are left out, so that `search` says the same of the same text.
-    ranking = keep_requests(ctx, ranking, request.gate)
-    least = query_options.least_relevance(ctx, request.min_relevance)
-    hits = select_context_hits(ranking.hits, least, is_list_set=is_list_set)
+    ranking = gate_ranking(ctx, ranking, request.gate)
+    threshold = query_options.relevance_threshold(ctx, request.min_relevance)
+    hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
     ranking = replace(ranking, hits=hits)
     if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
-        return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
+        return RelevantCapabilities(
+            ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
+        )
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     return RelevantCapabilities(
         ranking=ranking,
@@ -178,14 +183,14 @@ class CatalogueMode:
     """
 
     style: PromptStyle | None
-    is_everything: bool
+    is_full: bool
     static_tokens: int
     allowed_tokens: int | None = None
 
     @property
     def choice(self) -> str:
         """The mode in one word: static or progressive."""
-        return "static" if self.is_everything else "progressive"
+        return "static" if self.is_full else "progressive"
 
 
 def select_catalogue_mode(
@@ -195,15 +200,18 @@ def select_catalogue_mode(
     UsageError for an unknown style.
     """
     style = _select_style(prompting) if prompting.has_style else None
-    static = count_size(tokenizer, _catalogue_size(ctx, query))
+    static_tokens = count_size(tokenizer, _catalogue_size(ctx, query))
     is_full = style is not None and not style.use_tools
     if not prompting.auto or is_full:
-        return CatalogueMode(style=style, is_everything=is_full, static_tokens=static)
-    allowed = int(prompting.context_size * prompting.threshold_pct / 100)
-    if style and static <= allowed:
+        return CatalogueMode(style=style, is_full=is_full, static_tokens=static_tokens)
+    allowed_tokens = int(prompting.context_size * prompting.threshold_pct / 100)
+    if style and static_tokens <= allowed_tokens:
         style = replace(style, name="full", reason="all of it is small beside the context")
     return CatalogueMode(
-        style=style, is_everything=static <= allowed, static_tokens=static, allowed_tokens=allowed
+        style=style,
+        is_full=static_tokens <= allowed_tokens,
+        static_tokens=static_tokens,
+        allowed_tokens=allowed_tokens,
     )
 
 

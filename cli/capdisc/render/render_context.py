@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console, user_files
-from capdisc.render import relevant_capabilities, tier_selection
+from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
-    Everything,
+    CatalogueReader,
     RelevantCapabilities,
     all_in_full,
     empty_ranking,
     find_relevant,
+    select_catalogue_mode,
 )
 from capdisc.render.render_options import LimitOptions, RenderOptions
 from capdisc_indexer.config.configuration import Config
@@ -27,7 +28,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.index_context import split_total
-from capdisc_indexer.rendering.templates import SessionMemory
+from capdisc_indexer.rendering.render_job import SessionMemory
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
@@ -47,22 +48,22 @@ _TOP_SETTINGS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 
 @frozen(kw_only=True)
 class TokenLimits:
-    """How many tokens, summaries and details may be printed. `is_set` says that an option or a
-    setting names the total, `is_list_set` that one names the number of summaries.
+    """How many tokens, summaries and details may be printed. `is_total_set` says that an
+    option or a setting names the total, `is_summary_count_set` that one names the number of summaries.
     """
 
     budgets: Budgets
-    is_set: bool
+    is_total_set: bool
     summaries: int
     details: int
-    is_list_set: bool = False
+    is_summary_count_set: bool = False
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
         """The budgets of a prompt that holds the whole catalogue: without a limit, unless the
         total is set.
         """
-        total = self.budgets.total if self.is_set else UNLIMITED
+        total = self.budgets.total if self.is_total_set else UNLIMITED
         return Budgets(
             tier0=self.budgets.tier0, tier2=total, memory=self.budgets.memory, total=total
         )
@@ -81,10 +82,10 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
     budgets = Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total)
     return TokenLimits(
         budgets=budgets if "2" in tier_budgets else split_total(budgets, total),
-        is_set=limits.budget is not None or config.origins["budget"] != "default",
+        is_total_set=limits.budget is not None or config.origins["budget"] != "default",
         summaries=tops.get("1", config["tier1_top_k"]),
         details=tops.get("2", config["tier2_top_k"]),
-        is_list_set="1" in tops or config.origins["tier1_top_k"] != "default",
+        is_summary_count_set="1" in tops or config.origins["tier1_top_k"] != "default",
     )
 
 
@@ -163,8 +164,8 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
 
 @frozen(kw_only=True)
 class RenderContext:
-    """Everything that a context is made of. `texts` are the texts of the query; `mode` is the mode
-    of working where the query chose the template.
+    """Everything that a context is made of. `texts` are the texts of the query; `working_mode` is
+    set where the query may choose the template.
     """
 
     ctx: open_index.CommandContext
@@ -174,10 +175,10 @@ class RenderContext:
     limits: TokenLimits
     counter: TokenCounter
     relevant: RelevantCapabilities
-    catalogue: CatalogueMode
+    catalogue_mode: CatalogueMode
     session: SessionContext
     pinned: tuple[CountedDescriptor, ...]
-    mode: ModeChoice | None = None
+    working_mode: ModeChoice | None = None
     preload: Preload = Preload()
 
 
@@ -187,9 +188,9 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     """
     tier_selection.check_options(options)
     texts = _request_texts(ctx, options)
-    mode = _choose_mode(ctx, options, texts)
-    if mode or options.prompting.template == NO_TEMPLATE:
-        template = mode.mode if mode else ""
+    working_mode = _choose_working_mode(ctx, options, texts)
+    if working_mode or options.prompting.template == NO_TEMPLATE:
+        template = working_mode.mode if working_mode else ""
         options = replace(options, prompting=replace(options.prompting, template=template))
     prompting = options.prompting
     is_laid_out = bool(options.shape.split or prompting.template or prompting.has_style)
@@ -200,9 +201,9 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
     query = query_options.check_query(ctx, query)
-    chosen = _select_tokenizer(ctx, options)
-    catalogue = relevant_capabilities.select_catalogue_mode(ctx, options.prompting, query, chosen)
-    counter = make_counter(chosen)
+    tokenizer = _select_tokenizer(ctx, options)
+    catalogue_mode = select_catalogue_mode(ctx, options.prompting, query, tokenizer)
+    counter = make_counter(tokenizer)
     counter.learn(ctx.index.overview["counts"])
     return RenderContext(
         ctx=ctx,
@@ -211,24 +212,24 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         form=form,
         limits=limits,
         counter=counter,
-        relevant=_find_capabilities(ctx, options, query, form, catalogue, counter, limits),
-        catalogue=catalogue,
+        relevant=_find_capabilities(ctx, options, query, form, catalogue_mode, counter, limits),
+        catalogue_mode=catalogue_mode,
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
-        mode=mode,
-        preload=_load_preload(ctx, form, catalogue, counter, limits),
+        working_mode=working_mode,
+        preload=_load_preload(ctx, form, catalogue_mode, counter, limits),
     )
 
 
 def _load_preload(
     ctx: open_index.CommandContext,
     form: RenderFormat,
-    catalogue: CatalogueMode,
+    catalogue_mode: CatalogueMode,
     counter: TokenCounter,
     limits: TokenLimits,
 ) -> Preload:
-    """What is loaded ahead, where the context does not hold everything anyway."""
-    if not ctx.config["preload"] or form.is_fixed_form or catalogue.is_everything:
+    """What is loaded ahead, unless the context holds the whole catalogue anyway."""
+    if not ctx.config["preload"] or form.is_fixed_form or catalogue_mode.is_full:
         return Preload()
     return load_preload(ctx, counter, limits.budgets.total)
 
@@ -239,17 +240,17 @@ AUTO_TEMPLATE = "auto"
 NO_TEMPLATE = "none"
 
 
-def _choose_mode(
+def _choose_working_mode(
     ctx: open_index.CommandContext, options: RenderOptions, texts: Sequence[str]
 ) -> ModeChoice | None:
-    """The mode of working that the request asks for, else that of the session, where an option or
-    the setting leaves the template to the request; its mode is "" where nothing asks for one.
+    """The working mode, and with it the template: by the words of the request, else that of the
+    session, and "" where neither names one. None where the template is not left to the request.
 
-    The setting stands back where other options lay the prompt out.
+    An option leaves it to the request, or the setting, unless other options lay the prompt out.
     """
     prompting = options.prompting
-    is_set = ctx.config["template"] == AUTO_TEMPLATE and options.may_have_template
-    if prompting.template != AUTO_TEMPLATE and not is_set:
+    is_auto_by_setting = ctx.config["template"] == AUTO_TEMPLATE and options.may_have_template
+    if prompting.template != AUTO_TEMPLATE and not is_auto_by_setting:
         return None
     from capdisc_indexer import sessions
     from capdisc_indexer.sessions.session_types import choose_mode
@@ -279,10 +280,10 @@ def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tu
 
 
 def _select_tokenizer(ctx: open_index.CommandContext, options: RenderOptions) -> Tokenizer:
-    chosen = find_tokenizer(options.limits.tokenizer or ctx.config["tokenizer"])
-    if chosen.about:
-        console.print_notice(f"notice: {chosen.about}")
-    return chosen
+    tokenizer = find_tokenizer(options.limits.tokenizer or ctx.config["tokenizer"])
+    if tokenizer.about:
+        console.print_notice(f"notice: {tokenizer.about}")
+    return tokenizer
 
 
 def _find_capabilities(
@@ -290,19 +291,21 @@ def _find_capabilities(
     options: RenderOptions,
     query: Query,
     form: RenderFormat,
-    catalogue: CatalogueMode,
+    catalogue_mode: CatalogueMode,
     counter: TokenCounter,
     limits: TokenLimits,
 ) -> RelevantCapabilities:
-    def everything() -> Everything:
-        return Everything(ctx, query, form, counter)
+    def read_catalogue() -> CatalogueReader:
+        return CatalogueReader(ctx, query, form, counter)
 
-    if catalogue.is_everything:
+    if catalogue_mode.is_full:
         return RelevantCapabilities(
-            ranking=empty_ranking(query), stored=all_in_full(ctx, query), is_everything=True
+            ranking=empty_ranking(query), stored=all_in_full(ctx, query), is_whole_catalogue=True
         )
     if form.is_catalogue and not query.texts:
         return RelevantCapabilities(
-            ranking=empty_ranking(query), is_everything=True, everything=everything()
+            ranking=empty_ranking(query),
+            is_whole_catalogue=True,
+            catalogue_reader=read_catalogue(),
         )
-    return find_relevant(ctx, options.request, query, everything, limits.is_list_set)
+    return find_relevant(ctx, options.request, query, read_catalogue, limits.is_summary_count_set)

@@ -35,37 +35,37 @@ if TYPE_CHECKING:
 def build_context_facts(
     relevant: RelevantCapabilities,
     pinned: Sequence[CountedDescriptor],
-    catalogue: CatalogueMode,
+    catalogue_mode: CatalogueMode,
     with_diagnostics: bool,
     workspace: PurePath | None,
-    mode: ModeChoice | None = None,
+    working_mode: ModeChoice | None = None,
     preload: Preload | None = None,
 ) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
     `with_diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
     """
     facts: JsonObject = {
-        "static_tokens": catalogue.static_tokens,
+        "static_tokens": catalogue_mode.static_tokens,
         "results": _result_facts(relevant, pinned, workspace),
         "gate": decision_document(relevant.ranking.gate, with_diagnostics),
     }
-    if catalogue.style:
-        facts["style"] = catalogue.style.name
-        facts["use_tools"] = catalogue.style.use_tools
-        facts["reason"] = catalogue.style.reason
-        if catalogue.style.model:
-            facts["model"] = one_line(catalogue.style.model, 80)
+    if catalogue_mode.style:
+        facts["style"] = catalogue_mode.style.name
+        facts["use_tools"] = catalogue_mode.style.use_tools
+        facts["reason"] = catalogue_mode.style.reason
+        if catalogue_mode.style.model:
+            facts["model"] = one_line(catalogue_mode.style.model, 80)
     if preload and preload.ids:
         facts["preload"] = {"ids": preload.ids, "cached": preload.is_cached}
-    if mode:
+    if working_mode:
         facts["working_mode"] = {
-            "mode": mode.mode,
-            "words": mode.words,
-            "confidence": mode.confidence,
+            "mode": working_mode.mode,
+            "words": working_mode.words,
+            "confidence": working_mode.confidence,
         }
-    if catalogue.allowed_tokens is not None:
-        facts["disclosure"] = catalogue.choice
-        facts["allowed_tokens"] = catalogue.allowed_tokens
+    if catalogue_mode.allowed_tokens is not None:
+        facts["disclosure"] = catalogue_mode.choice
+        facts["allowed_tokens"] = catalogue_mode.allowed_tokens
     if with_diagnostics:
         facts["diagnostics"] = query_diagnostics(relevant.ranking)
     return facts
@@ -83,8 +83,8 @@ def _result_facts(
     @cache  # a fit by bisection asks for the same in each step
     def find_facts(identifier: str) -> JsonObject:
         descriptor = stored.get(identifier)
-        if descriptor is None and relevant.everything:
-            descriptor = relevant.everything.get(identifier)
+        if descriptor is None and relevant.catalogue_reader:
+            descriptor = relevant.catalogue_reader.get(identifier)
         if descriptor is None:
             return {}
         return {
@@ -135,27 +135,30 @@ _SECTION_NAMES = {MEMORY: "session memory", APPENDED: "appended text"}
 
 
 def print_notices(
-    relevant: RelevantCapabilities, catalogue: CatalogueMode, context: Context
+    relevant: RelevantCapabilities, catalogue_mode: CatalogueMode, context: Context
 ) -> None:
     """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
-    if relevant.is_empty and not catalogue.is_everything:
+    if relevant.is_empty and not catalogue_mode.is_full:
         console.print_notice(
             f"notice: {describe_refusal(relevant.ranking)}{_fallback_note(relevant, context)}"
         )
     else:
         print_unmatched(relevant.ranking)
-    if catalogue.allowed_tokens is not None:
-        printed = "all is printed" if catalogue.is_everything else "a part is printed"
+    if catalogue_mode.allowed_tokens is not None:
+        printed = "all is printed" if catalogue_mode.is_full else "a part is printed"
         console.print_notice(
-            f"notice: all capabilities have {catalogue.static_tokens:,} tokens, {catalogue.allowed_tokens:,} are allowed: {printed}"
+            f"notice: all capabilities have {catalogue_mode.static_tokens:,} tokens, {catalogue_mode.allowed_tokens:,} are allowed: {printed}"
         )
     if (
-        catalogue.style
-        and catalogue.style.model
-        and (catalogue.style.reason == "unknown model" or "against" in catalogue.style.reason)
+        catalogue_mode.style
+        and catalogue_mode.style.model
+        and (
+            catalogue_mode.style.reason == "unknown model"
+            or "against" in catalogue_mode.style.reason
+        )
     ):
         console.print_notice(
-            f"notice: style {catalogue.style.name} for {catalogue.style.model}: {catalogue.style.reason}"
+            f"notice: style {catalogue_mode.style.name} for {catalogue_mode.style.model}: {catalogue_mode.style.reason}"
         )
     _print_imitations(context)
     _print_shortened(context)
@@ -181,7 +184,7 @@ def print_nothing_fits(relevant: RelevantCapabilities) -> None:
 def _fallback_note(relevant: RelevantCapabilities, context: Context) -> str:
     if not any(tier.blocks for tier in context.tiers):
         return ""
-    if relevant.is_everything:
+    if relevant.is_whole_catalogue:
         return "; printed every capability"
     if all(tier.level == 0 for tier in context.tiers if tier.blocks):
         return "; printed the overview alone"

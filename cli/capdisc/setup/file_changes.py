@@ -24,7 +24,7 @@ from capdisc.setup.settings_entries import (
     update_value,
     value_at,
 )
-from capdisc.setup.settings_files import Memory, PlacedEntry
+from capdisc.setup.settings_files import PlacedEntry, SetupRecord
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
@@ -40,8 +40,8 @@ class Snippet:
 
 @frozen(kw_only=True)
 class FileChange:
-    """What happens to a file: its text before and after (None: there is no file), and what is to
-    be remembered of it then (None: nothing).
+    """What happens to a file: its text before and after (None: there is no file), and the record of
+    it to save (None: none).
 
     With `snippets` the file is not changed, since it is written in a way that setup cannot change
     without harm, and these have to be put in by hand. `folders` are those that setup created for a
@@ -52,7 +52,7 @@ class FileChange:
     entries: Sequence[SettingsEntry]
     before: str | None
     after: str | None
-    memory: Memory | None
+    record: SetupRecord | None
     snippets: Sequence[Snippet] = ()
     folders: Sequence[str] = ()
 
@@ -62,21 +62,25 @@ class FileChange:
         return self.before != self.after
 
 
-def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | None) -> FileChange:
+def plan_setup(
+    path: Path, entries: Sequence[SettingsEntry], record: SetupRecord | None
+) -> FileChange:
     """The change that puts the entries into the file. Raises InputError for a file that is broken,
     or that has something else in their place.
     """
     before = settings_files.read_text(path)
     text = before or ""
-    is_unedited = memory is not None and _is_unedited(memory, before)
-    splices = list(memory.splices) if memory and is_unedited else []
-    placed = dict(memory.entries) if memory and before is not None else {}
+    is_unedited = record is not None and _is_unedited(record, before)
+    splices = list(record.splices) if record and is_unedited else []
+    placed = dict(record.entries) if record and before is not None else {}
     try:
         for entry in entries:
             changed, placement = _put_entry(entry, text)
             if placement is not None:
                 splices.append(settings_files.compare_texts(text, changed, entry.name))
-                if placement.before is None:  # what is remembered of an entry that is gone is void
+                if (
+                    placement.before is None
+                ):  # the record of an entry that somebody removed is void
                     placed.pop(entry.name, None)
                 placed.setdefault(entry.name, placement)
                 text = changed
@@ -86,13 +90,13 @@ def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | No
             entries=entries,
             before=before,
             after=before,
-            memory=memory,
+            record=record,
             snippets=_write_snippets(entries, path, before or ""),
         )
     is_changed = text != (before or "")
-    changed_memory = Memory(
-        existed=memory.existed if memory and before is not None else before is not None,
-        folders=memory.folders if memory else (),
+    changed_record = SetupRecord(
+        existed=record.existed if record and before is not None else before is not None,
+        folders=record.folders if record else (),
         sha256=settings_files.digest_text(text),
         splices=tuple(splices),
         entries=placed,
@@ -102,7 +106,7 @@ def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | No
         entries=entries,
         before=before,
         after=text if is_changed else before,
-        memory=changed_memory if is_changed else memory,
+        record=changed_record if is_changed else record,
     )
 
 
@@ -110,7 +114,7 @@ def plan_undo(
     path: Path,
     entries: Sequence[SettingsEntry],
     kept_entries: Sequence[SettingsEntry],
-    memory: Memory,
+    record: SetupRecord,
 ) -> FileChange:
     """The change that takes the entries out of the file, and leaves the others of `kept_entries`
     that setup had put in. The file is what it was before where nobody edited it since. Raises
@@ -118,17 +122,17 @@ def plan_undo(
     """
     before = settings_files.read_text(path)
     if before is None:
-        return FileChange(path=path, entries=entries, before=None, after=None, memory=None)
+        return FileChange(path=path, entries=entries, before=None, after=None, record=None)
     text = before
-    if _is_unedited(memory, before):
-        text = settings_files.revert_splices(before, memory.splices)
-    remaining = dict(memory.entries)
+    if _is_unedited(record, before):
+        text = settings_files.revert_splices(before, record.splices)
+    remaining = dict(record.entries)
     by_name = {entry.name: entry for entry in entries}
     try:
         # The entry that was put in first made the objects around the others, and goes last.
-        for name in reversed(memory.entries):
+        for name in reversed(record.entries):
             if entry := by_name.get(name):
-                text = _take_out(entry, text, remaining.pop(name))
+                text = _remove_entry(entry, text, remaining.pop(name))
         splices = []
         for kept_entry in kept_entries:
             if kept_entry.name in remaining:
@@ -140,22 +144,22 @@ def plan_undo(
             f"{path} was edited, and is written now in a way that setup cannot change",
             f"take out the entry {SERVER_NAME} by hand",
         ) from error
-    is_removed = not memory.existed and not remaining and _is_empty(text, entries[0])
+    is_removed = not record.existed and not remaining and _is_empty(text, entries[0])
     return FileChange(
         path=path,
         entries=entries,
         before=before,
         after=None if is_removed else text,
-        memory=Memory(
-            existed=memory.existed,
-            folders=memory.folders,
+        record=SetupRecord(
+            existed=record.existed,
+            folders=record.folders,
             sha256=settings_files.digest_text(text),
             splices=tuple(splices),
             entries=remaining,
         )
         if remaining
         else None,
-        folders=memory.folders,
+        folders=record.folders,
     )
 
 
@@ -167,8 +171,8 @@ def _with_options(entry: SettingsEntry, text: str) -> SettingsEntry:
     return replace(entry, content=location.value) if location else entry
 
 
-def _is_unedited(memory: Memory, text: str | None) -> bool:
-    return text is not None and settings_files.digest_text(text) == memory.sha256
+def _is_unedited(record: SetupRecord, text: str | None) -> bool:
+    return text is not None and settings_files.digest_text(text) == record.sha256
 
 
 def _is_empty(text: str, entry: SettingsEntry) -> bool:
@@ -212,7 +216,7 @@ def _put_entry(entry: SettingsEntry, text: str) -> tuple[str, PlacedEntry | None
     )
 
 
-def _take_out(entry: SettingsEntry, text: str, placement: PlacedEntry) -> str:
+def _remove_entry(entry: SettingsEntry, text: str, placement: PlacedEntry) -> str:
     """The text without the entry, or with what stood in its place before."""
     if entry.part == BLOCK:
         return text if placement.before else marked_block.remove_block(text, entry.path)

@@ -53,7 +53,7 @@ class SettingsEntry:
 
     @property
     def name(self) -> str:
-        """The name of the entry in what is remembered of its file: `claude hook SessionStart`."""
+        """The name of the entry in the record of its file: `claude hook SessionStart`."""
         return " ".join((self.client, self.part, *self.keys[1:]))
 
 
@@ -67,20 +67,20 @@ def list_entries(
     """The entries of all parts of the client in the scope; with `both_scopes` and without a scope,
     in every scope. `server_options` are words behind `capdisc mcp`.
     """
-    declared, folders = CLIENTS[client], base_folders(runtime)
+    client_settings, folders = CLIENTS[client], base_folders(runtime)
     program = find_program(runtime.environ)
-    scopes = (scope or declared.default_scope,) if scope or not both_scopes else SCOPES
+    scopes = (scope or client_settings.default_scope,) if scope or not both_scopes else SCOPES
     entries = [
         SettingsEntry(
             client=client,
             part=name,
-            path=settings_path(part, chosen, folders),
+            path=settings_path(part, entry_scope, folders),
             content=_add_options(part.write(program), server_options if name == MCP else ()),
             keys=keys,
             template=part.template,
         )
-        for chosen in scopes
-        for name, part in declared.parts.items()
+        for entry_scope in scopes
+        for name, part in client_settings.parts.items()
         for keys in part.places
     ]
     # In the home folder, the files of both scopes can be the same.

@@ -1,8 +1,8 @@
 """Reads and replaces the settings files of clients, and remembers what setup put into them.
 
 A file that is a link is read and written through it, so that files in a folder of dotfiles stay
-there. What was put in is remembered in the user's state folder, with digests of the file: the
-memory is what `--undo` goes by.
+there. A record of what was put in, with a digest of the file, is kept in the user's state folder:
+`--undo` goes by it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PlacedEntry:
 
 
 @frozen(kw_only=True)
-class Memory:
+class SetupRecord:
     """What setup did to a file.
 
     `splices` lead from the text before to the text of the digest `sha256`. `existed` is False, and
@@ -141,24 +141,25 @@ def write_text(path: Path, text: str, is_private: bool = False) -> None:
         ) from error
 
 
-def write_remembered(
+def write_with_record(
     state_dir: Path,
     path: Path,
     text: str | None,
-    memory: Memory | None,
+    record: SetupRecord | None,
     folders: Sequence[str] = (),
     is_private: bool = False,
 ) -> None:
-    """Replace the file by the text, or remove it where that is None, and remember what `memory`
-    says. With a file, those of `folders` go that are empty then.
+    """Save the record, then replace the file by the text; without a text, remove the file and those
+    of `folders` that are empty then.
 
-    The memory is written first: with it, a file that was not written is one that somebody edited.
+    The record is saved first: if the file is not written after it, the file counts as edited by
+    somebody, and `--undo` takes out entries alone.
     """
     real = _real_path(path)
-    if memory and text is not None:
+    if record and text is not None:
         created = [str(folder) for folder in real.parents if not folder.exists()][::-1]
-        memory = replace(memory, folders=(*memory.folders, *created))
-    save_memory(state_dir, path, memory)
+        record = replace(record, folders=(*record.folders, *created))
+    save_record(state_dir, path, record)
     if text is not None:
         write_text(path, text, is_private)
         return
@@ -219,52 +220,54 @@ def revert_splices(text: str, splices: Sequence[Splice]) -> str:
     return text
 
 
-def load_memory(state_dir: Path, path: Path) -> Memory | None:
-    """What is remembered of the file; None where setup put nothing into it."""
-    data = state_file.read_state_file(_memory_path(state_dir, path))
+def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
+    """The record of the file; None where setup put nothing into it. Raises InputError for a record
+    that cannot be read.
+    """
+    data = state_file.read_state_file(_record_path(state_dir, path))
     if data is None:
         return None
     try:
-        record = json.loads(data)
-        return Memory(
-            existed=bool(record["existed"]),
-            folders=tuple(map(str, record["folders"])),
-            sha256=str(record["sha256"]),
-            splices=tuple(Splice(**splice) for splice in record["splices"]),
-            entries={name: PlacedEntry(**entry) for name, entry in record["entries"].items()},
+        fields = json.loads(data)
+        return SetupRecord(
+            existed=bool(fields["existed"]),
+            folders=tuple(map(str, fields["folders"])),
+            sha256=str(fields["sha256"]),
+            splices=tuple(Splice(**splice) for splice in fields["splices"]),
+            entries={name: PlacedEntry(**entry) for name, entry in fields["entries"].items()},
         )
     except MALFORMED_DATA_ERRORS as error:
-        memory_path = _memory_path(state_dir, path)
+        record_path = _record_path(state_dir, path)
         raise InputError(
-            f"cannot read {memory_path}", "remove it; what setup put in then goes by hand"
+            f"cannot read {record_path}", "remove it; what setup put in then goes by hand"
         ) from error
 
 
-def save_memory(state_dir: Path, path: Path, memory: Memory | None) -> None:
-    """Replace what is remembered of the file; with None, forget it."""
-    memory_path = _memory_path(state_dir, path)
-    with state_file.lock_folder(memory_path.parent):
-        if memory is None:
-            state_file.remove(memory_path)
+def save_record(state_dir: Path, path: Path, record: SetupRecord | None) -> None:
+    """Replace the record of the file; with None, remove it."""
+    record_path = _record_path(state_dir, path)
+    with state_file.lock_folder(record_path.parent):
+        if record is None:
+            state_file.remove(record_path)
             return
-        record = {
+        fields = {
             "version": 1,
             "path": str(path),
-            "existed": memory.existed,
-            "folders": list(memory.folders),
-            "sha256": memory.sha256,
+            "existed": record.existed,
+            "folders": list(record.folders),
+            "sha256": record.sha256,
             "splices": [
                 {"entry": s.entry, "offset": s.offset, "old": s.old, "new": s.new}
-                for s in memory.splices
+                for s in record.splices
             ],
             "entries": {
                 name: {"before": entry.before, "depth": entry.depth}
-                for name, entry in memory.entries.items()
+                for name, entry in record.entries.items()
             },
         }
-        state_file.replace_state_file(memory_path, json.dumps(record, indent=1).encode())
+        state_file.replace_state_file(record_path, json.dumps(fields, indent=1).encode())
 
 
-def _memory_path(state_dir: Path, path: Path) -> Path:
+def _record_path(state_dir: Path, path: Path) -> Path:
     digits = hashlib.sha256(os.fsencode(_real_path(path))).hexdigest()[:32]
     return state_dir / _STATE_FOLDER / f"{digits}.json"

@@ -28,7 +28,7 @@ def insert_value(text: str, path: ValuePath, value: JsonObject) -> str:
     line_end = "\r\n" if "\r\n" in text else "\n"
     start = text if not text or text.endswith("\n") else text + line_end
     block = line_end.join([*([""] if start.strip() else []), *_table_lines(path, value), ""])
-    if _says(start + block, expected):
+    if _has_values(start + block, expected):
         return start + block
     # The table around it is written in braces, or as `a.b = …`.
     return _edit_document(text, expected, lambda document: _set_value(document, path, value))
@@ -57,7 +57,7 @@ def remove_value(text: str, path: ValuePath) -> str:
     expected = deepcopy(tomllib.loads(text))
     _remove_value(expected, path)
     for shortened in _cut_tables(text, path):
-        if _says(shortened, expected):
+        if _has_values(shortened, expected):
             return shortened
     return _edit_document(text, expected, lambda document: _remove_value(document, path))
 
@@ -96,12 +96,12 @@ def _edit_document(text: str, expected: JsonObject, change: Callable[[Any], None
         edited = tomlkit.dumps(document)
     except (TOMLKitError, LookupError, TypeError, ValueError, AttributeError):
         keeps_text, edited = False, ""
-    if not keeps_text or not _says(edited, expected):
+    if not keeps_text or not _has_values(edited, expected):
         raise UneditableError
     return edited
 
 
-def _says(text: str, expected: JsonObject) -> bool:
+def _has_values(text: str, expected: JsonObject) -> bool:
     """Whether the text is TOML with these values; empty tables do not count."""
     try:
         return bool(_without_empty(tomllib.loads(text)) == _without_empty(expected))
@@ -145,7 +145,9 @@ def _cut_tables(text: str, path: ValuePath) -> Iterator[str]:
     """
     lines = text.splitlines(keepends=True)
     names = tuple(key for key in path if isinstance(key, str))
-    headers = [(number, name) for number, line in enumerate(lines) if (name := _header(line))]
+    headers = [
+        (number, name) for number, line in enumerate(lines) if (name := _header_names(line))
+    ]
     for start in [number for number, name in headers if name == names]:
         following = [
             number
@@ -159,7 +161,7 @@ def _cut_tables(text: str, path: ValuePath) -> Iterator[str]:
         yield "".join(lines[: start - has_blank_before] + lines[end:])
 
 
-def _header(line: str) -> tuple[str, ...]:
+def _header_names(line: str) -> tuple[str, ...]:
     """The names in the header of a table or of an item of an array of tables; () for another
     line.
     """

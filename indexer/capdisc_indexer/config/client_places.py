@@ -119,12 +119,12 @@ def conventional_places(
         ]
         scopes["user"] += [(place.format, home / name) for name in place.user]
         scopes["machine"] += [(place.format, Path(name)) for name in place.machine]
-    own = set(scopes["user"])
+    user_places = set(scopes["user"])
     scope_of_place: dict[tuple[str, Path], str] = {}
     for scope in reversed(scopes) if client.machine_first else scopes:
         for place_path in scopes[scope]:
-            scope_of_place.setdefault(place_path, "user" if place_path in own else scope)
-    return [(scope, form, path) for (form, path), scope in scope_of_place.items()]
+            scope_of_place.setdefault(place_path, "user" if place_path in user_places else scope)
+    return [(scope, format_name, path) for (format_name, path), scope in scope_of_place.items()]
 
 
 def own_folders(home: Path) -> list[Path]:

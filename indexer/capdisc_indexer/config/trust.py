@@ -22,7 +22,8 @@ from capdisc_indexer.text.normalization import compile_late
 
 # An address may be an index on a network: `[store] allow` decides about it, or a grant.
 _ADDRESS = compile_late(r"[a-z][a-z0-9]+:/+")
-HOW = "run: capdisc trust"
+# The end of every message on what waits for its user.
+TRUST_HINT = "run: capdisc trust"
 # The setting of a request for a symbolic link.
 LINK = "link"
 

@@ -19,7 +19,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.index_context import assemble_ranking
-from capdisc_indexer.rendering.templates import TOP_SUMMARIES
+from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.query_rules import select_context_hits
 from capdisc_indexer.retrieval.request_gate import judge_request

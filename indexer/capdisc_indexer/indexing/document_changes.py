@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache, partial
 from heapq import merge
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +29,7 @@ from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.passage_changes import PassageSink, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
-from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityCard, CapabilityHeader, JsonObject
@@ -149,6 +150,10 @@ SMALL_BUILD = 50
 EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
 # The final id of a capability, and its record.
 BuildJob: TypeAlias = tuple[str, bytes]
+# Documents that are made together: the tokens of all their texts are counted in one call, and their
+# passages encoded in another. Tables of 60 MB that only one of them looks into at a time stay in the
+# processor's cache.
+_JOBS_AT_A_TIME = 32
 
 
 @frozen(kw_only=True)
@@ -179,7 +184,9 @@ class DocumentBuilder:
         checked_encoder: Encoder | None = None,
     ) -> None:
         load = load_counter if count <= SMALL_BUILD else lazy_imports.load_token_counter
-        self.counter = TokenCounter(load)
+        is_large = count >= MIN_PARALLEL_ITEMS
+        load_bulk = lazy_imports.load_bulk_token_counter if is_large else None
+        self.counter = TokenCounter(load, load_bulk=load_bulk)
         self._workspace = PurePath(workspace) if workspace else None
         self._limits = limits
         reader = load_reader(checked_encoder)
@@ -187,13 +194,17 @@ class DocumentBuilder:
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
         self._encode_rows = partial(encode_rows, reader) if reader else None
 
-    def build(self, job: BuildJob) -> BuiltDocument:
-        """Document, texts and card of one record."""
-        resolved_id, record = job
-        descriptor = decode_descriptor(record)
-        if descriptor.id != resolved_id:
-            descriptor = replace(descriptor, id=resolved_id)
-        counts = count_pieces(descriptor, self.counter, self._workspace)
+    def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument]:
+        """Document, texts, card and passages of each record."""
+        descriptors = [_read_record(job) for job in jobs]
+        counts = count_pieces(descriptors, self.counter, self._workspace)
+        passages = build_passages(descriptors, self._limits, self._encode_rows)
+        pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
+        return [*map(self._build_document, descriptors, counts, passages, pieces)]
+
+    def _build_document(
+        self, descriptor: Descriptor, counts: PieceCounts, passages: PassageBlock, pieces: bytes
+    ) -> BuiltDocument:
         card: CapabilityCard = {
             "kind": descriptor.kind,
             "name": descriptor.name,
@@ -205,21 +216,30 @@ class DocumentBuilder:
         if interface := describe_interface(descriptor):
             card["interface"] = interface
         return BuiltDocument(
-            document=build_document(descriptor, counts, self._encode_bag),
+            document=build_document(descriptor, counts, pieces),
             texts=embedding_texts(descriptor),
             card=card,
-            passages=build_passages(descriptor, self._limits, self._encode_rows),
+            passages=passages,
         )
+
+
+def _read_record(job: BuildJob) -> Descriptor:
+    """The capability of the record, with its final id."""
+    resolved_id, record = job
+    descriptor = decode_descriptor(record)
+    return descriptor if descriptor.id == resolved_id else replace(descriptor, id=resolved_id)
 
 
 @cache
 def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
-    return DocumentBuilder(SMALL_BUILD + 1, limits, workspace)
+    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace)
 
 
-def build_in_worker(workspace: str, limits: PassageLimits, job: BuildJob) -> BuiltDocument:
+def build_in_worker(
+    workspace: str, limits: PassageLimits, jobs: Sequence[BuildJob]
+) -> list[BuiltDocument]:
     """The same in a worker process, which keeps one builder."""
-    return _worker_builder(workspace, limits).build(job)
+    return _worker_builder(workspace, limits).build(jobs)
 
 
 class DocumentBuild:
@@ -263,8 +283,11 @@ class DocumentBuild:
         descriptors = self._changes.descriptors
         ids = sorted(descriptors)
         jobs = ((identifier, descriptors.record(identifier)) for identifier in ids)
-        results = self._workers.map(self._build_in_worker, jobs, len(ids), self.builder.build)
-        for identifier, built in zip(ids, results, strict=True):
+        batches = iter(partial(_take_batch, jobs, 1 if self._is_small else _JOBS_AT_A_TIME), [])
+        results = self._workers.map(
+            self._build_in_worker, batches, len(ids), self.builder.build, batch_size=1
+        )
+        for identifier, built in zip(ids, chain.from_iterable(results), strict=True):
             self.declared_ids[identifier] = DeclaredId(
                 id=identifier,
                 texts=self._batcher.add_texts(built.texts),
@@ -273,6 +296,10 @@ class DocumentBuild:
             )
             self._passages.add(identifier, built.passages)
             yield built.document
+
+
+def _take_batch(jobs: Iterator[BuildJob], size: int) -> list[BuildJob]:
+    return list(islice(jobs, size))
 
 
 # Deleted documents still count in BM25's statistics, and documents that came later lie behind the
@@ -373,10 +400,10 @@ def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
     )
 
 
-def build_document(
-    descriptor: Descriptor, counts: PieceCounts, encode_bag: EncodeBag
-) -> IndexedDocument:
-    """The document of a capability; `counts` are the tokens of its rendered pieces."""
+def build_document(descriptor: Descriptor, counts: PieceCounts, pieces: bytes) -> IndexedDocument:
+    """The document of a capability; `counts` are the tokens of its rendered pieces, `pieces` its
+    packed token bag.
+    """
     header, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     signatures = " ".join(map(signature, parts))
@@ -387,7 +414,7 @@ def build_document(
     ):
         header["exclusions"] = exclusions
     header["likeness"], header["size"] = signatures, full_size(counts)
-    return assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
+    return assemble_document(descriptor, header, body | {"counts": counts}, pieces)
 
 
 def assemble_document(

@@ -11,7 +11,7 @@ import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias
 
@@ -34,17 +34,31 @@ EncodeRows: TypeAlias = Callable[[Sequence[str]], bytes]
 
 
 def build_passages(
-    descriptor: Descriptor, limits: PassageLimits, encode_rows: EncodeRows | None
-) -> PassageBlock:
-    """The passages of a capability, with rows of one zero where no encoder gives any; none of a
+    descriptors: Sequence[Descriptor], limits: PassageLimits, encode_rows: EncodeRows | None
+) -> list[PassageBlock]:
+    """The passages of each capability, with rows of one zero where no encoder gives any; none of a
     short body: the capability's own document holds all of its words.
     """
-    passages = passage_texts(descriptor, limits)
+    passages = [passage_texts(descriptor, limits) for descriptor in descriptors]
+    texts = [_embedding_text(*passage) for passage in chain.from_iterable(passages)]
+    rows = (encode_rows(texts) if encode_rows and texts else b"") or bytes(len(texts))
+    row_size, end = len(rows) // max(len(texts), 1), 0
+    blocks = []
+    for descriptor, own_passages in zip(descriptors, passages, strict=True):
+        start, end = end, end + len(own_passages) * row_size
+        indexed = _index_passages(descriptor, own_passages, limits)
+        blocks.append(PassageBlock(indexed, rows[start:end]))
+    return blocks
+
+
+def _index_passages(
+    descriptor: Descriptor, passages: Sequence[tuple[Passage, str]], limits: PassageLimits
+) -> tuple[IndexedPassage, ...]:
     if not passages:
-        return PassageBlock()
+        return ()
     body = _limit_body(descriptor.content, limits)
     extend = _identity if is_english(f"{descriptor.description} {body}") else _with_stems
-    indexed = tuple(
+    return tuple(
         IndexedPassage(
             passage.sections,
             extend(lexical_text(" ".join(passage.sections))),
@@ -52,9 +66,6 @@ def build_passages(
         )
         for passage, text in passages
     )
-    encoded_texts = [_embedding_text(passage, text) for passage, text in passages]
-    rows = encode_rows(encoded_texts) if encode_rows else b""
-    return PassageBlock(indexed, rows or bytes(len(indexed)))
 
 
 def passage_texts(descriptor: Descriptor, limits: PassageLimits) -> list[tuple[Passage, str]]:
@@ -213,7 +224,7 @@ class PassageBuild:
         if not owners or not self._is_rewritten or self._old.text_folder is None:
             return
         for header, body, _ in Documents(self._old.text_folder).full_records(owners):
-            block = build_passages(from_record(header, body), self._limits, None)
+            (block,) = build_passages([from_record(header, body)], self._limits, None)
             self._open_writer().add(header["id"], block.passages)
 
     def _open_writer(self) -> PassageWriter:

@@ -107,15 +107,16 @@ class WorkerPool:
         items: Iterable[JobT],
         count: int,
         run_here: Callable[[JobT], ResultT] | None = None,
+        batch_size: int = _BATCH_SIZE,
     ) -> Iterator[ResultT]:
-        """The results of `work`, a function of a module, for each of the `count` items, in order.
+        """The results of `work`, a function of a module, for each of the items, in order.
 
-        A short list, and the batches of a worker that fails, are worked on in this process, by
-        `run_here` if there is one.
+        A list of a small `count`, and the batches of a worker that fails, are worked on in this
+        process, by `run_here` if there is one.
         """
         if count < MIN_PARALLEL_ITEMS or not self._start_workers():
             return map(run_here or work, items)
-        return self._map_parallel(work, items, run_here or work)
+        return self._map_parallel(work, items, run_here or work, batch_size)
 
     def _start_workers(self) -> bool:
         if not self._children and (count := _count_processors()) > 1 and sys.executable:
@@ -131,6 +132,7 @@ class WorkerPool:
         work: Callable[[JobT], ResultT],
         items: Iterable[JobT],
         run_here: Callable[[JobT], ResultT],
+        batch_size: int,
     ) -> Iterator[ResultT]:
         from concurrent.futures import Future, ThreadPoolExecutor
         from queue import SimpleQueue
@@ -160,7 +162,7 @@ class WorkerPool:
 
         remaining, waiting = iter(items), deque[tuple[list[JobT], Future[list[ResultT]]]]()
         with ThreadPoolExecutor(len(self._children)) as pool:
-            while batch := list(islice(remaining, _BATCH_SIZE)):
+            while batch := list(islice(remaining, batch_size)):
                 waiting.append((batch, _submit_batch(pool, run_batch, batch)))
                 if len(waiting) > 2 * len(self._children):
                     yield from batch_results(*waiting.popleft())

@@ -8,6 +8,6 @@ what is left out is named in `dropped`.
 """
 
 from capdisc_indexer.rendering.assembly import assemble
-from capdisc_indexer.rendering.templates import Guidance, RenderInputs
+from capdisc_indexer.rendering.render_job import Guidance, RenderInputs
 
 __all__ = ["Guidance", "RenderInputs", "assemble"]

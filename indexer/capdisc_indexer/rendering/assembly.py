@@ -1,4 +1,9 @@
-"""Assembles the tiers of a context so that its printed text keeps the budget."""
+"""Assembles the tiers of a context so that its printed text keeps the budget.
+
+`assemble` is the way in. Where the tokens of pieces add up, the tiers are built once; where a format
+escapes or wraps them, or a template stands around them, the budget of the pieces is found by
+bisection.
+"""
 
 from __future__ import annotations
 
@@ -27,68 +32,161 @@ from capdisc_indexer.rendering.details import (
 )
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_full_text
+from capdisc_indexer.rendering.render_job import RenderInputs, RenderJob
 from capdisc_indexer.rendering.summaries import build_summaries
-from capdisc_indexer.rendering.templates import RenderInputs, RenderJob
 from capdisc_indexer.rendering.truncation import enclose_text
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# The parts beside the tiers: the caller's texts, and the memory of a session.
 
+def assemble(
+    inputs: RenderInputs,
+    ranking: Ranking,
+    form: RenderFormat,
+    budgets: Budgets,
+    counter: TokenCounter,
+    printing: PrintOptions | None = None,
+) -> Context:
+    """The context whose printed text has at most `budgets.total` tokens.
 
-def build_appended(job: RenderJob, tokens_left: int) -> Tier:
-    """The caller's own texts, without control characters. Beside tiers 1 and 2 they get at most
-    half of the tokens that are left.
+    Raises UsageError where not even the shortest overview fits.
     """
-    blocks: list[Block] = []
-    dropped: list[DroppedBlock] = []
-    tokens_left = tokens_left // 2 if has_answer_tiers(job) else tokens_left
-    for number, text in enumerate(job.inputs.appended, 1):
-        block, full_tokens = enclose_text(
-            job, f"append:{number}", ((), _clean_text(text), ()), tokens_left
+    job = RenderJob(
+        inputs=inputs,
+        ranking=ranking,
+        form=form,
+        budgets=budgets,
+        counter=counter,
+        printing=printing or PrintOptions(),
+    )
+    if form.additive and counter.additive and not job.printing.layout:
+        context = _assemble_tiers(job, budgets.total)
+        if not has_content(job, context):
+            # Not even a line of the answer fits, but the shortest overview may.
+            tokens_left = min(budgets.tier0, budgets.total - frame_tokens(job))
+            overview = build_overview(job, tokens_left - tier_frame_tokens(job, 0))
+            context = _assemble_tiers(job, budgets.total, overview)
+        if not has_content(job, context):
+            raise budget_error(job, min(budgets.total, budgets.tier0))
+        return context
+    return _fit_context(job)
+
+
+def _fit_context(job: RenderJob) -> Context:
+    """The context with the most tokens whose whole printed text fits, with the longest overview
+    beside which there is one. Raises UsageError where there is none.
+    """
+    for overview in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
+        best = _fit_with_overview(job, overview)
+        if best is not None and has_content(job, best):
+            return best
+    raise budget_error(job, job.budgets.total)
+
+
+def _fit_with_overview(job: RenderJob, overview: Tier | None) -> Context | None:
+    """The context with the most tokens that fits with this overview, by bisection: where pieces
+    are escaped or wrapped, only the printed text tells what they cost.
+    """
+    low, high, best = 0, job.budgets.total, None
+    budget = high
+    while low <= high:
+        context = _count_tokens(job, _assemble_tiers(job, budget, overview))
+        if _count_printed_tokens(job, context) <= job.budgets.total:
+            best, low = context, budget + 1
+        else:
+            # A budget far above what its pieces need changes nothing. Skipping those spares most
+            # steps of a large budget.
+            high = min(budget - 1, 2 * context.text_tokens)
+        budget = (low + high) // 2
+    return best
+
+
+def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
+    """The overview, which does not depend on what the rest needs, then shorter ones, and none at
+    last where an answer may stand alone.
+    """
+    max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
+    if job.inputs.overview and min_overview_tokens(job) > max_tokens:
+        raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
+    previous: Tier | None = None
+    for tier in stable_overviews(job, max_tokens):
+        if tier != previous and (tier.blocks or not job.inputs.overview):
+            yield tier
+        previous = tier
+    if has_answer_tiers(job):
+        yield Tier(level=0, blocks=(), tokens=0)
+        # Not even a line of the answer fits, but the shortest overview may.
+        yield build_overview(job, min_overview_tokens(job))
+
+
+def _count_tokens(job: RenderJob, context: Context) -> Context:
+    """The context with the tokens of its printed text, counted whole."""
+    if job.printing.layout or not job.counter.additive:
+        text = format_full_text(job.form, context)
+        context = replace(context, text_tokens=job.counter.exact(text))
+    return replace(context, tokens=job.counter.exact(job.form.format_context(job.form, context)))
+
+
+def _count_printed_tokens(job: RenderJob, context: Context) -> int:
+    """The tokens of what is printed. One half of a split is charged for both halves, so that it is
+    the same text whether one or both are printed.
+    """
+    if not job.printing.split:
+        return context.tokens
+    both_halves = replace(context, printing=replace(job.printing, split="both"))
+    return job.counter.exact(job.form.format_context(job.form, both_halves))
+
+
+def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -> Context:
+    """The tiers within the budget; tier 0 is `overview` where that is not None."""
+    budget_left = budget - frame_tokens(job)
+    tiers = []
+    for level in (level for level in _TIER_BUILDERS if is_level_printed(job, level)):
+        tier_frame = tier_frame_tokens(job, level)
+        tokens_left = (
+            overview_budget(job, budget_left)
+            if level == 0
+            else min(tier_cap(job.budgets, level), budget_left) - tier_frame
         )
-        tokens_left -= block.tokens if block else 0
-        blocks += [block] if block else []
-        if block is None or block.tokens < full_tokens:
-            dropped.append(
-                DroppedBlock(
-                    id=f"append:{number}",
-                    tier=APPENDED,
-                    tokens=full_tokens,
-                    clipped=block is not None,
-                )
-            )
-    return _extra_tier(APPENDED, blocks, dropped)
-
-
-def build_memory(job: RenderJob, tokens_left: int) -> Tier:
-    """The memory of the session, which shortens itself to fit."""
-    if job.inputs.memory is None or tokens_left <= 0:
-        return _extra_tier(MEMORY, [], [])
-    lines = job.inputs.memory(tokens_left, lambda text: job.counter.count(job.form.chunk(text)))
-    blocks = (
-        [job.block("memory", job.form.chunk("".join(f"{line}\n" for line in lines)))]
-        if lines
-        else []
+        tier = (
+            overview
+            if overview is not None and level == 0
+            else _TIER_BUILDERS[level](job, tokens_left)
+        )
+        tier = replace(tier, tokens=tier.tokens + (tier_frame if tier.blocks else 0))
+        budget_left -= tier.tokens
+        tiers.append(tier)
+    tiers = _complete_summaries(job, tiers, budget_left)
+    budget_left = budget - frame_tokens(job) - sum(tier.tokens for tier in tiers)
+    return Context(
+        ranking=job.ranking,
+        tiers=tuple(sorted(tiers, key=lambda tier: tier.level)),
+        tokens=budget - budget_left if any(tier.blocks for tier in tiers) else 0,
+        text_tokens=sum(tier.tokens for tier in tiers),
+        budgets=job.budgets,
+        tokenizer=job.counter.name,
+        printing=job.printing,
     )
-    return _extra_tier(MEMORY, blocks, [])
 
 
-def _clean_text(text: str) -> str:
-    """The text without control characters, and with a beginning that no token joins with the
-    heading before it (see `formats.format`).
+def _complete_summaries(job: RenderJob, tiers: Sequence[Tier], budget_left: int) -> list[Tier]:
+    """The tiers, with the summaries that suit the details: a summary only points to a text that
+    follows, so no description is printed twice, and the short lines have what is left.
     """
-    cleaned = strip_controls(text).strip() + "\n"
-    return f" {cleaned}" if cleaned.startswith("/") else cleaned
+    blocks = {tier.level: tier.blocks for tier in tiers}
+    if not {1, 2} <= blocks.keys() or job.form.is_catalogue:
+        return list(tiers)
+    tier_frame = tier_frame_tokens(job, 1)
+    in_full = frozenset(block.id for block in blocks[2])
+    final_job = replace(job, in_full=in_full & {block.id for block in blocks[1]})
 
+    def complete(tier: Tier) -> Tier:
+        tokens_left = min(tier_cap(job.budgets, 1), tier.tokens + budget_left)
+        summaries = build_summaries(final_job, tokens_left - tier_frame)
+        frame = tier_frame if summaries.blocks else 0
+        return replace(summaries, tokens=summaries.tokens + frame)
 
-def _extra_tier(level: int, blocks: list[Block], dropped: list[DroppedBlock]) -> Tier:
-    return Tier(
-        level=level,
-        blocks=tuple(blocks),
-        tokens=sum(block.tokens for block in blocks),
-        dropped=tuple(dropped),
-    )
+    return [complete(tier) if tier.level == 1 else tier for tier in tiers]
 
 
 # How much of a budget each part may have, and whether it is printed at all.
@@ -183,6 +281,64 @@ def has_content(job: RenderJob, context: Context) -> bool:
     return fits_its_budget and has_answer_tiers(job) and has_answer
 
 
+# The tiers beside 0, 1 and 2: the caller's texts, and the memory of a session.
+
+
+def build_appended(job: RenderJob, tokens_left: int) -> Tier:
+    """The caller's own texts, without control characters. Beside tiers 1 and 2 they get at most
+    half of the tokens that are left.
+    """
+    blocks: list[Block] = []
+    dropped: list[DroppedBlock] = []
+    tokens_left = tokens_left // 2 if has_answer_tiers(job) else tokens_left
+    for number, text in enumerate(job.inputs.appended, 1):
+        block, full_tokens = enclose_text(
+            job, f"append:{number}", ((), _clean_text(text), ()), tokens_left
+        )
+        tokens_left -= block.tokens if block else 0
+        blocks += [block] if block else []
+        if block is None or block.tokens < full_tokens:
+            dropped.append(
+                DroppedBlock(
+                    id=f"append:{number}",
+                    tier=APPENDED,
+                    tokens=full_tokens,
+                    clipped=block is not None,
+                )
+            )
+    return _extra_tier(APPENDED, blocks, dropped)
+
+
+def build_memory(job: RenderJob, tokens_left: int) -> Tier:
+    """The memory of the session, which shortens itself to fit."""
+    if job.inputs.memory is None or tokens_left <= 0:
+        return _extra_tier(MEMORY, [], [])
+    lines = job.inputs.memory(tokens_left, lambda text: job.counter.count(job.form.chunk(text)))
+    blocks = (
+        [job.block("memory", job.form.chunk("".join(f"{line}\n" for line in lines)))]
+        if lines
+        else []
+    )
+    return _extra_tier(MEMORY, blocks, [])
+
+
+def _clean_text(text: str) -> str:
+    """The text without control characters, and with a beginning that no token joins with the
+    heading before it (see `formats.format`).
+    """
+    cleaned = strip_controls(text).strip() + "\n"
+    return f" {cleaned}" if cleaned.startswith("/") else cleaned
+
+
+def _extra_tier(level: int, blocks: list[Block], dropped: list[DroppedBlock]) -> Tier:
+    return Tier(
+        level=level,
+        blocks=tuple(blocks),
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(dropped),
+    )
+
+
 # In the order in which they take from the budget: what stays the same from turn to turn, what the
 # caller adds, the answer.
 _TIER_BUILDERS: Mapping[int, Callable[[RenderJob, int], Tier]] = MappingProxyType(
@@ -194,151 +350,3 @@ _TIER_BUILDERS: Mapping[int, Callable[[RenderJob, int], Tier]] = MappingProxyTyp
         2: build_details,
     }
 )
-
-
-def assemble(
-    inputs: RenderInputs,
-    ranking: Ranking,
-    form: RenderFormat,
-    budgets: Budgets,
-    counter: TokenCounter,
-    printing: PrintOptions | None = None,
-) -> Context:
-    """The context whose printed text has at most `budgets.total` tokens.
-
-    Raises UsageError where not even the shortest overview fits.
-    """
-    job = RenderJob(
-        inputs=inputs,
-        ranking=ranking,
-        form=form,
-        budgets=budgets,
-        counter=counter,
-        printing=printing or PrintOptions(),
-    )
-    if form.additive and counter.additive and not job.printing.layout:
-        context = _assemble_tiers(job, budgets.total)
-        if not has_content(job, context):
-            # Not even a line of the answer fits, but the shortest overview may.
-            tokens_left = min(budgets.tier0, budgets.total - frame_tokens(job))
-            overview = build_overview(job, tokens_left - tier_frame_tokens(job, 0))
-            context = _assemble_tiers(job, budgets.total, overview)
-        if not has_content(job, context):
-            raise budget_error(job, min(budgets.total, budgets.tier0))
-        return context
-    return _fit_context(job)
-
-
-def _fit_context(job: RenderJob) -> Context:
-    """The context with the most tokens whose whole printed text fits, with the first overview that
-    leaves room for one.
-    """
-    for first in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
-        best = _fit_with_overview(job, first)
-        if best is not None and has_content(job, best):
-            return best
-    raise budget_error(job, job.budgets.total)
-
-
-def _fit_with_overview(job: RenderJob, first: Tier | None) -> Context | None:
-    """The context with the most tokens that fits with this overview, by bisection: where pieces
-    are escaped or wrapped, only the printed text tells what they cost.
-    """
-    low, high, best = 0, job.budgets.total, None
-    budget = high
-    while low <= high:
-        context = _count_tokens(job, _assemble_tiers(job, budget, first))
-        if _count_printed_tokens(job, context) <= job.budgets.total:
-            best, low = context, budget + 1
-        else:
-            # A budget far above what its pieces need changes nothing. Skipping those spares most
-            # steps of a large budget.
-            high = min(budget - 1, 2 * context.text_tokens)
-        budget = (low + high) // 2
-    return best
-
-
-def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
-    """The overview, which does not depend on what the rest needs, then shorter ones, and none at
-    last where an answer may stand alone.
-    """
-    max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
-    if job.inputs.overview and min_overview_tokens(job) > max_tokens:
-        raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
-    previous: Tier | None = None
-    for tier in stable_overviews(job, max_tokens):
-        if tier != previous and (tier.blocks or not job.inputs.overview):
-            yield tier
-        previous = tier
-    if has_answer_tiers(job):
-        yield Tier(level=0, blocks=(), tokens=0)
-        # Not even a line of the answer fits, but the shortest overview may.
-        yield build_overview(job, min_overview_tokens(job))
-
-
-def _count_tokens(job: RenderJob, context: Context) -> Context:
-    """The context with the tokens of its printed text, counted whole."""
-    if job.printing.layout or not job.counter.additive:
-        text = format_full_text(job.form, context)
-        context = replace(context, text_tokens=job.counter.exact(text))
-    return replace(context, tokens=job.counter.exact(job.form.format_context(job.form, context)))
-
-
-def _count_printed_tokens(job: RenderJob, context: Context) -> int:
-    """The tokens of what is printed. One half of a split is charged for both halves, so that it is
-    the same text whether one or both are printed.
-    """
-    if not job.printing.split:
-        return context.tokens
-    both_halves = replace(context, printing=replace(job.printing, split="both"))
-    return job.counter.exact(job.form.format_context(job.form, both_halves))
-
-
-def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> Context:
-    """The tiers within the budget, with `first` as the overview where it is not None."""
-    budget_left = budget - frame_tokens(job)
-    tiers = []
-    for level in (level for level in _TIER_BUILDERS if is_level_printed(job, level)):
-        tier_frame = tier_frame_tokens(job, level)
-        tokens_left = (
-            overview_budget(job, budget_left)
-            if level == 0
-            else min(tier_cap(job.budgets, level), budget_left) - tier_frame
-        )
-        tier = (
-            first if first is not None and level == 0 else _TIER_BUILDERS[level](job, tokens_left)
-        )
-        tier = replace(tier, tokens=tier.tokens + (tier_frame if tier.blocks else 0))
-        budget_left -= tier.tokens
-        tiers.append(tier)
-    tiers = _complete_summaries(job, tiers, budget_left)
-    budget_left = budget - frame_tokens(job) - sum(tier.tokens for tier in tiers)
-    return Context(
-        ranking=job.ranking,
-        tiers=tuple(sorted(tiers, key=lambda tier: tier.level)),
-        tokens=budget - budget_left if any(tier.blocks for tier in tiers) else 0,
-        text_tokens=sum(tier.tokens for tier in tiers),
-        budgets=job.budgets,
-        tokenizer=job.counter.name,
-        printing=job.printing,
-    )
-
-
-def _complete_summaries(job: RenderJob, tiers: Sequence[Tier], budget_left: int) -> list[Tier]:
-    """The tiers, with the summaries that suit the details: a summary only points to a text that
-    follows, so no description is printed twice, and the short lines have what is left.
-    """
-    blocks = {tier.level: tier.blocks for tier in tiers}
-    if not {1, 2} <= blocks.keys() or job.form.is_catalogue:
-        return list(tiers)
-    tier_frame = tier_frame_tokens(job, 1)
-    in_full = frozenset(block.id for block in blocks[2])
-    final_job = replace(job, in_full=in_full & {block.id for block in blocks[1]})
-
-    def complete(tier: Tier) -> Tier:
-        room = min(tier_cap(job.budgets, 1), tier.tokens + budget_left)
-        summaries = build_summaries(final_job, room - tier_frame)
-        frame = tier_frame if summaries.blocks else 0
-        return replace(summaries, tokens=summaries.tokens + frame)
-
-    return [complete(tier) if tier.level == 1 else tier for tier in tiers]

@@ -22,8 +22,8 @@ from capdisc_indexer.model.types import (
 from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
 from capdisc_indexer.rendering.excerpt import frame_excerpt
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
+from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, Guidance, RenderJob
 from capdisc_indexer.rendering.summaries import fit_lines
-from capdisc_indexer.rendering.templates import ANSWER_TOKENS, Guidance, RenderJob
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 
 # Tier 0.
@@ -126,12 +126,12 @@ def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
     from turn to turn, whatever the query. The shorter ones are for queries that leave no room for
     it. `cap` is the most that tier 0 may have.
     """
-    bare = _count_empty_query_tokens(job, ())
-    max_tokens = job.budgets.total - bare
+    frame_tokens = _count_empty_query_tokens(job, ())
+    max_tokens = job.budgets.total - frame_tokens
     max_tokens = share_for_overview(max_tokens) if has_answer_tiers(job) else max_tokens
     for eighths in range(8, 0, -1):
         tier = build_overview(job, min(cap, max_tokens) * eighths // 8)
-        if tier.blocks and _count_empty_query_tokens(job, (tier,)) - bare <= max_tokens:
+        if tier.blocks and _count_empty_query_tokens(job, (tier,)) - frame_tokens <= max_tokens:
             yield tier
     if not has_answer_tiers(job):
         yield build_overview(job, min_overview_tokens(job))
@@ -174,10 +174,8 @@ def build_details(job: RenderJob, tokens_left: int) -> Tier:
     """Tier 2 of at most so many tokens: the capabilities in order. One that is too long loses some of
     its sections, and the next is still tried.
     """
-    first = {
-        d.id: d for d in (*job.inputs.pinned, *islice(job.inputs.descriptors, job.inputs.details))
-    }
-    selected = list(first.values())
+    hits = islice(job.inputs.descriptors, job.inputs.details)
+    selected = list({d.id: d for d in (*job.inputs.pinned, *hits)}.values())
     blocks, dropped = _build_guidance(job, selected, tokens_left)
     tokens_left -= sum(block.tokens for block in blocks)
     if job.inputs.equal_shares:
@@ -254,12 +252,12 @@ def _build_equal_shares(
     """Many capabilities, each in full while all fit, else cut to an equal share; a line for each
     where a share would hold too little.
     """
-    wholes = [_count_full_tokens(job, d) for d in descriptors]
+    full_counts = [_count_full_tokens(job, d) for d in descriptors]
     share = _find_largest_share(
-        wholes, min(tokens_left, job.inputs.max_tokens_each or tokens_left), tokens_left
+        full_counts, min(tokens_left, job.inputs.max_tokens_each or tokens_left), tokens_left
     )
-    if share < min(max(wholes, default=0), _MIN_SHARE):
-        return _build_lines(job, descriptors, wholes, tokens_left)
+    if share < min(max(full_counts, default=0), _MIN_SHARE):
+        return _build_lines(job, descriptors, full_counts, tokens_left)
     details = [(d.id, *build_detail(job, d, share)) for d in descriptors]
     blocks = [block for _, block, _ in details if block]
     return _details_tier(
@@ -280,11 +278,11 @@ def _count_full_tokens(job: RenderJob, d: Descriptor) -> int:
 
 
 def _build_lines(
-    job: RenderJob, descriptors: Sequence[Descriptor], wholes: Sequence[int], tokens_left: int
+    job: RenderJob, descriptors: Sequence[Descriptor], full_counts: Sequence[int], tokens_left: int
 ) -> Tier:
     blocks = fit_lines(job, descriptors, tokens_left, 2).blocks
     shown_ids = {block.id for block in blocks}
-    pairs = zip(descriptors, wholes, strict=True)
+    pairs = zip(descriptors, full_counts, strict=True)
     return _details_tier(
         blocks,
         [
@@ -294,14 +292,14 @@ def _build_lines(
     )
 
 
-def _find_largest_share(wholes: Sequence[int], limit: int, tokens_left: int) -> int:
+def _find_largest_share(full_counts: Sequence[int], limit: int, tokens_left: int) -> int:
     """The largest share, up to `limit`, at which all of them together fit, by bisection."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (
             (middle, high)
-            if sum(min(full_tokens, middle) for full_tokens in wholes) <= tokens_left
+            if sum(min(full_tokens, middle) for full_tokens in full_counts) <= tokens_left
             else (low, middle - 1)
         )
     return low

@@ -20,7 +20,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Block, Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
-from capdisc_indexer.rendering.templates import RenderJob
+from capdisc_indexer.rendering.render_job import RenderJob
 from capdisc_indexer.rendering.token_accounting import location_lines
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
 from capdisc_indexer.store.text_queries import build_analyser
@@ -37,8 +37,9 @@ from capdisc_indexer.text.token_counts import split_chunks
 # left out.
 _OUTLINE_SHARE = 1 / 3
 _LOWEST_LEVEL = 6
-# So many texts in chunks are kept for the next step of a fit; a whole catalogue would take memory.
-_MAX_KEPT_TEXTS = 16
+# So many texts are cached in chunks for the next step of a fit: those of a whole catalogue would take
+# too much memory.
+_MAX_CACHED_TEXTS = 16
 # A word of the request in a heading counts as much as so many in the text.
 _HEADING_WEIGHT = 3
 # `## Step 2: …`, `### 3. …`, `## Phase IV`
@@ -68,7 +69,7 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
     framed = job.texts.get((d.id, d.guidance))
     if framed is None:
         framed = _frame_text(job, d)
-        if len(job.texts) < _MAX_KEPT_TEXTS:
+        if len(job.texts) < _MAX_CACHED_TEXTS:
             job.texts[d.id, d.guidance] = framed
     text, chunks, start, end = framed.text, framed.chunks, framed.start, framed.end
     frame_tokens, full_tokens = framed.frame_tokens, framed.full_tokens
@@ -220,10 +221,10 @@ def _find_unit(
     text: str, section: str, chunks: Sequence[str], units: Sequence[Unit]
 ) -> int | None:
     """The unit that begins with the section of this name, None where there is none."""
-    found = find_section(text, section)
-    if found is None:
+    span = find_section(text, section)
+    if span is None:
         return None
-    place = bisect_left([0, *accumulate(map(len, chunks))], found.start)
+    place = bisect_left([0, *accumulate(map(len, chunks))], span.start)
     return next((number for number, unit in enumerate(units) if unit.start == place), None)
 
 

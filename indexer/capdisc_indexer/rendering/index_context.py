@@ -14,7 +14,7 @@ from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
-from capdisc_indexer.rendering.templates import TOP_DETAILS, Guidance, RenderInputs
+from capdisc_indexer.rendering.render_job import TOP_DETAILS, Guidance, RenderInputs
 from capdisc_indexer.rendering.token_accounting import (
     CountedDescriptor,
     learn_counts,

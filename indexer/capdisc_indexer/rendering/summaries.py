@@ -15,20 +15,23 @@ from capdisc_indexer.rendering.capability_text import (
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.templates import ANSWER_TOKENS, Descriptors, RenderJob
+from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, Descriptors, RenderJob
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
 # for the last tokens of a budget was looked for in all of 80,000 capabilities.
 _MAX_MISSES = 200
-# This part of a larger budget is for short lines before the details; afterwards they take what is
-# left. Without a limit they left the text of the best hit out of 500 tokens.
-_SHORT_LINES_PART = 4
+# Short lines take at most a quarter of what a budget has above ANSWER_TOKENS, before the details are
+# built; afterwards they take what is left. Without that limit, the text of the best hit had no room
+# in 500 tokens.
+_SHORT_LINES_DIVISOR = 4
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 1 of at most so many tokens. Each of the first lines is as long as leaves the others of
-    them room for their shortest form; the short lines after them have what is left, and those that do
-    not fit are counted and not named: their names would cost a document of JSON as much again.
+    """Tier 1 of at most so many tokens: first lines in full, then short lines.
+
+    A line in full is shortened where another one of them would not fit at all. The short lines share
+    what is left. Those that do not fit are counted, not named: in JSON their names would cost as many
+    tokens as the lines.
     """
     descriptors, count = _select_descriptors(job), job.inputs.full_summaries
     if job.inputs.summaries is None or count is None:
@@ -36,18 +39,18 @@ def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
     listed = list(descriptors)
     count += sum(d.id in {pinned.id for pinned in job.inputs.pinned_summaries} for d in listed)
     first = fit_lines(job, listed[:count], tokens_left, 1)
-    short_lines_room = min(tokens_left - first.tokens, _room_beside_details(job))
-    others = fit_lines(job, listed[count:], short_lines_room, 1, is_short=True)
+    short_lines_tokens = min(tokens_left - first.tokens, _tokens_beside_details(job))
+    others = fit_lines(job, listed[count:], short_lines_tokens, 1, is_short=True)
     left_out = sum(not block.clipped for block in others.dropped)
     return _tier(1, [*first.blocks, *others.blocks], first.dropped, left_out)
 
 
-def _room_beside_details(job: RenderJob) -> int:
+def _tokens_beside_details(job: RenderJob) -> int:
     """The most tokens of the short lines: few as long as the details have not taken theirs."""
     has_details = 2 in job.inputs.levels and 2 in job.form.levels
     if job.in_full is not None or not has_details:
         return job.budgets.total
-    return max(0, job.budgets.total - ANSWER_TOKENS) // _SHORT_LINES_PART
+    return max(0, job.budgets.total - ANSWER_TOKENS) // _SHORT_LINES_DIVISOR
 
 
 def _select_descriptors(job: RenderJob) -> Descriptors:

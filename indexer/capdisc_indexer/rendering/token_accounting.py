@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
 
@@ -62,34 +62,76 @@ CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 
 
 def count_pieces(
-    descriptor: Descriptor, counter: TokenCounter, workspace: PurePath | None = None
-) -> PieceCounts:
-    """The counts that the index stores of a capability; its location is counted as it is printed in
-    this workspace and elsewhere.
+    descriptors: Sequence[Descriptor], counter: TokenCounter, workspace: PurePath | None = None
+) -> list[PieceCounts]:
+    """The counts that the index stores of each capability; its location is counted as it is printed
+    in this workspace and elsewhere.
     """
+    all_texts = [_collect_texts(descriptor, workspace) for descriptor in descriptors]
+    counts = iter(
+        counter.count_many(
+            [text for texts in all_texts for text in (*texts.different, *texts.chunks)]
+        )
+    )
+    return [
+        _make_counts(
+            texts,
+            dict(zip(texts.different, counts, strict=False)),
+            list(islice(counts, len(texts.chunks))),
+        )
+        for texts in all_texts
+    ]
+
+
+@frozen(kw_only=True)
+class _CountedTexts:
+    """What is counted of one capability: the pieces by format, its line in a listing, the lines of
+    its location, and all of these once in `different`; the chunks of its text in full.
+    """
+
+    pieces: dict[str, list[str]]
+    listing: str
+    locations: list[str]
+    different: list[str]
+    chunks: list[str]
+    characters: int
+
+
+def _collect_texts(descriptor: Descriptor, workspace: PurePath | None) -> _CountedTexts:
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
     pieces = {
         form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS
     }
-    # Most pieces are the same in each format.
-    count = {
-        piece: counter.exact(piece)
-        for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
-    }
+    locations = [
+        line
+        for base in dict.fromkeys((workspace, None))
+        for line in _location_pieces(locate(descriptor, base))
+    ]
+    listing = listing_line(descriptor)
+    return _CountedTexts(
+        pieces=pieces,
+        listing=listing,
+        locations=locations,
+        # Most pieces are the same in each format.
+        different=list(dict.fromkeys([*chain(*pieces.values()), listing, *locations])),
+        chunks=split_chunks(text),
+        characters=len(text),
+    )
+
+
+def _make_counts(
+    texts: _CountedTexts, count: Mapping[str, int], chunk_counts: list[int]
+) -> PieceCounts:
     return {
         "pieces": {
             name: [count[piece] for piece in format_pieces]
-            for name, format_pieces in pieces.items()
+            for name, format_pieces in texts.pieces.items()
         },
-        "detail": counter.count_lines(split_chunks(text)),
-        "characters": len(text),
-        "listing": counter.exact(listing_line(descriptor)),
-        "locations": {
-            line: counter.exact(line)
-            for base in dict.fromkeys((workspace, None))
-            for line in _location_pieces(locate(descriptor, base))
-        },
+        "detail": chunk_counts,
+        "characters": texts.characters,
+        "listing": count[texts.listing],
+        "locations": {line: count[line] for line in texts.locations},
     }
 
 

@@ -30,14 +30,15 @@ from capdisc_indexer.store.text_queries import has_filters
 # How many passages are looked at by words; with filters, up to the second number. And how many by
 # vectors alone, where words find none: the nearest of all cost 3 ms, and added nothing to those that
 # words find.
-PASSAGES_BY_WORDS, MOST_PASSAGES, PASSAGES_BY_VECTORS = 60, 3_840, 40
-# What the capability at this rank has, of those with the best passages, is usual. Of 5, 10 and 20,
-# 10 found most headings and cost the others nothing.
+PASSAGES_BY_WORDS, MAX_PASSAGES, PASSAGES_BY_VECTORS = 60, 3_840, 40
+# The strength of the capability at this rank, of those with the best passages, is the usual one. Of
+# 5, 10 and 20, 10 found most headings and cost the others nothing.
 COMMON_RANK = 10
-# Usual is at least this share of the best, and of words at least this much: a small catalogue has
-# no tenth. Of requests for something else (clinc150), the best passage of 1,793 skills has 0.23 in
-# the middle; of sentences from a body, their own passage has 0.28 or more in 95 of a hundred.
-COMMON_SHARE, LEAST_STRENGTH = 0.5, 0.2
+# The usual strength is at least this share of the best one, and that of words at least this much: a
+# small catalogue has no tenth capability. Of requests for something else (clinc150), the best
+# passage of 1,793 skills has 0.23 in the middle; of sentences from a body, their own passage has
+# 0.28 or more in 95 of a hundred.
+COMMON_SHARE, MIN_STRENGTH = 0.5, 0.2
 # What a heading adds that says the same as the request: headings among the first five 83 → 91 in a
 # hundred.
 HEADING_GAIN = 0.2
@@ -80,56 +81,56 @@ class PassageEvidence:
 
 
 def find_passages(
-    index: Index, corrected: CorrectedQuery, query: Query, reader: StaticEncoder | None, mode: str
+    index: Index, corrected: CorrectedQuery, query: Query, encoder: StaticEncoder | None, mode: str
 ) -> PassageEvidence:
     """The evidence of the passages for one text, of capabilities that pass the query's filters.
 
-    Without the shipped encoder (`reader`) words alone decide, in mode `vector` only vectors.
+    Without the shipped encoder (`encoder`) words alone decide, in mode `vector` only vectors.
     """
     passages = index.passages
     if passages is None:
         return PassageEvidence()
-    limit = PASSAGES_BY_WORDS if mode != "vector" or reader is None else 0
-    found = passages.search(corrected.terms, limit) if limit else []
+    limit = PASSAGES_BY_WORDS if mode != "vector" or encoder is None else 0
+    matches = passages.search(corrected.terms, limit) if limit else []
     if has_filters(query):
-        offered = _offered_headers(index, _owners(found), query)
-        while len(offered) < COMMON_RANK and len(found) == limit and 0 < limit < MOST_PASSAGES:
+        offered = _offered_headers(index, _owners(matches), query)
+        while len(offered) < COMMON_RANK and len(matches) == limit and 0 < limit < MAX_PASSAGES:
             limit *= 4
-            found = passages.search(corrected.terms, limit)
-            offered = _offered_headers(index, _owners(found), query)
-        found = [passage for passage in found if passage.owner in offered]
-    by_words = _best_by_words(index, frozenset(corrected.terms), found)
-    near = _compare_vectors(passages, corrected.text, reader, by_words) if reader else {}
-    best = _join(_above_usual(by_words, LEAST_STRENGTH), _above_usual(near))
+            matches = passages.search(corrected.terms, limit)
+            offered = _offered_headers(index, _owners(matches), query)
+        matches = [passage for passage in matches if passage.owner in offered]
+    by_words = _best_by_words(index, frozenset(corrected.terms), matches)
+    near = _compare_vectors(passages, corrected.text, encoder, by_words) if encoder else {}
+    best = _merge_evidence(_above_usual(by_words, MIN_STRENGTH), _above_usual(near))
     headers = _offered_headers(index, list(best), query)
     return PassageEvidence({owner: best[owner] for owner in headers}, headers)
 
 
-def _owners(found: Sequence[FoundPassage]) -> list[str]:
-    return list(dict.fromkeys(passage.owner for passage in found))
+def _owners(matches: Sequence[FoundPassage]) -> list[str]:
+    return list(dict.fromkeys(passage.owner for passage in matches))
 
 
 def _best_by_words(
-    index: Index, terms: frozenset[str], found: Sequence[FoundPassage]
+    index: Index, terms: frozenset[str], matches: Sequence[FoundPassage]
 ) -> dict[str, BestPassage]:
     """The best of the found passages of each capability, with the section that is meant."""
     best: dict[str, BestPassage] = {}
-    for found_passage in found:
-        passage = _name_section(index, terms, found_passage)
-        owner = found_passage.owner
+    for match in matches:
+        passage = _choose_section(index, terms, match)
+        owner = match.owner
         if owner not in best or best[owner].strength < passage.strength:
             best[owner] = passage
     return best
 
 
 def _compare_vectors(
-    passages: Passages, text: str, reader: StaticEncoder, by_words: Mapping[str, BestPassage]
+    passages: Passages, text: str, encoder: StaticEncoder, by_words: Mapping[str, BestPassage]
 ) -> dict[str, BestPassage]:
     """The passages that words found, their cosines as their strengths; where words found none, the
     nearest of all.
     """
-    vector, matrix = reader.encode_query(text), passages.matrix
-    if not any(vector) or matrix.dim != reader.dim:
+    vector, matrix = encoder.encode_query(text), passages.matrix
+    if not any(vector) or matrix.dim != encoder.dim:
         return {}
     if by_words:
         return {
@@ -155,7 +156,7 @@ def _offered_headers(
     return {key: header for key, header in headers.items() if not header.get("hidden")}
 
 
-def _name_section(index: Index, terms: frozenset[str], passage: FoundPassage) -> BestPassage:
+def _choose_section(index: Index, terms: frozenset[str], passage: FoundPassage) -> BestPassage:
     """A found passage with the section whose heading fits best, the first one if none does."""
     fits = [_heading_fit(index, terms, name) for name in passage.sections]
     best = max(fits, default=0.0)
@@ -182,7 +183,7 @@ def _above_usual(best: Mapping[str, BestPassage], least: float = 0.0) -> dict[st
     }
 
 
-def _join(
+def _merge_evidence(
     by_words: Mapping[str, BestPassage], by_vectors: Mapping[str, BestPassage]
 ) -> dict[str, BestPassage]:
     """Both kinds of evidence by owner; where words found a passage, that one is named."""
@@ -224,7 +225,7 @@ def terms_in_passages(
     return index.passages.matching_terms(terms, keys)
 
 
-def name_sections(index: Index, hits: Sequence[Hit], best: Mapping[str, BestPassage]) -> list[Hit]:
+def add_sections(index: Index, hits: Sequence[Hit], best: Mapping[str, BestPassage]) -> list[Hit]:
     """The hits, each with the section of its best passage."""
     return [
         replace(hit, section=_section_of(index, hit.id, best[hit.id])) if hit.id in best else hit

@@ -25,9 +25,9 @@ from capdisc_indexer.retrieval.query_analysis import correct_spelling
 from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 from capdisc_indexer.retrieval.request_gate import (
     is_made_up,
+    is_relevant_enough,
     logistic,
     may_be_foreign,
-    reaches_least_relevance,
 )
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
@@ -41,7 +41,7 @@ from capdisc_indexer.text.normalization import (
 CALIBRATED_HITS = 20
 # A text without an English word is none in another language where the catalogue covers at least
 # this much of it, the share of its information squared ("stop speaking").
-LEAST_COVERAGE = 0.25
+MIN_COVERAGE = 0.25
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
 # queries come closer than that (eight data sets, the shipped encoder).
 FULL_MATCH_MARGIN = 0.42
@@ -79,7 +79,7 @@ def calibrate(
     deep_terms = terms_in_passages(index, terms, ids, passages)
     noise_floor = index.generation.background
     penalty = OOV_PENALTY if encoder and is_made_up(query.texts, encoder) else 1.0
-    calibrated = []
+    calibrated_hits = []
     for hit in first_hits:
         present_terms = terms_by_id.get(hit.id, frozenset()) | deep_terms.get(hit.id, frozenset())
         coverages = [fusion.coverage(idf_by_term, present_terms) for idf_by_term in idfs_of_parts]
@@ -90,8 +90,8 @@ def calibrate(
         )
         relevance = fusion.relevance(coverage, None if mode == "lexical" else similarity)
         signals["coverage"] = round(coverage, 4)
-        calibrated.append(replace(hit, relevance=round(relevance, 4), signals=signals))
-    return calibrated
+        calibrated_hits.append(replace(hit, relevance=round(relevance, 4), signals=signals))
+    return calibrated_hits
 
 
 def _has_only_stop_words(texts: Sequence[str]) -> bool:
@@ -106,7 +106,7 @@ def _has_only_stop_words(texts: Sequence[str]) -> bool:
 
 
 def refuse_irrelevant(
-    calibrated: Sequence[Hit],
+    hits: Sequence[Hit],
     texts: Sequence[str],
     encoder: StaticEncoder | None,
     confidence: float | None = None,
@@ -118,17 +118,17 @@ def refuse_irrelevant(
     that was read from the signs of the answer (None: it was not read) is enough, too, where a hit
     is relevant enough to be shown.
     """
-    best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
-    is_accepted = reaches_least_relevance(best, texts, encoder)
+    best = max((hit.relevance for hit in hits[:CALIBRATED_HITS]), default=0.0)
+    is_accepted = is_relevant_enough(best, texts, encoder)
     if best >= MIN_SHOWN_RELEVANCE and confidence is not None and may_be_foreign(texts, encoder):
         is_accepted = is_accepted or confidence >= load_calibration().least_confidence
-    return list(calibrated) if is_accepted else []
+    return list(hits) if is_accepted else []
 
 
 def read_confidence(
     index: Index,
     texts: Sequence[str],
-    calibrated: Sequence[Hit],
+    hits: Sequence[Hit],
     candidates: Sequence[Sequence[Candidates]],
     unmatched: Sequence[str],
     encoder: StaticEncoder | None,
@@ -142,28 +142,28 @@ def read_confidence(
     calibration = load_calibration()
     if encoder.fingerprint != calibration.encoder:
         return None
-    if all(hit.via for hit in calibrated):
+    if all(hit.via for hit in hits):
         return 0.0
     signs = read_signs(
         texts,
-        calibrated,
+        hits,
         candidates,
         unmatched,
         index.generation.background,
         encoder,
         calibration.cohort,
     )
-    is_covered = signs["coverage"] >= LEAST_COVERAGE or not may_be_foreign(texts, encoder)
+    is_covered = signs["coverage"] >= MIN_COVERAGE or not may_be_foreign(texts, encoder)
     if is_covered:
-        signs |= read_phrase_signs(index.matrix, calibrated, candidates)
+        signs |= read_phrase_signs(index.matrix, hits, candidates)
     return round(combine_signs(calibration, signs), 4)
 
 
-def estimate_confidence(accepted: Sequence[Hit]) -> float:
+def estimate_confidence(accepted_hits: Sequence[Hit]) -> float:
     """How likely the first hit is right, 0..1, from its relevance and its lead over the next one
     that the query itself found; 0 without hits.
     """
-    hits = [hit for hit in accepted if not hit.via]
+    hits = [hit for hit in accepted_hits if not hit.via]
     if not hits:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD

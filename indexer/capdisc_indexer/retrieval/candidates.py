@@ -16,7 +16,7 @@ from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
 
-# Enough that the order among them, not their choice, is what is left to improve.
+# With so many, a better order of the candidates gains more than further candidates.
 CANDIDATES_PER_CHANNEL = 100
 # Of a clause fewer are enough: only what stands out for it matters. Most of the time that a
 # request of many clauses takes goes into reading their candidates.
@@ -57,10 +57,10 @@ def find_candidates(
     Without an encoder only words are searched, in mode `vector` only vectors.
     """
     terms = corrected.terms
-    frequency = {term: index.documents.document_frequency(term) for term in terms}
+    frequencies = {term: index.documents.document_frequency(term) for term in terms}
     idf_by_term = {
-        term: inverse_document_frequency(count, len(index.documents))
-        for term, count in frequency.items()
+        term: inverse_document_frequency(frequency, len(index.documents))
+        for term, frequency in frequencies.items()
     }
     uses_words = mode != "vector" or encoder is None
     lexical, headers = _find_by_words(index, terms, query, count) if uses_words else ({}, {})
@@ -74,7 +74,7 @@ def find_candidates(
     headers = {key: header for key, header in headers.items() if not header.get("hidden")}
     return Candidates(
         idf_by_term=idf_by_term,
-        known_share=coverage(idf_by_term, frozenset(term for term in terms if frequency[term])),
+        known_share=coverage(idf_by_term, frozenset(term for term in terms if frequencies[term])),
         lexical={key: score for key, score in lexical.items() if key in headers},
         headers=headers,
         vector={key: cosine for key, cosine in vector.items() if key in headers},
@@ -176,8 +176,8 @@ def compare_with_centroids(
     for key in ids:
         with contextlib.suppress(KeyError):
             rows_of_ids[key] = matrix.rows_of(key)
-    rich = sum(len(rows) > MIN_PHRASES for rows in rows_of_ids.values())
-    weight = max(0.0, 2.0 * rich / max(1, len(ids)) - 1.0)
+    ids_with_phrases = sum(len(rows) > MIN_PHRASES for rows in rows_of_ids.values())
+    weight = max(0.0, 2.0 * ids_with_phrases / max(1, len(ids)) - 1.0)
     if not weight:
         return CentroidCosines()
     cosines = {

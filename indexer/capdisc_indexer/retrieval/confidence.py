@@ -95,8 +95,8 @@ def read_signs(
     cohort: bytes,
 ) -> dict[str, float]:
     """The signs of calibrated hits, of which there is at least one that the query itself found."""
-    found = [hit for hit in hits if not hit.via][:COMPARED_HITS]
-    first, others = found[0], found[1:]
+    direct_hits = _select_direct_hits(hits)
+    first, others = direct_hits[0], direct_hits[1:]
     text, vector_scores, clause_count = _nearest_text(texts, candidates)
     return {
         "cosine": _signal(first, "cosine") - noise_floor,
@@ -123,17 +123,22 @@ def read_phrase_signs(
     A request for something else may be near to one phrase by accident. It is seldom near to all
     that a capability says, and seldom as near to its nearest phrases as those are to each other.
     """
-    found = [hit for hit in hits if not hit.via][:COMPARED_HITS]
-    if matrix is None or not any(CENTROID in hit.signals for hit in found):
+    direct_hits = _select_direct_hits(hits)
+    if matrix is None or not any(CENTROID in hit.signals for hit in direct_hits):
         return {}
     nearest = max(candidates, key=lambda parts: max(parts[0].vector.values(), default=0.0))
-    rows_of_hits = [matrix.rows_of(hit.id) for hit in found if CENTROID in hit.signals]
+    rows_of_hits = [matrix.rows_of(hit.id) for hit in direct_hits if CENTROID in hit.signals]
     density_lead = matrix.density_lead(
         nearest[0].query_vector,
         [rows[:MAX_CENTROID_ROWS] for rows in rows_of_hits],
         NEAREST_PHRASES,
     )
-    return dict(zip(PHRASE_SIGNS, (_signal(found[0], CENTROID), density_lead), strict=True))
+    return dict(zip(PHRASE_SIGNS, (_signal(direct_hits[0], CENTROID), density_lead), strict=True))
+
+
+def _select_direct_hits(hits: Sequence[Hit]) -> list[Hit]:
+    """The first hits that the query itself found, not another hit that requires them."""
+    return [hit for hit in hits if not hit.via][:COMPARED_HITS]
 
 
 def combine_signs(calibration: Calibration, signs: Mapping[str, float]) -> float:

@@ -193,16 +193,20 @@ def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:
     )
 
 
-def similarity(cosine: float, background: float, strong: float) -> float:
-    """A cosine as 0..1: 0 at the level of unrelated texts, 1 at that of a paraphrase."""
-    return min(1.0, max(0.0, (cosine - background) / (strong - background)))
+def similarity(cosine: float, noise_floor: float, full_match: float) -> float:
+    """A cosine as 0..1: 0 at the level of unrelated texts (`noise_floor`), 1 at that of a paraphrase
+    (`full_match`).
+    """
+    return min(1.0, max(0.0, (cosine - noise_floor) / (full_match - noise_floor)))
 
 
-def relevance(covered: float, similar: float | None) -> float:
+def relevance(covered_share: float, similarity_share: float | None) -> float:
     """The absolute relevance 0..1 of a hit: high when the meaning is similar, or when the hit
     shares most words of the query.
 
-    A few shared words prove little, hence the square. Without vectors (`similar` is None) the
-    coverage alone decides.
+    A few shared words prove little, hence the square. Without vectors (`similarity_share` is None)
+    the coverage alone decides.
     """
-    return covered if similar is None else 1.0 - (1.0 - covered**2) * (1.0 - similar)
+    if similarity_share is None:
+        return covered_share
+    return 1.0 - (1.0 - covered_share**2) * (1.0 - similarity_share)

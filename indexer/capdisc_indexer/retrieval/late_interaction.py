@@ -79,9 +79,9 @@ class Signal:
 
 # Together worth 1.7 points on average; every data set gains.
 SIGNALS: tuple[Signal, ...] = (
-    Signal("meets_query", 1.5, lambda compared: compared.max_sim.query),
-    Signal("meets_name", 0.4, lambda compared: compared.max_sim.name),
-    Signal("meets_description", 0.4, lambda compared: compared.max_sim.description),
+    Signal("meets_query", 1.5, lambda comparison: comparison.max_sim.query),
+    Signal("meets_name", 0.4, lambda comparison: comparison.max_sim.name),
+    Signal("meets_description", 0.4, lambda comparison: comparison.max_sim.description),
 )
 
 
@@ -116,11 +116,10 @@ def rerank(
     """The fused scores of one text with the signals of the first candidates in them, and with the
     gains of their passages.
 
-    `texts` are the whole text and its clauses, `part_scores` the fused scores of each,
-    `query_vector` is the encoded whole. Where there
-    are clauses, each of them is reranked like a text of its own, and what stands out as the answer
-    to one is raised (`fusion.cover_clauses`). Without an encoder there are no signals but that of
-    the passages.
+    `texts` are the whole text and its clauses, `part_scores` the fused scores of each, `gains` those
+    of the passages by id, and `query_vector` is the encoded whole text. Where there are clauses, each
+    of them is reranked like a text of its own, and what stands out as the answer to one is raised
+    (`fusion.cover_clauses`). Without an encoder there are no signals but that of the passages.
     """
     scores = fusion.add_clauses(part_scores[0], part_scores[1:])
     raised_scores = add_gains(scores, gains)
@@ -135,8 +134,8 @@ def rerank(
     ]
     centroids = compare_with_centroids(index, query_vector, first_ids)
     weight = CENTROID_WEIGHT * centroids.weight
-    own_scores = add_weighted(add_signals(scores, signals_of_parts[0]), centroids.cosines, weight)
-    reranked_scores = add_gains(own_scores, gains)
+    text_scores = add_weighted(add_signals(scores, signals_of_parts[0]), centroids.cosines, weight)
+    reranked_scores = add_gains(text_scores, gains)
     signals = signals_of_parts[0] | gain_signals
     if weight:
         signals |= {CENTROID: centroids.cosines}
@@ -161,7 +160,7 @@ def _compute_signals(
         for key, max_sims_of_key in max_sims.items()
     }
     return {
-        signal.name: {key: signal.value(compared) for key, compared in comparisons.items()}
+        signal.name: {key: signal.value(comparison) for key, comparison in comparisons.items()}
         for signal in SIGNALS
     }
 
@@ -250,22 +249,26 @@ def python_sums(
         _find_best_matches(rows, pairwise.weights, positions) for positions in positions_of_bags
     ]
     totals_of_bags = [
-        [sum(weights[at] for at in positions[:end]) for end in ends]
+        [sum(weights[position] for position in positions[:end]) for end in ends]
         for positions, ends in zip(positions_of_bags, ends_of_bags, strict=True)
     ]
     results: list[list[MatchSums]] = []
     for part in parts:
-        part_rows = [rows[at] for at in part]
+        part_rows = [rows[position] for position in part]
         nearest = map(min, *part_rows) if len(part) > 1 else chain.from_iterable(part_rows)
         cosines = map(_fixed_point_cosine, nearest) if part else repeat(0)
         matched_weights = list(map(mul, weights, cosines))
-        part_weight = sum(pairwise.weights[at] for at in part)
+        part_weight = sum(pairwise.weights[position] for position in part)
         results.append([])
         for positions, ends, best, totals in zip(
             positions_of_bags, ends_of_bags, best_of_bags, totals_of_bags, strict=True
         ):
-            matched = [sum(matched_weights[at] for at in positions[:end]) for end in ends]
-            results[-1].append(((sum(best[at] for at in part), *matched), (part_weight, *totals)))
+            matched = [
+                sum(matched_weights[position] for position in positions[:end]) for end in ends
+            ]
+            results[-1].append(
+                ((sum(best[position] for position in part), *matched), (part_weight, *totals))
+            )
     return results
 
 

@@ -14,8 +14,9 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import (
+    PassageEvidence,
+    add_sections,
     find_passages,
-    name_sections,
     strongest_passages,
 )
 from capdisc_indexer.retrieval.calibration import (
@@ -33,9 +34,9 @@ from capdisc_indexer.retrieval.candidates import (
 )
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
 from capdisc_indexer.retrieval.excluded_requests import lower_excluded
-from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
+from capdisc_indexer.retrieval.graph_expansion import SignalValues, collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
-from capdisc_indexer.retrieval.query_analysis import add_synonyms, analyse_text
+from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms, analyse_text
 from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
@@ -58,13 +59,90 @@ def search_index(
 
     Raises UsageError for an empty query.
     """
-    encoders, choices = _choose_encoders(index, encoder, mode), query.choices
+    encoders = _choose_encoders(index, encoder, mode)
     times = [time.perf_counter()]
-    asked, plain_texts = query, _require_texts(query)
-    if choices.synonyms:
-        plain_texts = add_synonyms(plain_texts, choices.synonyms, index.mentions)
-        query = replace(query, texts=tuple(plain_texts))
-    texts = [analyse_text(index, text, choices.splits) for text in plain_texts]
+    expanded_query = _expand_query(index, query)
+    plain_texts = _require_texts(expanded_query)
+    texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
+    evidence = _find_evidence(index, texts, expanded_query, encoders, mode)
+    scores, signals = _score_evidence(index, texts, evidence, encoders)
+    headers = {
+        key: header
+        for key, header in evidence.headers.items()
+        if passes_filters(header, query, is_available)
+    }
+    times.append(time.perf_counter())
+    scores = _adjust_scores(scores, headers, query, with_availability=is_available is not None)
+    use_graph = mode != "no-graph"
+    expanded_hits = expand_graph(
+        index, expanded_query, scores, headers, signals, is_available, use_graph
+    )
+    times.append(time.perf_counter())
+    distinct_hits = merge_near_duplicates(expanded_hits, headers)
+    best_passages = strongest_passages(evidence.passages)
+    calibrated_hits = calibrate(
+        index,
+        expanded_query,
+        distinct_hits,
+        evidence.candidates,
+        best_passages,
+        encoders.reranker,
+        encoders.effective_mode,
+    )
+    unmatched = find_unmatched_words(index, expanded_query)
+    confidence = read_confidence(
+        index,
+        plain_texts,
+        calibrated_hits,
+        evidence.candidates,
+        unmatched,
+        encoders.confidence_encoder,
+    )
+    accepted_hits = refuse_irrelevant(
+        calibrated_hits, expanded_query.texts, encoders.reranker, confidence
+    )
+    spread_hits = limit_sources(accepted_hits, headers)
+    return Ranking(
+        query=query,
+        hits=tuple(add_sections(index, spread_hits[: query.limit], best_passages)),
+        mode=encoders.effective_mode,
+        degraded=encoders.degraded,
+        confidence=_confidence_of_accepted(accepted_hits, confidence),
+        unmatched=unmatched,
+        categories=_nearest_categories(distinct_hits, headers),
+        candidates=len(headers),
+        timings=_stage_times(times, evidence.candidates),
+    )
+
+
+def _expand_query(index: Index, query: Query) -> Query:
+    """The query with the user's synonyms in further texts; as it is without synonyms."""
+    synonyms = query.choices.synonyms
+    if not synonyms:
+        return query
+    return replace(
+        query, texts=tuple(add_synonyms(_require_texts(query), synonyms, index.mentions))
+    )
+
+
+@frozen
+class SearchEvidence:
+    """What the index has for a query: for each text the candidates of its parts and its passages,
+    in the order of the texts, and the headers of all of them by id.
+    """
+
+    candidates: Sequence[Sequence[Candidates]]
+    passages: Sequence[PassageEvidence]
+    headers: dict[str, CapabilityHeader]
+
+
+def _find_evidence(
+    index: Index,
+    texts: Sequence[AnalysedText],
+    query: Query,
+    encoders: SearchEncoders,
+    mode: str,
+) -> SearchEvidence:
     candidates = [
         find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
@@ -73,72 +151,60 @@ def search_index(
         find_passages(index, text.parts[0], query, encoders.reranker, mode) for text in texts
     ]
     headers = collect_headers(candidates)
-    for evidence in passages:
-        headers |= evidence.headers
-    part_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    for passages_of_text in passages:
+        headers |= passages_of_text.headers
+    return SearchEvidence(candidates, passages, headers)
+
+
+def _score_evidence(
+    index: Index,
+    texts: Sequence[AnalysedText],
+    evidence: SearchEvidence,
+    encoders: SearchEncoders,
+) -> tuple[dict[str, float], SignalValues]:
+    """The score 0..1 of each candidate by id, for all texts together, and the signals behind it."""
     rerankings = [
         rerank(
             index,
             encoders.reranker,
             text.part_texts,
-            scores,
-            headers,
-            evidence.gains,
-            candidates_of_text[0].query_vector,
+            fuse_candidates(candidates),
+            evidence.headers,
+            passages.gains,
+            candidates[0].query_vector,
         )
-        for text, scores, evidence, candidates_of_text in zip(
-            texts, part_scores, passages, candidates, strict=True
+        for text, candidates, passages in zip(
+            texts, evidence.candidates, evidence.passages, strict=True
         )
     ]
-    signals = collect_signals(candidates, rerankings)
+    signals = collect_signals(evidence.candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
     parts = [[part.text for part in text.parts] for text in texts]
-    scores, signals = lower_excluded(index, encoders.reranker, parts, scores, headers, signals)
-    headers = {
-        key: header
-        for key, header in headers.items()
-        if passes_filters(header, query, is_available)
-    }
-    times.append(time.perf_counter())
-    scores = fusion.penalize_keyword_stuffing(scores, headers)
-    if is_available is not None:  # an evaluation asks what fits, wherever it can be used
-        scores = fusion.lower_unavailable(scores, headers)
-    if choices.use_gains:
-        scores = fusion.raise_used(scores, choices.use_gains)
-    use_graph = mode != "no-graph"
-    expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
-    times.append(time.perf_counter())
-    distinct_hits = merge_near_duplicates(expanded_hits, headers)
-    best_passages = strongest_passages(passages)
-    calibrated_hits = calibrate(
-        index,
-        query,
-        distinct_hits,
-        candidates,
-        best_passages,
-        encoders.reranker,
-        encoders.effective_mode,
-    )
-    unmatched = find_unmatched_words(index, query)
-    confidence = read_confidence(
-        index, plain_texts, calibrated_hits, candidates, unmatched, encoders.calibrated
-    )
-    accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker, confidence)
-    spread_hits = limit_sources(accepted_hits, headers)
-    return Ranking(
-        query=asked,
-        hits=tuple(name_sections(index, spread_hits[: query.limit], best_passages)),
-        mode=encoders.effective_mode,
-        degraded=encoders.degraded,
-        confidence=_confidence_of_accepted(accepted_hits, confidence),
-        unmatched=unmatched,
-        categories=_nearest_categories(distinct_hits, headers),
-        candidates=len(headers),
-        timings=_stage_times(times, candidates),
-    )
+    return lower_excluded(index, encoders.reranker, parts, scores, evidence.headers, signals)
+
+
+def _adjust_scores(
+    scores: Mapping[str, float],
+    headers: Mapping[str, CapabilityHeader],
+    query: Query,
+    *,
+    with_availability: bool,
+) -> dict[str, float]:
+    """The scores of the capabilities that have a header, changed by what is known of these beside
+    the query: stuffed descriptions and switched off capabilities lowered, used ones raised.
+
+    An evaluation asks what fits, wherever it can be used: it goes without `with_availability`.
+    """
+    adjusted_scores = fusion.penalize_keyword_stuffing(scores, headers)
+    if with_availability:
+        adjusted_scores = fusion.lower_unavailable(adjusted_scores, headers)
+    if query.choices.use_gains:
+        adjusted_scores = fusion.raise_used(adjusted_scores, query.choices.use_gains)
+    return adjusted_scores
 
 
 def _confidence_of_accepted(accepted_hits: Sequence[Hit], confidence: float | None) -> float:
+    """The confidence 0..1 that was read from signs; an estimate where there is none, or no hit."""
     if not accepted_hits or confidence is None:
         return estimate_confidence(accepted_hits)
     return confidence
@@ -170,8 +236,10 @@ class SearchEncoders:
     degraded: tuple[str, ...] = ()
 
     @property
-    def calibrated(self) -> StaticEncoder | None:
-        """The encoder of the vectors, where late interaction reads the same one."""
+    def confidence_encoder(self) -> StaticEncoder | None:
+        """The encoder that made the vectors, if late interaction uses it as well: the signs of
+        confidence were fitted to one encoder for both.
+        """
         has_one_encoder = self.vectors is not None and self.vectors is self.reranker
         return self.reranker if has_one_encoder else None
 

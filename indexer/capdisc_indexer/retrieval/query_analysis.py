@@ -79,65 +79,6 @@ class AnalysedText:
     parts: tuple[CorrectedQuery, ...]
 
 
-_MAX_SYNONYM_LINES, _MAX_SYNONYMS = 5_000, 5
-
-
-def parse_synonyms(text: str, origin: str) -> dict[str, tuple[str, ...]]:
-    """The synonyms by the word that a query may have, from lines `word = synonym, synonym`; blank
-    lines and those that begin with # say nothing. Raises InputError for another line.
-
-    >>> parse_synonyms("# ours\\nticket = issue, bug report\\n", "f")
-    {'ticket': ('issue', 'bug report')}
-    """
-    synonyms: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(text.splitlines()[:_MAX_SYNONYM_LINES], 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        word, sign, others = line.partition("=")
-        names = tuple(" ".join(other.split()) for other in others.split(",") if other.strip())
-        if not (word.strip() and sign and names):
-            raise InputError(
-                f"{origin}:{number}: no synonyms: {line.strip()[:80]!r}",
-                "write lines such as ticket = issue, bug report",
-            )
-        key = " ".join(word.lower().split())
-        synonyms[key] = (*synonyms.get(key, ()), *names)[:_MAX_SYNONYMS]
-    return synonyms
-
-
-# So many words of a text are replaced by synonyms, in so many texts.
-MAX_REPLACED, MAX_VARIANTS = 3, 6
-
-
-def add_synonyms(
-    texts: Sequence[str], synonyms: Mapping[str, Sequence[str]], is_known: IsKnown
-) -> list[str]:
-    """The texts, and each with words of the user replaced by their synonyms. A text with a word
-    that the catalogue does not know stands only in its variants: alone it would say that nothing
-    fits.
-
-    >>> add_synonyms(["close a ticket"], {"ticket": ["issue"]}, lambda word: False)
-    ['close a issue']
-    """
-    variants: list[str] = []
-    for text in texts:
-        found = [word for word in synonyms if _whole_word(word).search(text)][:MAX_REPLACED]
-        forms = [text]
-        for word in found:
-            replaced = [
-                _whole_word(word).sub(lambda _, other=other: other, form)  # type: ignore[misc]
-                for form in forms
-                for other in synonyms[word]
-            ]
-            forms = [*(forms if is_known(word) else ()), *replaced][:MAX_VARIANTS]
-        variants += forms
-    return list(dict.fromkeys(variants))
-
-
-def _whole_word(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-
-
 def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
     """The text, and each part of it that is searched for; only the whole without `splits`."""
     request = remove_payload(text)
@@ -185,10 +126,10 @@ def correct_spelling(index: Index, text: str) -> CorrectedQuery:
     documents = index.documents
     words = documents.words(text)
     readings = {word: _correct_word(index, word) for word in words}
-    plain = documents.analyse(" ".join(part for word in words for part in readings[word]))
+    analysed_terms = documents.analyse(" ".join(part for word in words for part in readings[word]))
     terms = [
         term + FUZZY_SUFFIX if _needs_fuzzy_match(index, term) else term
-        for term in dict.fromkeys(plain)
+        for term in dict.fromkeys(analysed_terms)
     ]
     for word, parts in readings.items():
         if len(parts) > 1 and word not in parts:
@@ -241,3 +182,64 @@ def split_compound(word: str, is_known: IsKnown) -> list[str]:
                 ):
                     best[end] = [*before, word[start:end]]
     return best[-1] or []
+
+
+# Synonyms of the user.
+
+_MAX_SYNONYM_LINES, _MAX_SYNONYMS = 5_000, 5
+
+
+def parse_synonyms(text: str, origin: str) -> dict[str, tuple[str, ...]]:
+    """The synonyms by the word that a query may have, from lines `word = synonym, synonym`; blank
+    lines and those that begin with # say nothing. Raises InputError for another line.
+
+    >>> parse_synonyms("# ours\\nticket = issue, bug report\\n", "f")
+    {'ticket': ('issue', 'bug report')}
+    """
+    synonyms: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(text.splitlines()[:_MAX_SYNONYM_LINES], 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        word, sign, others = line.partition("=")
+        names = tuple(" ".join(other.split()) for other in others.split(",") if other.strip())
+        if not (word.strip() and sign and names):
+            raise InputError(
+                f"{origin}:{number}: no synonyms: {line.strip()[:80]!r}",
+                "write lines such as ticket = issue, bug report",
+            )
+        key = " ".join(word.lower().split())
+        synonyms[key] = (*synonyms.get(key, ()), *names)[:_MAX_SYNONYMS]
+    return synonyms
+
+
+# So many words of a text are replaced by synonyms, in so many texts.
+MAX_REPLACED, MAX_VARIANTS = 3, 6
+
+
+def add_synonyms(
+    texts: Sequence[str], synonyms: Mapping[str, Sequence[str]], is_known: IsKnown
+) -> list[str]:
+    """The texts, and each with words of the user replaced by their synonyms. A text with a word
+    that the catalogue does not know stands only in its variants: alone it would say that nothing
+    fits.
+
+    >>> add_synonyms(["close a ticket"], {"ticket": ["issue"]}, lambda word: False)
+    ['close a issue']
+    """
+    variants: list[str] = []
+    for text in texts:
+        replaceable = [word for word in synonyms if _whole_word(word).search(text)][:MAX_REPLACED]
+        forms = [text]
+        for word in replaceable:
+            replacements = [
+                _whole_word(word).sub(lambda _, other=other: other, form)  # type: ignore[misc]
+                for form in forms
+                for other in synonyms[word]
+            ]
+            forms = [*(forms if is_known(word) else ()), *replacements][:MAX_VARIANTS]
+        variants += forms
+    return list(dict.fromkeys(variants))
+
+
+def _whole_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)

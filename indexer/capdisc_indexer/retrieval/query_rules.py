@@ -18,7 +18,7 @@ MIN_SHOWN_RELEVANCE = 0.05
 # Whether a capability has everything here that it needs.
 IsAvailable = Callable[[CapabilityHeader], bool]
 # A context lists so many hits whatever their scores, and further ones with this share of the best
-# score: chosen with the number of lines (`rendering.templates.TOP_SUMMARIES`) on ten judged sets.
+# score: chosen with the number of lines (`rendering.render_job.TOP_SUMMARIES`) on ten judged sets.
 ALWAYS_LISTED, LISTED_SHARE = 5, 0.4
 _NAME_CHARACTERS = 40
 
@@ -38,13 +38,16 @@ def select_shown_hits(
 
 
 def select_context_hits(
-    hits: Iterable[Hit], min_relevance: float = MIN_SHOWN_RELEVANCE, *, is_list_set: bool = False
+    hits: Iterable[Hit],
+    min_relevance: float = MIN_SHOWN_RELEVANCE,
+    *,
+    with_distant_hits: bool = False,
 ) -> tuple[Hit, ...]:
-    """The hits that a context lists: relevant enough and, unless the caller set how many
-    (`is_list_set`), near the best one.
+    """The hits that a context lists: relevant enough and, without `with_distant_hits`, near the best
+    one. Whoever names the number of hits gets distant ones as well.
     """
     shown = list(select_shown_hits(hits, min_relevance))
-    return tuple(shown if is_list_set else _select_near_hits(shown))
+    return tuple(shown if with_distant_hits else _select_near_hits(shown))
 
 
 def _select_near_hits(hits: Sequence[Hit]) -> list[Hit]:
@@ -61,7 +64,7 @@ def passes_filters(
     header: CapabilityHeader, query: Query, is_available: IsAvailable | None
 ) -> bool:
     """Whether a capability passes the filters that the text index does not hold. A query finds at
-    most 200 candidates, and each of them is asked once.
+    most 200 candidates, and each of them is checked once.
     """
     return not query.available or is_available is None or is_available(header)
 

@@ -43,8 +43,8 @@ MODEL_FORMAT = 2
 AUTO, OFF = GATE_MODES = ("auto", "off")
 # From this score on a turn is a request; the fit moves its scores so that this is the border.
 BORDER = 0.5
-# What is read of a turn: its begin and its end. Between them lies what was pasted, and the request
-# stands above or below it.
+# Of a long turn its beginning and its end are read: the request stands before or after what was
+# pasted.
 MAX_CHARACTERS = 600
 MAX_TOKENS = 32
 # Tokens that a filter compares: the one before, the one itself, the one after.
@@ -62,9 +62,9 @@ NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
 EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
-LEAST_CATALOGUE = 18
-# Below this a text by itself is talk. Above it, as far as `BORDER`, the reason to keep silent is that
-# nothing here clearly fits: to call a request talk annoys more than the other mistake.
+MIN_CATALOGUE_SIZE = 18
+# A refused turn whose text has a lower logit is called talk. Of any other refused turn the reason says
+# that nothing here clearly fits: to call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
 # Why a turn gets nothing.
 TALK, UNKNOWN_WORDS, NOTHING_FITS = REASONS = ("talk", "unknown-words", "nothing-fits")
@@ -92,18 +92,18 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     request for anything here, whatever it says. Without the shipped encoder every ranking with
     hits is one: there is nothing to judge the text by.
     """
-    reader = _shipped_reader()
-    if reader is None:
-        return _decide_without_reader(ranking)
+    encoder = _try_shipped_encoder()
+    if encoder is None:
+        return _decide_without_encoder(ranking)
     model = load_gate_model()
     logit = max(map(_shipped_logit, ranking.query.texts or ("",)))
     has_vectors = index.generation.fingerprint == model.encoder and ranking.mode != "lexical"
-    evidence = read_evidence(index, ranking, reader)
+    evidence = read_evidence(index, ranking, encoder)
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
-    unknown = weigh_unknown_words(ranking.query.texts, ranking.unmatched, reader)
+    unknown = weigh_unknown_words(ranking.query.texts, ranking.unmatched, encoder)
     is_request = (
         bool(ranking.hits)
-        and _has_relevant_hit(ranking, reader if has_vectors else None)
+        and _has_relevant_hit(ranking, encoder if has_vectors else None)
         and score >= BORDER
         and not (has_vectors and _lacks_subject(unknown, evidence))
     )
@@ -112,16 +112,16 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
         is_request=is_request,
         score=round(score, 4) if ranking.hits else 0.0,
         parts={name: round(value, 4) for name, value in parts.items()},
-        reason="" if is_request else _find_reason(ranking, reader, logit, unknown.share),
+        reason="" if is_request else _find_reason(ranking, encoder, logit, unknown.share),
     )
 
 
-def _has_relevant_hit(ranking: Ranking, reader: StaticEncoder | None) -> bool:
+def _has_relevant_hit(ranking: Ranking, encoder: StaticEncoder | None) -> bool:
     best = max(hit.relevance for hit in ranking.hits)
-    return reaches_least_relevance(best, ranking.query.texts, reader)
+    return is_relevant_enough(best, ranking.query.texts, encoder)
 
 
-def _decide_without_reader(ranking: Ranking) -> GateDecision:
+def _decide_without_encoder(ranking: Ranking) -> GateDecision:
     has_hits = bool(ranking.hits)
     return GateDecision(
         is_request=has_hits,
@@ -132,12 +132,12 @@ def _decide_without_reader(ranking: Ranking) -> GateDecision:
 
 
 def _find_reason(
-    ranking: Ranking, reader: StaticEncoder, logit: float, unknown_share: float
+    ranking: Ranking, encoder: StaticEncoder, logit: float, unknown_share: float
 ) -> str:
     """Why the texts get nothing. Talk holds a word that the encoder knows, or none at all."""
     texts = ranking.query.texts
     is_made_up = any(map(str.isalnum, "".join(texts))) and not any(
-        reader.has_known_word(text) for text in texts
+        encoder.has_known_word(text) for text in texts
     )
     if logit < CLEAR_TALK_LOGIT and not is_made_up:
         return TALK
@@ -160,7 +160,7 @@ class UnknownWords:
 
 
 def weigh_unknown_words(
-    texts: Sequence[str], unmatched: Sequence[str], reader: StaticEncoder
+    texts: Sequence[str], unmatched: Sequence[str], encoder: StaticEncoder
 ) -> UnknownWords:
     """How much the `unmatched` words say of what the texts say, where a word says the sum of its
     tokens' weights.
@@ -169,7 +169,7 @@ def weigh_unknown_words(
         return UnknownWords()
     unmatched_words = frozenset(unmatched)
     weights = {
-        word: sum(map(reader.token_weight, reader.token_ids(word)))
+        word: sum(map(encoder.token_weight, encoder.token_ids(word)))
         for word in content_words(texts)[:MAX_SUBJECT_WORDS]
     }
     unknown = [weight for word, weight in weights.items() if word in unmatched_words]
@@ -187,7 +187,7 @@ def _lacks_subject(unknown: UnknownWords, evidence: Mapping[str, float]) -> bool
     )
 
 
-def keep_hits_of_requests(ranking: Ranking, gate: str) -> Ranking:
+def drop_hits_of_talk(ranking: Ranking, gate: str) -> Ranking:
     """The judged ranking; without its hits where its texts are no request and the gate is auto.
     Raises UsageError for another mode than auto and off.
     """
@@ -212,7 +212,7 @@ def reads_as_request(texts: Sequence[str]) -> bool:
     """Whether one of the texts is clearly a request by itself; False without the shipped
     encoder.
     """
-    if _shipped_reader() is None:
+    if _try_shipped_encoder() is None:
         return False
     return any(_shipped_logit(text) >= CLEAR_LOGIT for text in texts)
 
@@ -223,16 +223,14 @@ def _shipped_logit(text: str) -> float:
     return text_logit(load_gate_model(), load_shipped_encoder(), text)
 
 
-def reaches_least_relevance(
-    best: float, texts: Sequence[str], encoder: StaticEncoder | None
-) -> bool:
+def is_relevant_enough(best: float, texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
     """Whether the best relevance 0..1 of the hits is enough for these texts to have an answer."""
     return best >= MIN_RELEVANCE or (
-        best >= MIN_FOREIGN_RELEVANCE and best >= _least_relevance(texts, encoder)
+        best >= MIN_FOREIGN_RELEVANCE and best >= _min_relevance(texts, encoder)
     )
 
 
-def _least_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> float:
+def _min_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> float:
     if not reads_as_request(texts):
         return MIN_RELEVANCE
     if _has_english_words(texts) or (encoder is not None and is_made_up(texts, encoder)):
@@ -305,12 +303,12 @@ def load_gate_model(path: Path = MODEL_FILE) -> GateModel:
 
 def text_logit(model: GateModel, encoder: StaticEncoder, text: str) -> float:
     """How much the text by itself is like a request, in logits: 0 is undecided."""
-    read = shorten_turn(text)
-    token_ids = shorten_tokens(encoder.token_ids(read))
-    if not token_ids or not any(map(str.isalnum, read)):
+    turn = shorten_turn(text)
+    token_ids = shorten_tokens(encoder.token_ids(turn))
+    if not token_ids or not any(map(str.isalnum, turn)):
         return NO_WORDS_LOGIT
     weights = [encoder.token_weight(token_id) for token_id in token_ids]
-    features = text_features(read, weights)
+    features = text_features(turn, weights)
     scaled = [
         (value - mean) / deviation
         for value, mean, deviation in zip(
@@ -338,13 +336,13 @@ def _pool_filters(
     for (left, middle, right), (first, last), bias in zip(
         model.scales, model.edges, model.biases, strict=True
     ):
-        before, at, after = next(windows), next(windows), next(windows)
-        # A distance is 1 less the cosine: all ones go into `top`.
-        top = bias + left + middle + right
+        lefts, middles, rights = next(windows), next(windows), next(windows)
+        # A cosine is 1 less the distance: the ones of all three terms are in `maximum`.
+        maximum = bias + left + middle + right
         values = [
-            max(0.0, top - left * one - middle * two - right * three)
-            for one, two, three in zip(
-                [1.0 - first / left, *before[:-1]], at, [*after[1:], 1.0 - last / right],
+            max(0.0, maximum - left * before - middle * token - right * after)
+            for before, token, after in zip(
+                [1.0 - first / left, *lefts[:-1]], middles, [*rights[1:], 1.0 - last / right],
                 strict=True,
             )
         ]  # fmt: skip
@@ -354,7 +352,7 @@ def _pool_filters(
 
 
 def shorten_turn(text: str) -> str:
-    """What is read of a turn: no code between fences, and of a long text begin and end.
+    """The turn as the model reads it: without fenced code, and of a long text the beginning and the end.
 
     >>> shorten_turn("why does this fail?\\n```\\nprint(1)\\n```")
     'why does this fail?\\n '
@@ -387,7 +385,7 @@ def text_features(text: str, token_weights: Sequence[float]) -> dict[str, float]
     }
 
 
-def _shipped_reader() -> StaticEncoder | None:
+def _try_shipped_encoder() -> StaticEncoder | None:
     try:
         return load_shipped_encoder()
     except EncoderError:
@@ -397,11 +395,11 @@ def _shipped_reader() -> StaticEncoder | None:
 # The text and the evidence together.
 
 
-def read_evidence(index: Index, ranking: Ranking, reader: StaticEncoder) -> dict[str, float]:
+def read_evidence(index: Index, ranking: Ranking, encoder: StaticEncoder) -> dict[str, float]:
     """What the search found, by name: mostly the best of the first hits that were asked for."""
     hits = [hit for hit in ranking.hits if not hit.via][:EVIDENCE_HITS]
     words = sum(len(text.split()) for text in ranking.query.texts)
-    pieces = reader.token_ids(shorten_turn(" ".join(ranking.query.texts)))
+    token_ids = encoder.token_ids(shorten_turn(" ".join(ranking.query.texts)))
     return {
         "cosine": _best_signal(hits, "cosine") - index.generation.background,
         "coverage": _best_signal(hits, "coverage"),
@@ -413,8 +411,8 @@ def read_evidence(index: Index, ranking: Ranking, reader: StaticEncoder) -> dict
         "lead": hits[0].score - hits[1].score if len(hits) > 1 else 0.0,
         "unmatched": min(1.0, len(ranking.unmatched) / max(words, 1)),
         "best_score": hits[0].score if hits else 0.0,
-        "information": math.log1p(sum(map(reader.token_weight, pieces))),
-        "catalogue": math.log10(max(len(index.documents), LEAST_CATALOGUE)),
+        "information": math.log1p(sum(map(encoder.token_weight, token_ids))),
+        "catalogue": math.log10(max(len(index.documents), MIN_CATALOGUE_SIZE)),
     }
 
 

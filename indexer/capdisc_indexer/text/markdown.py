@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import compress
+from operator import not_
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import compile_late
@@ -32,23 +35,37 @@ _ESCAPED = compile_late(r"\\([!-/:-@\[-`{-~])")
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines outside fenced code, with their numbers from 1."""
-    lines = enumerate(text.split("\n"), 1)
+    lines = text.split("\n")
+    numbered = enumerate(lines, 1)
     if "```" not in text and "~~~" not in text:
-        yield from lines
-        return
+        return numbered
+    return compress(numbered, map(not_, _are_code(lines)))
+
+
+def _are_code(lines: Iterable[str]) -> Iterator[bool]:
+    """Whether each line belongs to fenced code, its fences included."""
     fence = ""
-    for number, line in lines:
+    for line in lines:
         # Few lines hold such a mark, and to look for it takes a third of the expression's time.
         match = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if fence:
-            closes = match and match[1].startswith(fence) and not match[2].strip()
-            fence = "" if closes else fence
-        elif match and not (match[1][0] == "`" and "`" in match[2]):
-            fence = match[1]
+        if match:
+            fence_before = fence
+            fence = next_fence(fence, match[1], match[2])
+            yield bool(fence or fence_before)
         else:
-            yield number, line
+            yield bool(fence)
 
 
+def next_fence(fence: str, marks: str, behind: str) -> str:
+    """The marks of the fence that is open behind a line that begins with such marks, "" for none;
+    `fence` was open before, `behind` is the rest of the line.
+    """
+    if fence:
+        return "" if marks.startswith(fence) and not behind.strip() else fence
+    return "" if marks[0] == "`" and "`" in behind else marks
+
+
+@lru_cache(maxsize=2)  # several rules look at one text in turn
 def without_code(text: str) -> str:
     """The text with blanks in place of fenced code and code spans, so that all other characters
     keep their places.
@@ -56,12 +73,17 @@ def without_code(text: str) -> str:
     >>> without_code("Say `hi` now")
     'Say      now'
     """
-    lines = [" " * len(line) for line in text.split("\n")]
-    for number, line in prose_lines(text):
-        lines[number - 1] = (
-            _SPAN.sub(lambda span: " " * len(span[0]), line) if "`" in line else line
-        )
-    return "\n".join(lines)
+    if "`" not in text and "~~~" not in text:
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        " " * len(line) if is_code else _blank_spans(line) if "`" in line else line
+        for line, is_code in zip(lines, _are_code(lines), strict=True)
+    )
+
+
+def _blank_spans(line: str) -> str:
+    return _SPAN.sub(lambda span: " " * len(span[0]), line)
 
 
 def drop_indented_code(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -17,9 +17,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.text.markdown import prose_lines
+from capdisc_indexer.text.markdown import next_fence, prose_lines
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+# A heading, or a line that may begin or end fenced code. Its first character is searched for, so
+# that other lines take hardly any time.
+_MARKED_LINE = re.compile(r"\n {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?(?=\n|\Z)|(```+|~~~+)([^\n]*))")
 # A row of # behind a heading is decoration; the one of "C#" is not.
 _CLOSING_SIGNS = re.compile(r"(?:^|[ \t]+)#+[ \t\r]*$")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
@@ -50,12 +52,7 @@ def split_sections(text: str) -> tuple[Section, ...]:
     2 Two 10 17
     1 Three 17 25
     """
-    starts = (0, *accumulate(len(line) + 1 for line in text.split("\n")))
-    headings = [
-        (_plain_heading(match[2] or ""), len(match[1]), starts[number - 1])
-        for number, line in prose_lines(text)
-        if "#" in line and (match := _HEADING.fullmatch(line))
-    ]
+    headings = list(_find_headings(text))
     first = headings[0][2] if headings else len(text)
     lead = (Section("", 0, 0, first),) if text[:first].strip() else ()
     ends = _section_ends([(level, start) for _, level, start in headings], len(text))
@@ -65,8 +62,18 @@ def split_sections(text: str) -> tuple[Section, ...]:
     )
 
 
+def _find_headings(text: str) -> Iterator[tuple[str, int, int]]:
+    """Heading, level and start of each heading outside fenced code."""
+    fence = ""
+    for line in _MARKED_LINE.finditer(f"\n{text}"):
+        if line[3]:
+            fence = next_fence(fence, line[3], line[4])
+        elif not fence:
+            yield _plain_heading(line[2] or ""), len(line[1]), line.start()
+
+
 def _plain_heading(written: str) -> str:
-    return _CLOSING_SIGNS.sub("", written).strip()
+    return (_CLOSING_SIGNS.sub("", written) if "#" in written else written).strip()
 
 
 def _section_ends(headings: Sequence[tuple[int, int]], text_end: int) -> list[int]:
@@ -207,6 +214,9 @@ def split_units(body: str) -> list[HeadedText]:
 
 def _section_names(sections: Sequence[Section]) -> list[str]:
     """The heading of each section, or its anchor where an earlier one has the same heading."""
+    headings = [section.heading for section in sections]
+    if len({heading.lower() for heading in headings}) == len(headings):
+        return [heading[:_MAX_NAME] for heading in headings]
     seen: set[str] = set()
     names = []
     for section, slug in zip(sections, section_slugs(sections), strict=True):

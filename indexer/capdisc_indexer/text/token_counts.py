@@ -5,8 +5,9 @@ an estimate by characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeAlias
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
@@ -20,6 +21,9 @@ _MAX_CACHED_CHARACTERS, _CACHE_SIZE = 64, 50_000
 # line is blank or starts with a slash (o200k and cl100k glue line ends to following line ends, and
 # ".\n/" together).
 _CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
+
+# The token counts of many texts.
+CountMany: TypeAlias = Callable[[list[str]], list[int]]
 
 
 @frozen(kw_only=True)
@@ -41,6 +45,8 @@ class Tokenizer:
 class TokenCounter:
     """Counts tokens and caches the counts. The tokenizer is loaded for the first unknown text, so
     that a render of stored pieces loads none.
+
+    With `load_bulk`, the counter that it gives counts lists of texts.
     """
 
     def __init__(
@@ -50,10 +56,13 @@ class TokenCounter:
         *,
         factor: int = 1,
         additive: bool = True,
+        load_bulk: Callable[[], CountMany] | None = None,
     ) -> None:
         self.name, self.additive = name, additive
         self._load, self._factor = load, factor
+        self._load_bulk = load_bulk
         self._exact: Callable[[str], int] | None = None
+        self._exact_many: CountMany | None = None
         self._counts: dict[str, int] = {"": 0}
         self._line_counts = _LineCounts(self.exact)
 
@@ -73,9 +82,13 @@ class TokenCounter:
             count = self._counts[text] = self.exact(text)
         return count
 
-    def count_lines(self, lines: Iterable[str]) -> list[int]:
-        """The number of tokens of each line; the cache holds only short lines."""
-        return list(map(self._line_counts.__getitem__, lines))
+    def count_many(self, texts: list[str]) -> list[int]:
+        """The number of tokens of each text; the cache holds only short lines."""
+        if self._exact_many is None and self._load_bulk is not None:
+            self._exact_many = self._load_bulk()
+        if self._exact_many is not None:
+            return self._exact_many(texts)
+        return list(map(self._line_counts.__getitem__, texts))
 
     def exact(self, text: str) -> int:
         """The number of tokens by the tokenizer itself, without the cache."""

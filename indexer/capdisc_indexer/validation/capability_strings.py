@@ -77,6 +77,15 @@ class CapabilityText:
         )
 
 
+def find_places(text: str, *words: str) -> Iterator[int]:
+    """The offsets of each of these words in the text, word by word, each in order."""
+    for word in words:
+        place = text.find(word)
+        while place >= 0:
+            yield place
+            place = text.find(word, place + 1)
+
+
 def is_plain_word(value: str) -> bool:
     """Whether no content rule can find anything in the text, as in most keys and names: it is too
     short for a secret key, and every other rule needs a blank or another sign.

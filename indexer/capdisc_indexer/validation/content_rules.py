@@ -377,9 +377,11 @@ def _stuffing_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
 
 def _density_finding(text: CapabilityText) -> Finding | None:
     value = text.value[:SAMPLE_CHARACTERS]
-    if value.isascii() or len(value) < 64 or len(_RARE.findall(value)) * 2 < len(value):
+    if value.isascii() or len(value) < 64:
         return None
     if len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value):
+        return None
+    if len(_RARE.findall(value)) * 2 < len(value):
         return None
     tokens = load_counter()(value)
     if tokens < MAX_DENSITY * len(value):

@@ -11,27 +11,39 @@ from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import CapabilityText, is_plain_word
+from capdisc_indexer.validation.capability_strings import (
+    CapabilityText,
+    find_places,
+    is_plain_word,
+)
 
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safety|all)"
 _ORDERS = r"(?:instructions?|rules?|prompts?|directions?|guidelines?|messages?|policies|policy|orders?|constraints?)"
 _NEVER = r"(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|alert|notify)"
 _LEAK = r"(?:conversation|chat\s+history|system\s+prompt|credentials|api\s+keys?)"
-# Each with words of which the text must hold one, all in lower case.
+# Each with words of which the text must hold one, and those of which one begins every match, where
+# that are others; all in lower case.
 _INJECTIONS = (
     (
         ("ignore", "disregard", "forget", "override", "bypass"),
+        (),
         rf"\b(?:ignore|disregard|forget|override|bypass)\s+(?:\w+\s+){{0,2}}?{_BEFORE}\s+(?:\w+\s+){{0,2}}?{_ORDERS}\b",
     ),
     (
         ("you are now",),
+        (),
         r"\byou are now\s+(?:in\s+)?(?:an?\s+)?(?:unrestricted|developer\s+mode|dan\b|jailbroken|a\s+different)",
     ),
-    (("the user",), rf"\b{_NEVER}\s+(?:\w+\s+){{0,4}}?(?:to\s+)?the user\b"),
-    (("without ",), r"\bwithout\s+(?:telling|informing|asking|notifying|alerting)\s+the\s+user\b"),
-    (("new system",), r"\bnew system\s+(?:prompt|instructions?)\s*:"),
+    (("the user",), ("do", "never"), rf"\b{_NEVER}\s+(?:\w+\s+){{0,4}}?(?:to\s+)?the user\b"),
+    (
+        ("without ",),
+        ("without",),
+        r"\bwithout\s+(?:telling|informing|asking|notifying|alerting)\s+the\s+user\b",
+    ),
+    (("new system",), (), r"\bnew system\s+(?:prompt|instructions?)\s*:"),
     (
         (" to http",),
+        ("send", "post", "upload", "forward", "exfiltrate"),
         rf"\b(?:send|post|upload|forward|exfiltrate)\s+(?:\w+\s+){{0,5}}?{_LEAK}\s+to\s+https?:",
     ),
 )
@@ -51,7 +63,9 @@ _DENIED = compile_late(
     r"(?! (?:hesitate|worry|wait|bother|forget|fail|stop))[^.!?;:,\n]*\Z"
 )
 _DENIED_WITHIN = 120  # characters
-_INJECTION = tuple((words, re.compile(pattern)) for words, pattern in _INJECTIONS)
+_INJECTION = tuple(
+    (words, beginnings or words, re.compile(pattern)) for words, beginnings, pattern in _INJECTIONS
+)
 # A capability that wants to go before all others, or before whatever an agent does. "Before any
 # creative work" and "before every commit" name an occasion, which is what descriptions are for.
 _RIVALS = (
@@ -176,12 +190,25 @@ def _order_finding(text: CapabilityText) -> Finding | None:
 def _injection_offset(value: str) -> int | None:
     """The offset of the first order that is neither quoted nor denied."""
     lowered = value.lower()
-    for words, pattern in _INJECTION:
+    for words, beginnings, pattern in _INJECTION:
         if any(map(lowered.__contains__, words)):
-            for match in pattern.finditer(lowered):
+            for match in _find_matches(pattern, beginnings, lowered):
                 if not _is_quoted(lowered, match) and not _is_denied(lowered, match):
                     return match.start()
     return None
+
+
+def _find_matches(
+    pattern: re.Pattern[str], beginnings: Sequence[str], lowered: str
+) -> Iterator[re.Match[str]]:
+    """What `pattern.finditer` finds, for a pattern whose matches begin with one of these words: to
+    look for the words alone is ten times as fast.
+    """
+    end = 0
+    for place in sorted(find_places(lowered, *beginnings)):
+        if place >= end and (match := pattern.match(lowered, place)):
+            end = match.end()
+            yield match
 
 
 def _is_denied(lowered: str, match: re.Match[str]) -> bool:

@@ -12,7 +12,7 @@ from itertools import islice
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import CapabilityText
+from capdisc_indexer.validation.capability_strings import CapabilityText, find_places
 from capdisc_indexer.validation.masking import key_spans
 
 # Before each pattern, plain words of which the text must hold one: expressions that ignore case
@@ -39,6 +39,7 @@ _REMOTE = compile_late(
     r"\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
     r"|\beval\s{1,9}[\"']?\$\(\s{0,9}(?:curl|wget)\b|\biex\s{0,9}\(?\s{0,9}(?:\(?new-object|iwr|irm)\b"
 )
+_REMOTE_SIGNS = ("<(", "$(", "iex")
 _DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
 _DECODED = compile_late(
     r"base64\s{1,9}(?:-d|--decode)|b64decode|\batob\s{0,9}\(|frombase64string|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}|xxd\s{1,9}-r"
@@ -65,7 +66,11 @@ _LONG = 192
 _LONG_CODE = compile_late(
     r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}"
 )
+# Of so many letters in a row, every fourth character of a text shows a quarter.
+_SPARSE_CODE = compile_late(rf"[A-Za-z0-9+/]{{{_LONG // 4}}}")
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
+# One of these stands before the word where it is a link, with at most so many blanks between.
+_BEFORE_SCRIPT, _BLANKS_BEFORE_SCRIPT = frozenset("(<:=\"'"), 9
 # Only what is a link: the words alone name a language, a payload of a lesson, a part of a program.
 # A link that stays where it is (`javascript:void(0)`) and a picture do nothing.
 _NOTHING = r"(?:void\s{0,9}\(?\s{0,9}0\s{0,9}\)?)?;?[\"')](?=[\s>/)]|\Z)"
@@ -122,7 +127,7 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
         yield text.finding(
             "encoded-payload", Severity.WARNING, message, "write it in clear text", offset
         )
-    if ":" in value and (place := _odd_address(lowered, text.is_body)):
+    if ":" in value and (place := _odd_address(value, lowered, text.is_body)):
         yield text.finding(
             "suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0]
         )
@@ -138,6 +143,14 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
         )
 
 
+def _may_link_script(text: str) -> bool:
+    """Whether a script word stands where a link can begin with it."""
+    return any(
+        text[max(0, place - _BLANKS_BEFORE_SCRIPT - 1) : place].rstrip()[-1:] in _BEFORE_SCRIPT
+        for place in find_places(text, *_SCRIPT_WORDS)
+    )
+
+
 def _holds_any(words: Iterable[str], text: str) -> bool:
     return any(map(text.__contains__, words))
 
@@ -146,7 +159,8 @@ def _remote_execution(lowered: str) -> int | None:
     """The offset of a command that runs what it downloads. Pipes are searched first: there are few
     of them.
     """
-    starts = [match.start() for match in [_REMOTE.search(lowered)] if match]
+    match = _REMOTE.search(lowered) if _holds_any(_REMOTE_SIGNS, lowered) else None
+    starts = [match.start()] if match else []
     for pipe in _INTO_A_SHELL.finditer(lowered):
         within = max(0, pipe.start() - _FETCH_WITHIN)
         command = max(
@@ -165,10 +179,10 @@ def _encoded_start(value: str, lowered: str) -> int | None:
         and (offset := _decoding_offset(value, lowered)) is not None
     ):
         return offset
-    offset, lines = 0, value.split("\n")
-    if max(map(len, lines)) < _LONG:
+    if not _SPARSE_CODE.search(value[::4]):
         return None
-    for line in lines:
+    offset = 0
+    for line in value.split("\n"):
         for code in _LONG_CODE.finditer(line) if len(line) >= _LONG else ():
             if _is_long_code(code[0]) and not _SHOWN_CODE.search(
                 line, max(0, code.start() - 40), code.start()
@@ -221,11 +235,15 @@ def _is_long_code(code: str) -> bool:
     )
 
 
-def _odd_address(lowered: str, is_body: bool) -> tuple[int, str] | None:
+def _odd_address(value: str, lowered: str, is_body: bool) -> tuple[int, str] | None:
     """The offset of the first odd link, and what is odd about it."""
     is_script, is_image = _holds_any(_SCRIPT_WORDS, lowered), "![" in lowered
-    shown = without_code(lowered) if is_body and (is_script or is_image) else lowered
-    if is_script and (link := _SCRIPT.search(shown)):
+    shown = lowered
+    if is_body and (is_script or is_image):
+        # Other rules look at this text without its code, too; beyond ASCII, the small letters can
+        # be more characters.
+        shown = without_code(value).lower() if value.isascii() else without_code(lowered)
+    if is_script and _may_link_script(shown) and (link := _SCRIPT.search(shown)):
         return link.start(), _KINDS["script"]
     for image in _IMAGE.finditer(shown) if is_image else ():
         if not _DRAWN.match(image[0]):
