@@ -32,6 +32,7 @@ _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext
         ("sameness", "r14", 0.02),
         ("sameness", "r15", 0.2),
         ("sameness", "r20", 0.02),
+        ("small_changes", "r66", 0.02),
         ("writers", "r21", 0.03),
     ],
 )

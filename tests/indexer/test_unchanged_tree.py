@@ -117,6 +117,16 @@ def test_what_a_link_leads_to_is_looked_at_every_time(root: Path, options: Build
     assert not folder_stamps.read_report(root / "index", pointer)
 
 
+def test_what_appears_beside_a_named_file_is_seen(root: Path, options: BuildOptions) -> None:
+    path = root / "tool" / "CAPABILITY.yaml"
+    path.parent.mkdir()
+    path.write_text("name: one\nkind: tool\ndescription: Does one thing.\n")
+    for _ in range(2):
+        build_index([path], root / "other", options)
+    (path.parent / "schema.json").write_text('{"type": "object", "properties": {"a": {}}}')
+    assert build_index([path], root / "other", options).counts["updated"] == 1
+
+
 def test_other_options_are_another_build(
     root: Path, options: BuildOptions, write_skill: Callable[..., Path]
 ) -> None:

@@ -93,7 +93,7 @@ def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildRepor
         () if is_conventional else roots,
         None if is_required else _LOCK_WAIT_S,
     )
-    options = replace(options, max_changes=None if is_required else FEW_FILES)
+    options = replace(options, max_changes=None if is_required else FEW_FILES, errors_only=True)
     return _build(runtime, roots, place.index_dir, options, is_shown=is_required)
 
 

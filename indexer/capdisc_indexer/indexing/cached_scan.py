@@ -20,7 +20,7 @@ from typing import Any
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import DeclaredSource, LinkRules
+from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.directory_cache import (
     CachedDirectories,
@@ -31,8 +31,11 @@ from capdisc_indexer.sources.scan.file_scan import (
     NO_RULES,
     NOWHERE,
     ScanResult,
+    open_folder,
     scan_roots,
 )
+from capdisc_indexer.sources.scan.folder_tree import ScanFolder
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import durable_files
 from capdisc_indexer.store.durable_files import Mount, find_mount
 from capdisc_indexer.store.generation import SCHEMA_VERSION
@@ -75,6 +78,35 @@ def scan_with_cache(
     memory, now_ns = DirectoryCache(cached, _local_devices(roots)), time.time_ns()
     scan = scan_roots(roots, declared, memory, confined, links)
     return ScanSnapshot(at_ns=now_ns, scan=scan, memory=memory)
+
+
+@frozen(kw_only=True)
+class FolderView:
+    """One folder as it is now: its stamp, its capability files, the paths of the folders to enter,
+    and the findings about its entries. Without `is_certain`, the stamps of the folder and its
+    files do not tell everything about it.
+    """
+
+    stamp: tuple[int, int, int]
+    files: Sequence[FoundFile]
+    inner: Sequence[str]
+    findings: Sequence[Finding]
+    is_certain: bool
+
+
+def scan_folder(folder: ScanFolder) -> FolderView | None:
+    """One folder below a root as a scan of everything sees it; None where it cannot be read."""
+    memory = DirectoryCache({}, _local_devices([Path(folder.root.path)]))
+    files, inner, findings = open_folder(folder, memory)
+    if not memory.stamps:
+        return None
+    return FolderView(
+        stamp=memory.stamps[0][1],
+        files=files,
+        inner=[entry.path for entry in inner],
+        findings=findings,
+        is_certain=not memory.uncertain_count,
+    )
 
 
 def save_cache(index_dir: Path, memory: DirectoryCache) -> None:

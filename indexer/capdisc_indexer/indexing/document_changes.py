@@ -27,7 +27,7 @@ from capdisc_indexer.graph.interfaces import describe_interface
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
-from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
+from capdisc_indexer.indexing.passage_changes import PassageSink, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool
 from capdisc_indexer.model.errors import EncoderError
@@ -254,7 +254,7 @@ class DocumentBuild:
         self,
         changes: Changes,
         batcher: EmbeddingBatcher,
-        passages: PassageBuild,
+        passages: PassageSink,
         workers: WorkerPool,
         encoder: Encoder | None,
         workspace: str,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,9 +137,7 @@ def _link_store(
         len(needed_rows) + len(batcher.position),
     )
     row_count = sum(map(len, hashes_by_id.values()))
-    if max(pending_count, stored_rows + pending_count - row_count) > max(
-        SMALL_CHANGE, int(MAX_PENDING_SHARE * row_count)
-    ):
+    if not may_link_store(stored_rows, pending_count, row_count):
         return None
     publication.clone_folder(previous.folder / "vectors", target / "vectors", lambda name: False)
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
@@ -151,6 +149,14 @@ def _link_store(
         iterate_rows(Matrix(previous.folder / "matrix", dim), known_rows, hashes_by_id, batcher),
     )
     return stored_rows
+
+
+def may_link_store(stored_rows: int, pending_count: int, row_count: int) -> bool:
+    """Whether a store of so many rows stays, with so many beside it, where a generation has so many
+    in all.
+    """
+    most = max(SMALL_CHANGE, int(MAX_PENDING_SHARE * row_count))
+    return max(pending_count, stored_rows + pending_count - row_count) <= most
 
 
 def _rewrite_store(
@@ -216,7 +222,7 @@ def iterate_rows(
     batcher: EmbeddingBatcher,
 ) -> Iterator[bytes | memoryview]:
     """The rows of these texts: runs out of the last matrix, and single new rows."""
-    quantise_new = _make_row_quantiser(batcher, old_matrix.dim)
+    quantise_new = make_row_quantiser(batcher, old_matrix.dim)
     start = end = 0
     for text_hash in chain.from_iterable(hashes_by_id.values()):
         row = known_rows.get(text_hash)
@@ -232,7 +238,7 @@ def iterate_rows(
         yield old_matrix.bytes_of(start, end)
 
 
-def _make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
+def make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
     """A function from a row of the batcher to its bytes of int8, as the matrix stores them."""
     if len(batcher.position) <= SMALL_BATCH:
         rows = memoryview(batcher.raw()).cast("f")
@@ -305,14 +311,43 @@ def nearest_to_null_queries(
     ]
 
 
+def update_nearest(
+    encoder: Encoder,
+    matrix: Matrix,
+    hash_of_row: Callable[[int], str],
+    new_rows: Sequence[int],
+    previous: Sequence[NearestText],
+    gone_hashes: Set[str],
+) -> Sequence[NearestText]:
+    """The same as `nearest_to_null_queries` for a small change, without the hashes of all rows:
+    `gone_hashes` are those that no row has any more.
+    """
+    is_kept = all(text_hash not in gone_hashes for _, text_hash in previous)
+    if not new_rows and is_kept:
+        return previous
+    queries = [query for query in map(encoder.encode_query, null_queries()) if any(query)]
+    return [
+        _nearest_of_all(matrix, query, hash_of_row)
+        if entry[1] in gone_hashes
+        else min([entry, *((matrix.distance(query, row), hash_of_row(row)) for row in new_rows)])
+        for query, entry in zip(queries, previous, strict=True)
+    ]
+
+
+def _nearest_of_all(
+    matrix: Matrix, query: bytes, hash_of_row: Callable[[int], str]
+) -> NearestText:
+    distances = matrix.distances(query).tolist()
+    smallest = min(distances)
+    return smallest, hash_of_row(distances.index(smallest))
+
+
 def _distance_to_row(matrix: Matrix, row: int, query: bytes, hashes: Sequence[str]) -> NearestText:
     return matrix.distance(query, row), hashes[row]
 
 
 def _nearest_row(matrix: Matrix, query: bytes, hashes: Sequence[str]) -> NearestText:
-    distances = matrix.distances(query).tolist()
-    smallest = min(distances)
-    return smallest, hashes[distances.index(smallest)]
+    return _nearest_of_all(matrix, query, hashes.__getitem__)
 
 
 def null_queries() -> list[str]:

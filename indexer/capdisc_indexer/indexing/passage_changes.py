@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Protocol, TypeAlias
 
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.previous_build import PreviousBuild
@@ -117,6 +117,17 @@ class PassageCounts:
     dim: int = 0
 
 
+class PassageSink(Protocol):
+    """What takes the passages of changed capabilities, made within `limits`."""
+
+    @property
+    def limits(self) -> PassageLimits:
+        """The limits of passages."""
+
+    def add(self, owner: str, block: PassageBlock) -> None:
+        """Adds the passages of a changed capability."""
+
+
 class PassageBuild:
     """Collects the passages of changed capabilities, in the order of their ids, and writes those of
     the next generation into `target`.
@@ -132,7 +143,7 @@ class PassageBuild:
         limits: PassageLimits,
         scratch: Path,
     ) -> None:
-        self._target, self.limits = target, limits
+        self._target, self._limits = target, limits
         self._old = _read_old_passages(previous)
         new_ids = content_hashes_by_id(changes.files)
         self._kept = [
@@ -154,6 +165,11 @@ class PassageBuild:
             old.passages <= SMALL_COUNT or self._deleted_count > MAX_DELETED_SHARE * old.passages
         )
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+
+    @property
+    def limits(self) -> PassageLimits:
+        """The limits of passages."""
+        return self._limits
 
     def __enter__(self) -> PassageBuild:
         return self
@@ -208,7 +224,7 @@ class PassageBuild:
         if not owners or not self._is_rewritten or self._old.text_folder is None:
             return
         for header, body, _ in Documents(self._old.text_folder).full_records(owners):
-            (block,) = build_passages([from_record(header, body)], self.limits, None)
+            (block,) = build_passages([from_record(header, body)], self._limits, None)
             self._open_writer().add(header["id"], block.passages)
 
     def _open_writer(self) -> PassageWriter:

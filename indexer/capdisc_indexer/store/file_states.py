@@ -6,7 +6,7 @@ A state says how the file looked, which capabilities it declared, and its findin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +104,74 @@ def load_states(path: Path) -> SavedStates:
         files=dict(zip(paths, states, strict=True)),
         lines=dict(zip(paths, lines, strict=True)),
     )
+
+
+class StateLines:
+    """The states of a file on disk as its lines, of which a build with few changes reads and
+    replaces few: to read all of 10,000 takes 0.2 s.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._data = path.read_bytes()
+        end = self._data.find(b"\n")
+        self._roots: Sequence[str] = json.loads(self._data[: end if end >= 0 else None])
+
+    def find(self, path: str) -> FileState | None:
+        """The state of the file of this path."""
+        place = self._data.find(b"\n[%b," % _encode_string(path))
+        return None if place < 0 else self._parse(*self._line_at(place + 1))
+
+    def find_all_with(self, text: str) -> Iterator[FileState]:
+        """The states in whose lines this string stands as a whole value, with repetitions."""
+        part, place = _encode_string(text), -1
+        while (place := self._data.find(part, place + 1)) >= 0:
+            yield self._parse(*self._line_at(place))
+
+    def find_by_id(self, resolved_id: str) -> FileState | None:
+        """The state of the file whose capability has this id in the index."""
+        place = self._data.find(b',%b,"indexed",' % _encode_string(resolved_id))
+        return None if place < 0 else self._parse(*self._line_at(place))
+
+    def is_named_elsewhere(self, text: str, paths: Iterable[str]) -> bool:
+        """Whether a line other than those of these files holds this string as a whole value."""
+        part, place = _encode_string(text), -1
+        starts = tuple(b"[%b," % _encode_string(path) for path in paths)
+        while (place := self._data.find(part, place + 1)) >= 0:
+            start, _ = self._line_at(place)
+            if not self._data.startswith(starts, start):
+                return True
+        return False
+
+    def _line_at(self, place: int) -> tuple[int, int]:
+        end = self._data.find(b"\n", place)
+        return self._data.rfind(b"\n", 0, place) + 1, end if end >= 0 else len(self._data)
+
+    def _parse(self, start: int, end: int) -> FileState:
+        return _parse_state(self._roots, *json.loads(self._data[start:end]))
+
+    def write(self, target: Path, states: Iterable[FileState]) -> None:
+        """Write all states with these instead of the stored ones of the same files, byte for byte
+        as `save_states` would. Raises ValueError for a file or root without a stored state.
+        """
+        root_numbers = {root: number for number, root in enumerate(self._roots)}
+        edits = []
+        for state in states:
+            place = self._data.find(b"\n[%b," % _encode_string(state.path))
+            if place < 0 or state.root not in root_numbers:
+                raise ValueError(f"no stored state: {state.path}")
+            line = _format_line(state, root_numbers).encode("utf-8", "surrogatepass")
+            edits.append((*self._line_at(place + 1), line))
+        data, done = memoryview(self._data), 0
+        with target.open("wb") as file:
+            for start, end, line in sorted(edits):
+                file.write(data[done:start])
+                file.write(line)
+                done = end
+            file.write(data[done:])
+
+
+def _encode_string(text: str) -> bytes:
+    return _dump_json(text).encode("utf-8", "surrogatepass")
 
 
 def _parse_state(

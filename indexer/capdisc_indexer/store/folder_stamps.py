@@ -25,8 +25,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -51,7 +52,7 @@ FILE_NAME = "stamps.bin"
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
-_FILES = 1  # the number of the section of files
+FILES, OWNED_FOLDERS = 1, 2  # the numbers of these sections
 _BLOCK_ENTRIES, _OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
@@ -153,27 +154,41 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
     """Write the stamps of what the published generation was built from; a full disk is no error."""
     sections = (tree.folders, tree.files, tree.owned_folders)
     awaited = [(path, read_stamp(path)) for path in tree.awaited]
-    blocks, rows, offset = [], [], 0
+    blocks: list[tuple[int, int, bytes]] = []
     for kind, section in enumerate(sections):
         entries = [*awaited, *_newest_first(section)] if kind == 0 else _newest_first(section)
-        size = _BLOCK_ENTRIES if kind < 2 else _OWNED_BLOCK_ENTRIES
+        size = _BLOCK_ENTRIES if kind < OWNED_FOLDERS else _OWNED_BLOCK_ENTRIES
         for start in range(0, len(entries), size):
-            block = _encode_block(entries[start : start + size])
-            rows.append((kind, len(entries[start : start + size]), offset, len(block)))
-            blocks.append(block)
-            offset += len(block)
+            part = entries[start : start + size]
+            blocks.append((kind, len(part), _encode_block(part)))
     header = {
         "version": _VERSION,
         "pointer": pointer,
         "roots": list(tree.roots),
         "conventional": tree.is_conventional,
         "awaited": list(tree.awaited),
-        "blocks": rows,
-        "report": (offset, len(tree.report)),
     }
-    data = b"".join([json.dumps(header).encode("ascii"), b"\n", *blocks, tree.report])
+    write_stamps(index_dir, _encode_file(header, blocks, tree.report))
+
+
+def write_stamps(index_dir: Path, data: bytes) -> None:
+    """Replace the file of stamps by this content; a full disk is no error."""
     with suppress(OSError):
         durable_files.replace_file(index_dir / FILE_NAME, data)
+
+
+def _encode_file(
+    header: Mapping[str, Any], blocks: Sequence[tuple[int, int, bytes]], report: bytes
+) -> bytes:
+    """The content of the file: a block is its section, the number of its entries and its bytes."""
+    ends = [0, *accumulate(len(block) for _, _, block in blocks)]
+    rows = [
+        (kind, count, start, len(block))
+        for (kind, count, block), start in zip(blocks, ends, strict=False)
+    ]
+    full_header = {**header, "blocks": rows, "report": (ends[-1], len(report))}
+    parts = [block for _, _, block in blocks]
+    return b"".join([json.dumps(full_header).encode("ascii"), b"\n", *parts, report])
 
 
 def _newest_first(entries: Sequence[StampedPath]) -> list[StampedPath]:
@@ -228,21 +243,104 @@ def read_report(index_dir: Path, pointer: str) -> bytes:
     return _read_stamps(index_dir, b"", read)
 
 
-def is_tree_unchanged(index_dir: Path, pointer: str) -> bool:
-    """Whether every file and folder has the stamps that it had for the build of this pointer."""
+def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] | None:
+    """The paths of all files and folders that have other stamps than for the build of this pointer;
+    None for more than `limit` of them, and where nothing is known of that build.
+    """
 
-    def look(descriptor: int) -> bool:
+    def look(descriptor: int) -> tuple[str, ...] | None:
         header, start = _read_header(descriptor)
         if header["version"] != _VERSION or header["pointer"] != pointer:
-            return False
+            return None
+        changed: list[bytes] = []
         # Files first, the newest of them first of all: those are edited.
-        blocks = sorted(header["blocks"], key=lambda row: row[0] != _FILES)
-        return not any(
-            _find_changed(os.pread(descriptor, size, start + offset), count)
-            for _, count, offset, size in blocks
+        for _, count, offset, size in sorted(header["blocks"], key=lambda row: row[0] != FILES):
+            changed += _find_changed(os.pread(descriptor, size, start + offset), count)
+            if len(changed) > limit:
+                return None
+        return tuple(dict.fromkeys(map(os.fsdecode, changed)))
+
+    return _read_stamps(index_dir, None, look)
+
+
+class StampFile:
+    """The whole file of stamps in memory, to find entries in it and to replace some."""
+
+    def __init__(self, index_dir: Path) -> None:
+        """Raises OSError or one of MALFORMED_DATA_ERRORS for a file that is missing or damaged."""
+        self._data = (index_dir / FILE_NAME).read_bytes()
+        line, _, _ = self._data.partition(b"\n")
+        self._header, self._start = json.loads(line), len(line) + 1
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The paths that need not exist, and count as well."""
+        return frozenset(self._header["awaited"])
+
+    def entries_in(self, folder: str) -> set[str]:
+        """The paths of the files and folders directly in a folder, as far as the scan read them."""
+        prefix = os.fsencode(folder.rstrip("/") + "/")
+        return {
+            os.fsdecode(path)
+            for _, paths in self._path_lists(prefix)
+            for path in paths
+            if path.startswith(prefix) and b"/" not in path[len(prefix) :]
+        }
+
+    def is_owned(self, folder: str) -> bool:
+        """Whether the folder is or belongs to that of a capability."""
+        name = os.fsencode(folder)
+        return any(
+            kind == OWNED_FOLDERS and name in paths for kind, paths in self._path_lists(name)
         )
 
-    return _read_stamps(index_dir, False, look)
+    def _path_lists(self, part: bytes) -> Iterator[tuple[int, list[bytes]]]:
+        """The section and the paths of each block in which these bytes occur."""
+        for kind, count, offset, size in self._header["blocks"]:
+            start = self._start + offset
+            if self._data.find(part, start + count * _STAMP_BYTES, start + size) >= 0:
+                block = self._data[start + count * _STAMP_BYTES : start + size]
+                yield kind, block.split(b"\0")
+
+    def replaced(self, pointer: str, stamps: Mapping[str, Stamp], report: bytes) -> bytes:
+        """The content of the file for another generation, with these stamps of changed entries, and
+        with its report. Changed entries come first in their sections.
+        """
+        names = {os.fsencode(path): stamp for path, stamp in stamps.items()}
+        first: list[tuple[int, int, bytes]] = []
+        kept: list[tuple[int, int, bytes]] = []
+        for kind, count, offset, size in self._header["blocks"]:
+            block = self._data[self._start + offset : self._start + offset + size]
+            paths = block[count * _STAMP_BYTES :].split(b"\0")
+            if names.keys().isdisjoint(paths):
+                kept.append((kind, count, block))
+                continue
+            numbers = memoryview(block)[: count * _STAMP_BYTES].cast("q").tolist()
+            stored = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+            entries = list(zip(map(os.fsdecode, paths), stored, strict=True))
+            changed = [(path, stamps[path]) for path, _ in entries if path in stamps]
+            others = [entry for entry in entries if entry[0] not in stamps]
+            first.append((kind, len(changed), _encode_block(changed)))
+            if others:
+                kept.append((kind, len(others), _encode_block(others)))
+        blocks = _join_small_blocks(sorted([*first, *kept], key=lambda block: block[0]))
+        return _encode_file({**self._header, "pointer": pointer}, blocks, report)
+
+
+def _join_small_blocks(
+    blocks: Iterable[tuple[int, int, bytes]],
+) -> list[tuple[int, int, bytes]]:
+    """The blocks, in which neighbours of one section that are small are one block."""
+    joined: list[tuple[int, int, bytes]] = []
+    for kind, count, block in blocks:
+        if joined and joined[-1][0] == kind and joined[-1][1] + count <= _OWNED_BLOCK_ENTRIES:
+            _, before, last = joined[-1]
+            stamps = last[: before * _STAMP_BYTES] + block[: count * _STAMP_BYTES]
+            paths = (last[before * _STAMP_BYTES :], block[count * _STAMP_BYTES :])
+            joined[-1] = (kind, before + count, stamps + b"\0".join(paths))
+        else:
+            joined.append((kind, count, block))
+    return joined
 
 
 def _read_stamps(index_dir: Path, unknown: T, read: Callable[[int], T]) -> T:

@@ -14,10 +14,10 @@ import math
 import mmap
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from capdisc_indexer import lazy_imports
 
@@ -50,6 +50,7 @@ class Matrix:
 
     def __init__(self, source: Path, dim: int) -> None:
         self.dim = dim
+        self._source = source
         self._rows_of_id: dict[str, range] = {}
         self._owners = array("I", (source / "owners.u32").read_bytes())
         self._starts = array("I", (source / "starts.u32").read_bytes())
@@ -205,6 +206,37 @@ class Matrix:
         edges = [bisect_left(self._owners, owner) for owner in range(len(names))]
         ends = [*edges[1:], len(self._owners)]
         return {name: end - start for name, start, end in zip(names, edges, ends, strict=True)}
+
+    def write_patched(self, target: Path, rows_by_id: Mapping[str, bytes]) -> None:
+        """Write this matrix, which has the ids in order, with other rows of some capabilities into
+        another folder. Raises KeyError for a capability without rows.
+        """
+        # A build alone writes: a search does without what this brings.
+        from capdisc_indexer.store.publication import link_file
+
+        places = [(self.rows_of(identifier), rows) for identifier, rows in rows_by_id.items()]
+        target.mkdir(parents=True)
+        owners, done = array("I"), 0
+        with (target / "matrix.i8").open("wb") as stream:
+            for old_rows, rows in sorted(places, key=lambda place: place[0].start):
+                self._copy_rows(stream, done, old_rows.start)
+                stream.write(rows)
+                owners += self._owners[done : old_rows.start]
+                owners.extend([self._owners[old_rows.start]] * (len(rows) // self.dim))
+                done = old_rows.stop
+            self._copy_rows(stream, done, len(self))
+        owners += self._owners[done:]
+        linked = ["ids.utf8", "starts.u32"]
+        if owners == self._owners:
+            linked.append("owners.u32")
+        else:
+            (target / "owners.u32").write_bytes(owners.tobytes())
+        for name in linked:
+            link_file(self._source / name, target / name)
+
+    def _copy_rows(self, stream: IO[bytes], start: int, end: int) -> None:
+        if start < end:
+            stream.write(self.bytes_of(start, end))
 
     def names(self) -> list[str]:
         """The ids of the capabilities in the order of the numbers in `owners`."""

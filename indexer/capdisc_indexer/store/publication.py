@@ -143,11 +143,16 @@ def clone_folder(source: Path, target: Path, must_copy: Callable[[str], bool]) -
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if must_copy(name):
             shutil.copyfile(source / name, target / name)
-            continue
-        try:
-            os.link(source / name, target / name)
-        except OSError:
-            shutil.copyfile(source / name, target / name)
+        else:
+            link_file(source / name, target / name)
+
+
+def link_file(source: Path, target: Path) -> None:
+    """Make `target` a hard link to `source`, or a copy where links are impossible."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _file_names(top: Path) -> list[str]:

@@ -118,6 +118,17 @@ def scan_roots(
     )
 
 
+def open_folder(
+    folder: ScanFolder, memory: DirectoryCache
+) -> tuple[list[FoundFile], list[ScanFolder], list[Finding]]:
+    """The capability files directly in one folder, the folders to enter, and findings about its
+    entries; without what only links lead to.
+    """
+    walk = _Walk([folder.root], memory, NO_RULES)
+    inner = walk.open(folder)
+    return list(walk.files.values()), inner, walk.findings
+
+
 def _root(order: int, path: Path) -> ScanRoot:
     absolute = os.path.abspath(path)
     try:
@@ -234,7 +245,7 @@ class _Walk:
                 self.findings.append(_too_deep(folder.path))
             elif folder.resolved not in self._entered and self._may_enter(folder):
                 self._entered.add(folder.resolved)
-                pending += reversed(self._open(folder))
+                pending += reversed(self.open(folder))
 
     def _may_enter(self, folder: ScanFolder) -> bool:
         """Whether the folder is one of the first behind its link; else a finding says so."""
@@ -247,7 +258,7 @@ class _Walk:
             self.findings.append(large_target_finding(folder.outside))
         return count <= MAX_LINKED_FOLDERS
 
-    def _open(self, folder: ScanFolder) -> list[ScanFolder]:
+    def open(self, folder: ScanFolder) -> list[ScanFolder]:
         """Adds the files of a folder, and gives the folders directly inside."""
         mark = self._memory.mark(folder)
         if mark and (recalled := self._memory.recall(folder, mark)):

@@ -1,0 +1,199 @@
+"""R66: whatever changes from build to build, the index has the bytes of a build from nothing."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import workbench
+from figure import Figure
+
+from capdisc_indexer.indexing import cached_scan, document_changes, passage_changes, pipeline
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.store.snapshot import Index
+
+_OPTIONS = BuildOptions(errors_only=True, with_table=False)
+# What a build from nothing writes in other bytes: names of segments, times, and where vectors lie.
+_OWN_FOLDERS = frozenset({"text", "vectors", "pending"})
+_OWN_FILES = frozenset({"MANIFEST", "meta/scan.json"})
+_FROM_NOTHING_EVERY = 5
+
+
+def r66(work: Path, rng: random.Random, scale: float) -> Figure:
+    """Change files in random ways and build; compare with a build that looks at everything, and now and then with one
+    from nothing. The library counts as a large one, so that small changes go the short way.
+    """
+    rounds, quick_count, wrong = max(10, round(500 * scale)), 0, []
+    root, index_dir = work / "root", work / "index"
+    for number in range(25):
+        _write(root / f"team-{number % 4}" / f"skill-{number}", rng)
+    for team in ("team-0", "team-1"):
+        _write(root / team / "twice", rng)
+    with _large_library():
+        _build(root, index_dir)
+        for number in range(rounds):
+            for _ in range(rng.choice((1, 1, 1, 4))):
+                rng.choice(_CHANGES)(root, rng)
+            shutil.copytree(index_dir, work / "whole")
+            with patch.object(pipeline, "load_previous_build", _count(pipeline)) as load:
+                report = _build(root, index_dir)
+            quick_count += report.published and not load.count
+            with patch.object(pipeline, "_build_quickly", lambda request: None):
+                whole = _build(root, work / "whole")
+            differ = _compare(index_dir, report, work / "whole", whole)
+            if number % _FROM_NOTHING_EVERY == 0:
+                fresh = _build(root, work / "fresh")
+                differ += _compare(index_dir, report, work / "fresh", fresh)
+                shutil.rmtree(work / "fresh")
+            wrong += [f"round {number}: {', '.join(differ)}"] if differ else []
+            shutil.rmtree(work / "whole")
+    if quick_count < rounds // 10:
+        wrong.append(f"only {quick_count} builds went the short way")
+    note = "; ".join([f"{quick_count} the short way", *wrong[:3]])
+    return Figure("R66", "step by step has the bytes of from nothing", rounds, len(wrong), note)
+
+
+class _CountedCall:
+    """A function that counts its calls."""
+
+    def __init__(self, call: Callable[..., object]) -> None:
+        self.count, self._call = 0, call
+
+    def __call__(self, *args: object) -> object:
+        self.count += 1
+        return self._call(*args)
+
+
+def _count(module: object) -> _CountedCall:
+    return _CountedCall(module.load_previous_build)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _large_library() -> Iterator[None]:
+    with (
+        patch.object(cached_scan, "_local_devices", lambda roots: {roots[0].stat().st_dev}),
+        patch.object(document_changes, "SMALL_CATALOGUE", 0),
+        patch.object(document_changes, "MAX_DELETED_SHARE", 3.0),
+        patch.object(passage_changes, "SMALL_COUNT", 0),
+        patch.object(passage_changes, "MAX_DELETED_SHARE", 3.0),
+    ):
+        yield
+
+
+def _build(root: Path, index_dir: Path) -> BuildReport:
+    return build_index([root], index_dir, _OPTIONS)
+
+
+def _compare(one: Path, of_one: BuildReport, other: Path, of_other: BuildReport) -> list[str]:
+    """The files of the two generations that differ, and the parts of their facts."""
+    files, others = _files(one, of_one), _files(other, of_other)
+    names = [name for name in files.keys() | others.keys() if files.get(name) != others.get(name)]
+    facts, other_facts = of_one.generation, of_other.generation
+    counted = ("capabilities", "rows", "files", "passages")
+    same = [facts.counts[key] == other_facts.counts[key] for key in counted]
+    parts = {
+        "counts": all(same),
+        "noise floor": facts.background == other_facts.background,
+        "records": _records(one) == _records(other),
+    }
+    return [*sorted(names), *(name for name, is_same in parts.items() if not is_same)]
+
+
+def _files(index_dir: Path, report: BuildReport) -> Mapping[str, bytes]:
+    folder = index_dir / "gens" / f"{report.generation.number:08d}"
+    paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if name not in _OWN_FILES and path.parent.name not in _OWN_FOLDERS
+    }
+
+
+def _records(index_dir: Path) -> Mapping[str, str]:
+    with Index(index_dir) as opened:
+        heads = list(opened.documents.all_headers())
+        return {head["id"]: repr(opened.full_descriptor(head)) for head in heads}
+
+
+def _text(rng: random.Random, words: int) -> str:
+    return " ".join(rng.choice(workbench.NOUNS + workbench.VERBS) for _ in range(words))
+
+
+def _write(folder: Path, rng: random.Random) -> None:
+    body = "\n".join(f"## {_text(rng, 2)}\n\n{_text(rng, 200)}\n" for _ in range(4))
+    _write_text(folder, workbench.sentence(rng), body)
+
+
+def _write_text(folder: Path, description: str, body: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"---\nname: {folder.name}\ndescription: {description}\n---\n\n{body}"
+    (folder / "SKILL.md").write_text(text)
+
+
+def _one(root: Path, rng: random.Random) -> Path:
+    return rng.choice(sorted(root.glob("*/*/SKILL.md")))
+
+
+def _change_body(root: Path, rng: random.Random) -> None:
+    path = _one(root, rng)
+    path.write_text(f"{path.read_text()}\n## {_text(rng, 2)}\n\n{_text(rng, 150)}\n")
+
+
+def _change_description(root: Path, rng: random.Random) -> None:
+    path = _one(root, rng)
+    _write_text(path.parent, workbench.sentence(rng), path.read_text().split("---\n", 2)[2])
+
+
+def _replace(root: Path, rng: random.Random) -> None:
+    path = _one(root, rng)
+    path.with_name("SKILL.md~").write_text(f"{path.read_text()}\n{_text(rng, 5)}\n")
+    path.with_name("SKILL.md~").rename(path)
+
+
+def _touch(root: Path, rng: random.Random) -> None:
+    path = _one(root, rng)
+    path.write_bytes(path.read_bytes())
+
+
+def _add_resource(root: Path, rng: random.Random) -> None:
+    (_one(root, rng).parent / f"{_text(rng, 1)}.txt").touch()
+
+
+def _add(root: Path, rng: random.Random) -> None:
+    _write(root / f"team-{rng.randrange(4)}" / f"skill-{rng.randrange(60)}", rng)
+
+
+def _remove(root: Path, rng: random.Random) -> None:
+    if len(list(root.glob("*/*"))) > 15:
+        shutil.rmtree(_one(root, rng).parent)
+
+
+def _rename(root: Path, rng: random.Random) -> None:
+    path = _one(root, rng)
+    path.write_text(path.read_text().replace("name: ", "name: new-", 1)[:20_000])
+
+
+def _copy(root: Path, rng: random.Random) -> None:
+    _one(root, rng).write_bytes(_one(root, rng).read_bytes())
+
+
+def _swap(root: Path, rng: random.Random) -> None:
+    one, other = _one(root, rng), _one(root, rng)
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def _shorten(root: Path, rng: random.Random) -> None:
+    _write_text(_one(root, rng).parent, workbench.sentence(rng), "Do it.")
+
+
+_CHANGES: tuple[Callable[[Path, random.Random], None], ...] = (
+    *(2 * (_change_body, _change_body, _change_description, _replace)),
+    *(_touch, _add_resource, _add, _remove, _rename, _copy, _swap, _shorten),
+)
