@@ -218,7 +218,7 @@ def read_blocks(index_dir: Path, pointer: str) -> tuple[Look, list[StampBlock]]:
         total = _count_entries(header["blocks"])
         blocks = [
             StampBlock(
-                is_of_files=kind == _FILES,
+                is_of_files=kind == FILES,
                 count=count,
                 data=os.pread(descriptor, size, start + offset),
             )
