@@ -65,6 +65,7 @@ def tantivy() -> Any:
 
 def lancedb() -> Any:
     """The table of capabilities and its engine. Raises OSError when it cannot start a thread."""
+    _keep_numpy_single()  # pyarrow imports it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -121,15 +122,21 @@ def arrow_ipc() -> Any:
 
 def numpy() -> Any:
     """Arrays."""
-    # Without the setting, the import starts threads that take 50 ms of CPU. It is not set again
-    # later: a server rebuilds its environment for each request that changed it.
-    if "numpy" not in sys.modules:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _keep_numpy_single()
     try:
         import numpy
     except ImportError as error:
         raise _load_error("numpy", error) from error
     return numpy
+
+
+def _keep_numpy_single() -> None:
+    """Keep numpy to one thread: its import starts others, which take 50 ms of CPU and then wait for
+    each other. That is not set again later: a server rebuilds its environment for each request that
+    changed it.
+    """
+    if "numpy" not in sys.modules:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def graphql() -> Any:
