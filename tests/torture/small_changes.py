@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ _OPTIONS = BuildOptions(errors_only=True, with_table=False)
 # What a build from nothing writes in other bytes: names of segments, times, and where vectors lie.
 _OWN_FOLDERS = frozenset({"text", "vectors", "pending"})
 _OWN_FILES = frozenset({"MANIFEST", "meta/scan.json"})
+_STATES = "meta/files.json"
 _FROM_NOTHING_EVERY = 5
 
 
@@ -107,11 +109,20 @@ def _compare(one: Path, of_one: BuildReport, other: Path, of_other: BuildReport)
 def _files(index_dir: Path, report: BuildReport) -> Mapping[str, bytes]:
     folder = index_dir / "gens" / f"{report.generation.number:08d}"
     paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    return {
+    contents = {
         name: path.read_bytes()
         for name, path in paths.items()
         if name not in _OWN_FILES and path.parent.name not in _OWN_FOLDERS
     }
+    return contents | {_STATES: _without_stamps(contents[_STATES])}
+
+
+def _without_stamps(states: bytes) -> bytes:
+    """The states of files without their stamps: those of a file that was only touched lie beside
+    the generations.
+    """
+    records = [json.loads(line) for line in states.splitlines()]
+    return json.dumps([[*record[:2], *record[3:]] for record in records]).encode()
 
 
 def _records(index_dir: Path) -> Mapping[str, str]:
@@ -193,7 +204,17 @@ def _shorten(root: Path, rng: random.Random) -> None:
     _write_text(_one(root, rng).parent, workbench.sentence(rng), "Do it.")
 
 
+def _change_guidance(root: Path, rng: random.Random) -> None:
+    path = root / "guidance" / f"team-{rng.randrange(4)}.md"
+    path.parent.mkdir(exist_ok=True)
+    if path.exists() and rng.random() < 0.5:
+        path.unlink()
+    else:
+        path.write_text(f"{workbench.sentence(rng)}\n")
+
+
 _CHANGES: tuple[Callable[[Path, random.Random], None], ...] = (
     *(2 * (_change_body, _change_body, _change_description, _replace)),
     *(_touch, _add_resource, _add, _remove, _rename, _copy, _swap, _shorten),
+    _change_guidance,
 )

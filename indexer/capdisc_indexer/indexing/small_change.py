@@ -55,7 +55,13 @@ from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import BuildReport, Finding, Severity
 from capdisc_indexer.sources.scan.file_scan import ScanResult
-from capdisc_indexer.sources.scan.folder_tree import MAX_DEPTH, ScanFolder, ScanRoot, is_inside
+from capdisc_indexer.sources.scan.folder_tree import (
+    GUIDANCE_FOLDER,
+    MAX_DEPTH,
+    ScanFolder,
+    ScanRoot,
+    is_inside,
+)
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState, StateLines
@@ -207,6 +213,8 @@ def _scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chan
 
 
 def _view_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> FolderView:
+    # Files of guidance are no entries that a scan of their folder finds.
+    require(os.path.basename(path) != GUIDANCE_FOLDER)
     folder = _locate_folder(path, roots, stamps)
     view = scan_folder(folder)
     if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:

@@ -18,7 +18,7 @@ MAX_DEPTH = 32
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
 # Guidance for a category lies in `guidance/<category>.md` of a root, and is found without being
 # read.
-FOLDER, SUFFIX = "guidance", ".md"
+GUIDANCE_FOLDER, SUFFIX = "guidance", ".md"
 LIMIT_BYTES = 64 * 1024
 MAX_FILES = 500  # of one root
 
@@ -132,11 +132,11 @@ def is_guidance(path: str) -> bool:
     >>> is_guidance("/skills/guidance/images.md"), is_guidance("/skills/images.md")
     (True, False)
     """
-    return path.endswith(SUFFIX) and os.path.basename(os.path.dirname(path)) == FOLDER
+    return path.endswith(SUFFIX) and os.path.basename(os.path.dirname(path)) == GUIDANCE_FOLDER
 
 
 def _guidance_of(root: str) -> Iterator[FileStat]:
-    folder = os.path.join(root, FOLDER)
+    folder = os.path.join(root, GUIDANCE_FOLDER)
     try:
         with os.scandir(folder) as entries:
             guides = sorted(
