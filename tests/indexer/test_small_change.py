@@ -212,17 +212,16 @@ def _grow_or_shrink(root: Path, rng: random.Random) -> None:
     _write_text(folder, "Can do it. Use when asked.", "Short." if len(body) > 100 else body * 400)
 
 
-def _guide_another_category(root: Path, rng: random.Random) -> None:
-    """The folder of guidance is known; no capability is in it."""
+def _guide_category(root: Path, rng: random.Random) -> None:
+    """The folder of guidance was empty, and no capability is in it."""
     (root / "guidance").mkdir()
+    _build(root.parent)
+    _build(root.parent)
     (root / "guidance" / "team-0.md").write_text("Ask first.\n")
-    _build(root.parent)
-    _build(root.parent)
-    (root / "guidance" / "team-1.md").write_text("Ask twice.\n")
 
 
 _WIDE = (
-    _guide_another_category,
+    _guide_category,
     _add_skill,
     _remove_skill,
     _rename_skill,
