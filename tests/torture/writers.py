@@ -19,10 +19,9 @@ from capdisc_indexer.store import generation
 
 # How long a query beside a stopped writer, or the end of a command after a signal, may take.
 PROMISED_SECONDS = 2.0
-_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-
-
+# Of fewer runs, a tenth is a matter of chance.
 _MANY_RUNS = 100
+_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 def r7(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -46,7 +45,6 @@ def r7(work: Path, rng: random.Random, scale: float) -> Figure:
     for each in writers:
         each.join()
     index(work, root, index_dir)
-    # Of a few runs, a tenth is a matter of chance.
     total = sum(published)
     fair_share = 0.1 * total if total >= _MANY_RUNS else 1
     starved = sum(count < fair_share for count in published)

@@ -308,7 +308,13 @@ def _take_batch(jobs: Iterator[BuildJob], size: int) -> list[BuildJob]:
 # many documents were deleted.
 SMALL_CATALOGUE = 400
 MAX_DELETED_SHARE = 0.02
-_COPIED_FILES = ("meta.json", ".managed.json")
+
+
+def may_keep_documents(count: int, deleted_count: int) -> bool:
+    """Whether the text index of so many capabilities is changed and not written anew, where so many
+    of its documents are deleted.
+    """
+    return count > SMALL_CATALOGUE and deleted_count <= MAX_DELETED_SHARE * count
 
 
 def write_documents(
@@ -329,18 +335,14 @@ def write_documents(
     if previous.generation:
         deleted_count += previous.generation.counts.get("deleted", 0)
     new_documents = _with_progress(documents, len(changed), progress)
-    if (
-        previous.folder is None
-        or len(new_ids) <= SMALL_CATALOGUE
-        or deleted_count > MAX_DELETED_SHARE * len(new_ids)
-    ):
+    if previous.folder is None or not may_keep_documents(len(new_ids), deleted_count):
         unchanged_ids = sorted(key for key in new_ids if key not in changed)
         unchanged = _unchanged_documents(previous.folder, unchanged_ids)
         all_documents = merge(unchanged, new_documents, key=lambda document: document.id)
         text_queries.update_text_index(target, (), all_documents)
         return 0
     target.mkdir(parents=True)
-    publication.clone_folder(previous.folder / "text", target, lambda name: name in _COPIED_FILES)
+    publication.clone_text_index(previous.folder / "text", target)
     text_queries.update_text_index(target, removed_ids, new_documents)
     return deleted_count
 

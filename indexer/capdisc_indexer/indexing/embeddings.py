@@ -139,7 +139,7 @@ def _link_store(
     row_count = sum(map(len, hashes_by_id.values()))
     if not may_link_store(stored_rows, pending_count, row_count):
         return None
-    publication.clone_folder(previous.folder / "vectors", target / "vectors", lambda name: False)
+    publication.link_folder(previous.folder / "vectors", target / "vectors")
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
     keys = [*(hashes[row] for row in needed_rows), *batcher.position]
     vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.raw())

@@ -103,7 +103,13 @@ SMALL_COUNT = 1_000
 MAX_DELETED_SHARE = 0.02
 # Blocks that wait in memory until the engines are loaded; more than a small build has.
 _WAITING_BLOCKS = 64
-_COPIED_FILES = ("meta.json", ".managed.json")
+
+
+def may_keep_passages(count: int, deleted_count: int) -> bool:
+    """Whether the text index of so many passages is changed and not written anew, where so many of
+    them are deleted.
+    """
+    return count > SMALL_COUNT and deleted_count <= MAX_DELETED_SHARE * count
 
 
 @frozen(kw_only=True)
@@ -161,9 +167,7 @@ class PassageBuild:
             sum(self._old.counts[owner] for owner in self._kept),
         )
         self._deleted_count = old.deleted + old.passages - kept_count
-        self._is_rewritten = (
-            old.passages <= SMALL_COUNT or self._deleted_count > MAX_DELETED_SHARE * old.passages
-        )
+        self._is_rewritten = not may_keep_passages(old.passages, self._deleted_count)
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
 
     @property
@@ -195,7 +199,7 @@ class PassageBuild:
         has_removed = len(self._kept) < len(self._old.counts)
         if not self._waiting and not self._new_counts and not has_removed:
             if self._old.folder is not None:
-                publication.clone_folder(self._old.folder, self._target, lambda name: False)
+                publication.link_folder(self._old.folder, self._target)
             return self._old.total_counts
         counts = self._new_counts | {owner: self._old.counts[owner] for owner in self._kept}
         if not counts:
@@ -232,9 +236,7 @@ class PassageBuild:
         if self._writer is None:
             is_linked = self._old.folder is not None and not self._is_rewritten
             if self._old.folder is not None and is_linked:
-                publication.clone_folder(
-                    self._old.folder / "text", self._target / "text", _COPIED_FILES.__contains__
-                )
+                publication.clone_text_index(self._old.folder / "text", self._target / "text")
             self._writer = PassageWriter(self._target / "text")
             if is_linked:
                 self._writer.remove(sorted(self._old.counts.keys() - set(self._kept)))

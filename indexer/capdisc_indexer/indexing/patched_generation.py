@@ -32,11 +32,9 @@ from capdisc_indexer.indexing.worker_pool import BackgroundTask, WorkerPool
 from capdisc_indexer.model.json_types import CapabilityCard
 from capdisc_indexer.model.types import Generation, PassageLimits
 from capdisc_indexer.store import publication, text_queries, vector_files
-from capdisc_indexer.store.file_states import StateLines
+from capdisc_indexer.store.file_states import StateLines, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.passages import PassageBlock, PassageWriter
-
-_COPIED_FILES = frozenset({"meta.json", ".managed.json"})
 
 
 def write_patched_generation(
@@ -68,17 +66,20 @@ def write_patched_generation(
         cards = _compare_cards(plan.previous.files, states)
         vectors = VectorPatch(plan.previous.files, states, texts, batcher, published, old_folder)
         deleted_count = published.counts["deleted"] + len(changes.descriptors)
-        require(not changes.descriptors or _may_delete(published, deleted_count))
+        require(
+            not changes.descriptors
+            or document_changes.may_keep_documents(published.counts["capabilities"], deleted_count)
+        )
         passages.check(changes.descriptors.keys())
         result = review()
         require(not result.files and not result.held_definitions)
         check.result()
         text_folder = folder / "text"
         if changes.descriptors:
-            publication.clone_folder(old_folder / "text", text_folder, _COPIED_FILES.__contains__)
+            publication.clone_text_index(old_folder / "text", text_folder)
             text_queries.update_text_index(text_folder, list(changes.descriptors), build.documents)
         else:
-            _link_folder(old_folder / "text", text_folder)
+            publication.link_folder(old_folder / "text", text_folder)
         passages.write(folder / "passages")
         nearest = vectors.write(folder, plan.previous.nearest, encoder)
         _write_metadata(change, folder / "meta", old_folder / "meta", states, cards, nearest)
@@ -115,18 +116,6 @@ def _published_parts(previous: PreviousBuild) -> tuple[Generation, Path]:
     if previous.generation is None or previous.folder is None:
         raise WiderChangeError
     return previous.generation, previous.folder
-
-
-def _may_delete(published: Generation, deleted_count: int) -> bool:
-    """Whether a build of everything would not write all documents anew."""
-    count = published.counts["capabilities"]
-    most = document_changes.MAX_DELETED_SHARE * count
-    return count > document_changes.SMALL_CATALOGUE and deleted_count <= most
-
-
-def _link_folder(source: Path, target: Path) -> None:
-    """Hard links to all files of a folder, which need not exist."""
-    publication.clone_folder(source, target, lambda name: False)
 
 
 # Vectors.
@@ -180,8 +169,8 @@ class VectorPatch:
         published: Generation,
         old_folder: Path,
     ) -> None:
-        old_texts = _texts_by_id({path: old_states[path] for path in states})
-        new_texts = _texts_by_id(states)
+        old_texts = text_hashes_by_id({path: old_states[path] for path in states})
+        new_texts = text_hashes_by_id(states)
         require(old_texts.keys() == new_texts.keys())
         self._old_texts = {
             key: old_texts[key] for key in old_texts if old_texts[key] != new_texts[key]
@@ -221,9 +210,9 @@ class VectorPatch:
         """Writes store and matrix; the texts that are nearest to null queries now."""
         if not self._old_texts or encoder is None:
             for name in ("vectors", "pending", "matrix"):
-                _link_folder(self._old_folder / name, target / name)
+                publication.link_folder(self._old_folder / name, target / name)
             return nearest
-        _link_folder(self._old_folder / "vectors", target / "vectors")
+        publication.link_folder(self._old_folder / "vectors", target / "vectors")
         self._write_pending(target / "pending")
         old_matrix = Matrix(self._old_folder / "matrix", self._dim)
         old_matrix.write_patched(target / "matrix", self._make_rows(old_matrix))
@@ -266,15 +255,6 @@ class VectorPatch:
         return embeddings.update_nearest(encoder, matrix, find_hash, new_rows, nearest, self._gone)
 
 
-def _texts_by_id(states: StatesByPath) -> dict[str, tuple[str, ...]]:
-    return {
-        declared.resolved_id: declared.texts
-        for state in states.values()
-        for declared in state.declared_ids
-        if declared.resolved_id
-    }
-
-
 # Passages.
 
 
@@ -310,8 +290,7 @@ class PassagePatch:
             return
         deleted = self._stored["deleted_passages"] + sum(self._old_counts.values())
         total = self._stored["passages"]
-        require(total > passage_changes.SMALL_COUNT)
-        require(deleted <= passage_changes.MAX_DELETED_SHARE * total)
+        require(passage_changes.may_keep_passages(total, deleted))
         dim = self._stored["passage_dim"]
         blocks = self._blocks.values()
         require(all(len(block.rows) == dim * len(block.passages) for block in blocks))
@@ -329,11 +308,9 @@ class PassagePatch:
     def write(self, target: Path) -> None:
         """Writes the passages of the next generation."""
         if not self._blocks or self._matrix is None:
-            _link_folder(self._source, target)
+            publication.link_folder(self._source, target)
             return
-        publication.clone_folder(
-            self._source / "text", target / "text", _COPIED_FILES.__contains__
-        )
+        publication.clone_text_index(self._source / "text", target / "text")
         writer = PassageWriter(target / "text")
         writer.remove(sorted(self._old_counts))
         for owner, block in sorted(self._blocks.items()):

@@ -118,14 +118,13 @@ class StateLines:
 
     def find(self, path: str) -> FileState | None:
         """The state of the file of this path."""
-        place = self._data.find(b"\n[%b," % _encode_string(path))
-        return None if place < 0 else self._parse(*self._line_at(place + 1))
+        line = self._line_of(path)
+        return None if line is None else self._parse(*line)
 
     def find_all_with(self, text: str) -> Iterator[FileState]:
         """The states in whose lines this string stands as a whole value, with repetitions."""
-        part, place = _encode_string(text), -1
-        while (place := self._data.find(part, place + 1)) >= 0:
-            yield self._parse(*self._line_at(place))
+        for line in self._lines_with(text):
+            yield self._parse(*line)
 
     def find_by_id(self, resolved_id: str) -> FileState | None:
         """The state of the file whose capability has this id in the index."""
@@ -134,13 +133,17 @@ class StateLines:
 
     def is_named_elsewhere(self, text: str, paths: Iterable[str]) -> bool:
         """Whether a line other than those of these files holds this string as a whole value."""
-        part, place = _encode_string(text), -1
         starts = tuple(b"[%b," % _encode_string(path) for path in paths)
+        return any(not self._data.startswith(starts, start) for start, _ in self._lines_with(text))
+
+    def _line_of(self, path: str) -> tuple[int, int] | None:
+        place = self._data.find(b"\n[%b," % _encode_string(path))
+        return None if place < 0 else self._line_at(place + 1)
+
+    def _lines_with(self, text: str) -> Iterator[tuple[int, int]]:
+        part, place = _encode_string(text), -1
         while (place := self._data.find(part, place + 1)) >= 0:
-            start, _ = self._line_at(place)
-            if not self._data.startswith(starts, start):
-                return True
-        return False
+            yield self._line_at(place)
 
     def _line_at(self, place: int) -> tuple[int, int]:
         end = self._data.find(b"\n", place)
@@ -156,11 +159,11 @@ class StateLines:
         root_numbers = {root: number for number, root in enumerate(self._roots)}
         edits = []
         for state in states:
-            place = self._data.find(b"\n[%b," % _encode_string(state.path))
-            if place < 0 or state.root not in root_numbers:
+            place = self._line_of(state.path)
+            if place is None or state.root not in root_numbers:
                 raise ValueError(f"no stored state: {state.path}")
             line = _format_line(state, root_numbers).encode("utf-8", "surrogatepass")
-            edits.append((*self._line_at(place + 1), line))
+            edits.append((*place, line))
         data, done = memoryview(self._data), 0
         with target.open("wb") as file:
             for start, end, line in sorted(edits):

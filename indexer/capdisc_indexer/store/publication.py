@@ -135,6 +135,10 @@ def next_number(index_dir: Path) -> int:
     return 1 + max(generation_numbers(index_dir), default=0)
 
 
+# What tantivy replaces in the folder of an index; it never changes its other files.
+_REWRITTEN_TEXT_FILES = frozenset({"meta.json", ".managed.json"})
+
+
 def clone_folder(source: Path, target: Path, must_copy: Callable[[str], bool]) -> None:
     """Put the files of `source` into `target`: as hard links, or as copies where `must_copy` says
     so or links are impossible.
@@ -145,6 +149,18 @@ def clone_folder(source: Path, target: Path, must_copy: Callable[[str], bool]) -
             shutil.copyfile(source / name, target / name)
         else:
             link_file(source / name, target / name)
+
+
+def link_folder(source: Path, target: Path) -> None:
+    """Put the files of `source`, which need not exist, into `target` as hard links."""
+    clone_folder(source, target, lambda name: False)
+
+
+def clone_text_index(source: Path, target: Path) -> None:
+    """Put the files of a text index into `target`: as hard links, but for those that tantivy
+    writes over.
+    """
+    clone_folder(source, target, _REWRITTEN_TEXT_FILES.__contains__)
 
 
 def link_file(source: Path, target: Path) -> None:
