@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -372,6 +373,47 @@ def test_findings_come_by_rule_with_counts(capdisc, hermetic, write_skill) -> No
     drawn = run_on_terminal(["index", "skills", "--rebuild"], hermetic)
     assert "warning[metadata-type]: 6 findings" in drawn.plain
     assert "  skills/tidy-0/SKILL.md:" in drawn.plain
+
+
+def _warning_codes(text: str) -> list[str]:
+    return re.findall(r"warning\[([a-z-]+)\]", text)
+
+
+def test_a_later_build_warns_of_what_changed_and_of_nothing_else(
+    capdisc, hermetic, write_skill
+) -> None:
+    skills = hermetic / "skills"
+    for place in ("first", "second"):
+        path = write_skill(skills / place, "tidy")
+        path.write_text(path.read_text().replace("---\n\n", f"risk: of {place}\n---\n\n"))
+    write_skill(skills, "odd").rename(skills / "odd" / "skill.md")
+    write_skill(skills, "odd")  # of the two, one is read
+    known = ["duplicate-id", "field-value", "field-value", "misnamed-manifest"]
+    assert sorted(_warning_codes(capdisc("index", "skills").err)) == known
+
+    write_skill(skills, "another")
+    added = capdisc("index", "skills")
+    assert (_warning_codes(added.err), "1 added" in added.out) == ([], True)
+
+    path.write_text(path.read_text() + "\nMore.\n")
+    write_skill(skills, "tidy", "Tidies a third time. Use when asked.")
+    changed = capdisc("index", "skills").err
+    assert sorted(_warning_codes(changed)) == ["duplicate-id", "field-value"]
+
+    write_skill(skills, "a-last-one")
+    findings = capdisc("index", "skills", "--json").json["findings"]
+    codes = sorted(one["code"] for one in findings if one["severity"] == "warning")
+    assert codes == sorted([*known, "duplicate-id"])
+
+
+def test_errors_are_named_by_each_build(capdisc, hermetic, write_skill) -> None:
+    (hermetic / "skills" / "bad").mkdir(parents=True)
+    (hermetic / "skills" / "bad" / "SKILL.md").write_text("---\nname: bad\n")
+    for name in ("another", "a-third"):
+        write_skill(hermetic / "skills", name)
+        done = capdisc("index", "skills")
+        assert "skills/bad/SKILL.md:1:1: error[" in done.err
+        assert done.code == 1
 
 
 def test_findings_of_validate_have_coloured_labels_and_carets(

@@ -18,7 +18,7 @@ from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store import folder_stamps, native_errors
 from capdisc_indexer.store.snapshot import Index
 
-_OPTIONS = BuildOptions(errors_only=True, with_table=False)
+_OPTIONS = BuildOptions(only_new_findings=True, with_table=False)
 _WORDS = (
     "archive bake count draw edit fetch glue hash index join knit list merge note open pack query "
     "read sort tile undo verify write xray yield zip"
@@ -156,7 +156,7 @@ def test_a_small_change_leaves_what_a_build_of_everything_leaves(
         shutil.copytree(root / "index", root / "other", dirs_exist_ok=True)
         change(root / "skills" / name, rng)
         report = quick(root)
-        whole = _build(root, "other", replace(_OPTIONS, errors_only=False))
+        whole = _build(root, "other", replace(_OPTIONS, only_new_findings=False))
         assert report.counts == whole.counts
         assert report.changed_ids == whole.changed_ids
         assert report.generation.counts == whole.generation.counts
@@ -172,7 +172,7 @@ def test_several_files_at_once(root: Path, quick: Callable[[Path], BuildReport])
     rng = random.Random(3)
     for number in (3, 8, 17, 21):
         rng.choice(_SMALL[:3])(root / "skills" / f"team-{number % 4}" / f"skill-{number}", rng)
-    report, whole = quick(root), _build(root, "other", replace(_OPTIONS, errors_only=False))
+    report, whole = quick(root), _build(root, "other", replace(_OPTIONS, only_new_findings=False))
     assert report.counts["updated"] == 4
     assert _files(root, report) == _files(root, whole, "other")
 
@@ -281,7 +281,7 @@ def test_a_damaged_file_of_the_last_generation_is_not_taken_over(
     data[100] ^= 1
     path.write_bytes(data)
     for _ in range(builds_between):
-        _build(root, options=replace(_OPTIONS, errors_only=False))
+        _build(root, options=replace(_OPTIONS, only_new_findings=False))
     _change_body(root / "skills" / "team-2" / "skill-2", random.Random(7))
     assert any("damaged" in notice for notice in _build(root).degraded)
 

@@ -30,7 +30,7 @@ def options(hermetic: Path) -> BuildOptions:
     agents = DeclaredSource(
         format="agent", path=str(hermetic / "agents"), is_conventional=True, trusted=True
     )
-    return BuildOptions(errors_only=True, sources=(agents,))
+    return BuildOptions(only_new_findings=True, sources=(agents,))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def _build(place: Path, options: BuildOptions) -> BuildReport:
 def test_nothing_but_stamps_is_read_where_nothing_changed(
     root: Path, options: BuildOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = _build(root, replace(options, errors_only=False))
+    slow = _build(root, replace(options, only_new_findings=False))
     monkeypatch.setattr(pipeline, "load_previous_build", _fail)
     quick = _build(root, options)
     errors = [finding for finding in slow.findings if finding.severity is Severity.ERROR]

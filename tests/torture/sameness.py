@@ -24,7 +24,7 @@ _QUERIES = [f"{verb} {noun}" for verb in workbench.VERBS[:6] for noun in workben
 
 
 # As the command line builds: where nothing changed, stamps alone tell so.
-_OPTIONS = BuildOptions(errors_only=True)
+_OPTIONS = BuildOptions(only_new_findings=True)
 
 
 def answers(index_dir: Path, root: Path) -> dict[str, Any]:

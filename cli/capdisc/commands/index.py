@@ -196,7 +196,7 @@ def index(
             with_table=build_options.with_table and not shared,
             may_rebuild=rebuild is not False,
             verify=verify,
-            errors_only=not json,
+            only_new_findings=not json,
             is_conventional=not paths and not (again and was_built_by_name(where)),
         )
 

@@ -93,7 +93,9 @@ def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildRepor
         () if is_conventional else roots,
         None if is_required else _LOCK_WAIT_S,
     )
-    options = replace(options, max_changes=None if is_required else FEW_FILES, errors_only=True)
+    options = replace(
+        options, max_changes=None if is_required else FEW_FILES, only_new_findings=True
+    )
     return _build(runtime, roots, place.index_dir, options, is_shown=is_required)
 
 

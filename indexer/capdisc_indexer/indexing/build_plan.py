@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.change_detection import Changes
-from capdisc_indexer.indexing.file_reader import Progress, is_stale
+from capdisc_indexer.indexing.file_reader import Progress, is_stale, must_read_again
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
+    ScanFinding,
     make_scan_record,
     save_later_scan,
     stored_limits,
@@ -33,6 +34,9 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.store.file_states import HELD, FileState, content_hashes_by_id
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.masking import redact_findings
+
+# Findings of a scan about names, which change with the stamps of their folders alone.
+ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
 
 
 @frozen(kw_only=True)
@@ -172,7 +176,7 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
         published=written.generation is not previous.generation,
         counts=_count_changes(previous, changes, new_ids, changed_ids)
         | {"embedded": written.embedded_count},
-        findings=_collect_findings(request, changes),
+        findings=_collect_findings(plan),
         degraded=(*previous.notices, *plan.selected.notices, *review.notices),
         roots=request.root_names,
         dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
@@ -183,15 +187,49 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
     )
 
 
-def _collect_findings(request: BuildRequest, changes: Changes) -> tuple[Finding, ...]:
-    """All findings of the scan, of the files and about ids, with secrets masked."""
-    of_files = [finding for state in changes.files.values() for finding in state.findings]
+def _collect_findings(plan: BuildPlan) -> tuple[Finding, ...]:
+    """The findings of the scan, of the files and about ids that the options ask for, with secrets
+    masked.
+    """
+    request, changes, previous = plan.request, plan.changes, plan.previous
+    of_scan: Iterable[Finding] = changes.findings
+    states: Iterable[FileState] = changes.files.values()
+    about_ids: Iterable[Finding] = find_collisions(changes.files)
+    if request.options.only_new_findings:
+        of_scan = [row for row in of_scan if not _is_known_name(row, previous.scan_findings)]
+        states = [state for state in states if not _is_known(state, previous.files)]
+        known = set(find_collisions(previous.files))
+        about_ids = [row for row in about_ids if _is_error(row) or row not in known]
     places = (
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    findings = (*changes.findings, *of_files, *find_collisions(changes.files))
-    return tuple(redact_findings(findings, SourceLines(places)))
+    of_files = [finding for state in states for finding in state.findings]
+    return tuple(redact_findings((*of_scan, *of_files, *about_ids), SourceLines(places)))
+
+
+def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:
+    """Whether a finding about a name, which waits for nothing, is one of these."""
+    return (
+        finding.code in ABOUT_NAMES
+        and not _is_error(finding)
+        and (str(finding.severity), finding.code, finding.path) in known
+    )
+
+
+def _is_known(state: FileState, old_states: Mapping[str, FileState]) -> bool:
+    """Whether the last build said the same about a file with the same content, and neither found
+    an error.
+    """
+    old_state = old_states.get(state.path)
+    return (
+        old_state is not None
+        and old_state.content_hash == state.content_hash
+        and old_state.findings == state.findings
+        and not any(map(_is_error, state.findings))
+        and not is_stale(state)
+        and not must_read_again(state)
+    )
 
 
 def _count_changes(
@@ -233,7 +271,11 @@ def _changed_ids(
 
 
 def _has_error(findings: Iterable[Finding]) -> bool:
-    return any(finding.severity is Severity.ERROR for finding in findings)
+    return any(map(_is_error, findings))
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
 
 
 def _find_dropped_sources(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -40,6 +40,8 @@ GuidanceByCategory: TypeAlias = Mapping[str, Mapping[str, str]]
 StoredRecord: TypeAlias = Mapping[str, Any]
 # Time of the content, size, inode.
 FileStamp: TypeAlias = tuple[int, int, int]
+# Severity, code and path of a finding.
+ScanFinding: TypeAlias = tuple[str, str, str]
 # From final ids to the records that the last generation has for them.
 LoadRecords: TypeAlias = Callable[[Sequence[str]], Mapping[str, StoredRecord]]
 
@@ -50,7 +52,8 @@ class PreviousBuild:
 
     `reason` says why an existing generation cannot be reused: it is empty, too, when there was no
     generation, or a rebuild was requested. `notices` are for the user. `saved_states` are the
-    states as the generation stores them, `files` the same with the stamps of later scans.
+    states as the generation stores them, `files` the same with the stamps of later scans,
+    `scan_findings` those about no file that is indexed.
     """
 
     generation: Generation | None = None
@@ -64,6 +67,7 @@ class PreviousBuild:
     notices: tuple[str, ...] = ()
     encoder: str = ""
     guidance: GuidanceByCategory = field(default_factory=dict)
+    scan_findings: Collection[ScanFinding] = ()
 
 
 def load_previous_build(
@@ -268,6 +272,7 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
         guidance=guidance["categories"],
+        scan_findings={(row[0], row[1], row[2]) for row in scan.get("findings", ())},
     )
 
 
@@ -285,7 +290,9 @@ def make_scan_record(
         "scanned_at_ns": scanned_at_ns,
         "stats": {},
         "builder_id": builder_id,
-        "findings": Counter(str(finding.severity) for finding in findings),
+        "findings": [
+            (str(finding.severity), finding.code, finding.path or "") for finding in findings
+        ],
     }
 
 
@@ -296,7 +303,7 @@ def repeat_scan_record(record: ScanRecord, scanned_at_ns: int) -> ScanRecord:
         "scanned_at_ns": scanned_at_ns,
         "stats": {},
         "builder_id": record["builder_id"],
-        "findings": record.get("findings", {}),
+        "findings": record.get("findings", ()),
     }
 
 
@@ -304,7 +311,7 @@ def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[
     """How many findings of each severity the build of a generation reported: of its scan, of its
     files and about ids.
     """
-    counts = Counter(scan.get("findings", {}))
+    counts = Counter(severity for severity, _, _ in scan.get("findings", ()))
     for state in files.values():
         counts.update(str(finding.severity) for finding in state.findings)
     counts.update(str(finding.severity) for finding in find_collisions(files))
@@ -333,12 +340,15 @@ def save_later_scan(
 
 
 def _is_scan_record(record: JsonObject) -> TypeGuard[ScanRecord]:
-    roots, stats = record.get("roots"), record.get("stats")
+    roots, stats, findings = (record.get(name) for name in ("roots", "stats", "findings"))
     if (
         type(record.get("scanned_at_ns")) is not int
         or not isinstance(roots, list)
         or not isinstance(stats, dict)
+        or not isinstance(findings, list)
     ):
+        return False
+    if not all(isinstance(row, list) and [*map(type, row)] == [str] * 3 for row in findings):
         return False
     has_numbers = all(
         isinstance(stat, list) and {*map(type, stat)} <= {int} for stat in stats.values()

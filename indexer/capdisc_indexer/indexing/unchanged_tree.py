@@ -18,7 +18,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from capdisc_indexer import __version__, encoders
-from capdisc_indexer.indexing.build_plan import BuildRequest, SelectedEncoder, select_encoder
+from capdisc_indexer.indexing.build_plan import (
+    ABOUT_NAMES,
+    BuildRequest,
+    SelectedEncoder,
+    select_encoder,
+)
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.file_reader import must_read_again
@@ -30,8 +35,6 @@ from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import file_states, folder_stamps, generation
 
-# Findings of a scan about names, which change with the stamps of their folders alone.
-_ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
 _NO_CHANGE = dict.fromkeys(
     ("parsed", "removed_files", "added", "removed", "updated", "embedded"), 0
 )
@@ -105,7 +108,7 @@ def compare_tree(request: BuildRequest) -> TreeComparison | None:
     writing.
     """
     options = request.options
-    if not options.errors_only or options.rebuild or options.verify:
+    if not options.only_new_findings or options.rebuild or options.verify:
         return None
     pointer = generation.read_pointer(request.index_dir)
     data = folder_stamps.read_report(request.index_dir, pointer) if pointer else b""
@@ -179,7 +182,7 @@ def _describe_request(request: BuildRequest) -> str:
         encoder_required=False,
         with_table=False,
         max_table_size=None,
-        errors_only=False,
+        only_new_findings=False,
         rebuild=False,
         verify=False,
     )
@@ -208,7 +211,7 @@ def _can_rely_on_stamps(
         and not scan.outside_places
         and not scan.waiting_links
         and all(
-            finding.code in _ABOUT_NAMES or finding in known_findings for finding in scan.findings
+            finding.code in ABOUT_NAMES or finding in known_findings for finding in scan.findings
         )
         and not report.held_definitions
         and not report.degraded

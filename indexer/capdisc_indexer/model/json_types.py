@@ -201,15 +201,15 @@ class Overview(TypedDict):
 
 
 class ScanRecord(TypedDict):
-    """The facts that a build stores of its scan. `findings` counts by severity those that are
-    about no file that is indexed.
+    """The facts that a build stores of its scan. `findings` are severity, code and path of those
+    that are about no file that is indexed.
     """
 
     roots: Sequence[str]
     scanned_at_ns: int
     stats: Mapping[str, Any]
     builder_id: str
-    findings: NotRequired[Mapping[str, int]]
+    findings: NotRequired[Sequence[tuple[str, str, str]]]
 
 
 class GuidanceRecord(TypedDict):

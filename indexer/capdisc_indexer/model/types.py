@@ -475,9 +475,10 @@ class BuildOptions:
     reads the others. With other `passage_limits` than those of the last build,
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
     `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
-    builds leave to `update_table`. With `errors_only`, a build that finds no change by the stamps of
-    files reads nothing else, and one that finds a few changed files reads those alone; of the
-    findings its report then has the errors, and all about those files.
+    builds leave to `update_table`. With `only_new_findings`, the report has the errors, the links that
+    wait for trust, and of all other findings those of files whose content changed and those that
+    the last build did not have. Then a build that finds no change by the stamps of files reads
+    nothing else, and one that finds a few changed files reads those alone.
     """
 
     encoder: str | None = None
@@ -500,7 +501,7 @@ class BuildOptions:
     passage_limits: PassageLimits | None = None
     with_table: bool = True
     max_table_size: int | None = None
-    errors_only: bool = False
+    only_new_findings: bool = False
 
 
 @frozen(kw_only=True)

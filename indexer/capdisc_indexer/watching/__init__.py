@@ -236,7 +236,7 @@ class _Watcher:
             return None
         # Taken before the build, so that an approval during the build is not missed.
         approvals = _changed_ns(options.guard)
-        options = replace(options, errors_only=True)
+        options = replace(options, only_new_findings=True)
         report = build_index(roots, self._index_dir, options, snapshot=snapshot)
         self._approvals = approvals if report.held_definitions else None
         self._baseline = baseline_after(snapshot, report, self._index_dir)
