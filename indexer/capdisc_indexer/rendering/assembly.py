@@ -123,8 +123,17 @@ def _count_tokens(job: RenderJob, context: Context) -> Context:
     """The context with the tokens of its printed text, counted whole."""
     if job.printing.layout or not job.counter.additive:
         text = format_full_text(job.form, context)
-        context = replace(context, text_tokens=job.counter.exact(text))
-    return replace(context, tokens=job.counter.exact(job.form.format_context(job.form, context)))
+        context = replace(context, text_tokens=_count_exactly(job, text))
+    return replace(context, tokens=_count_exactly(job, job.form.format_context(job.form, context)))
+
+
+def _count_exactly(job: RenderJob, text: str) -> int:
+    """The tokens of the whole text, counted once: the last steps of a bisection often print the
+    same.
+    """
+    if text not in job.whole_texts:
+        job.whole_texts[text] = job.counter.exact(text)
+    return job.whole_texts[text]
 
 
 def _count_printed_tokens(job: RenderJob, context: Context) -> int:
@@ -134,7 +143,7 @@ def _count_printed_tokens(job: RenderJob, context: Context) -> int:
     if not job.printing.split:
         return context.tokens
     both_halves = replace(context, printing=replace(job.printing, split="both"))
-    return job.counter.exact(job.form.format_context(job.form, both_halves))
+    return _count_exactly(job, job.form.format_context(job.form, both_halves))
 
 
 def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -> Context:

@@ -99,7 +99,8 @@ class RenderJob:
     The other fields are caches, since a fit by bisection asks for the same in each step:
     `full_tokens` has the tokens of capabilities in full by id, which took 6 s for 1,800
     capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `locations` by id;
-    `texts` what an excerpt is chosen from, by id and guidance.
+    `texts` what an excerpt is chosen from, by id and guidance; `whole_texts` the tokens of printed
+    contexts.
     """
 
     inputs: RenderInputs
@@ -113,6 +114,7 @@ class RenderJob:
     lines: dict[tuple[str, str, str], list[Block]] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
     texts: dict[tuple[str, str], Any] = field(default_factory=dict)
+    whole_texts: dict[str, int] = field(default_factory=dict)
 
     def block(self, identifier: str, text: str) -> Block:
         """The text with its count."""
