@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 
 from capdisc_indexer.model.frozen import replace
@@ -70,12 +71,14 @@ def build_overview(job: RenderJob, tokens_left: int) -> Tier:
     are.
     """
     categories = job.inputs.overview
-    lines = fit_categories(
-        categories,
-        lambda lines, omitted: (
-            sum(block.tokens for block in _overview_blocks(job, lines, omitted)) <= tokens_left
-        ),
-    )
+    # A thousand lines are counted until the longest that fit are found.
+    count_line = cache(lambda line: job.counter.count(job.form.category(line)))
+
+    def fits(lines: Sequence[str], omitted: int) -> bool:
+        remainder = sum(block.tokens for block in _remainder_blocks(job, omitted))
+        return sum(map(count_line, lines)) + remainder <= tokens_left
+
+    lines = fit_categories(categories, fits)
     if not lines:
         return Tier(level=0, blocks=(), tokens=0)
     blocks = _overview_blocks(job, lines, len(categories) - len(lines))

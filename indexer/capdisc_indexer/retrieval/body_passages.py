@@ -133,12 +133,12 @@ def _compare_vectors(
     if not any(vector) or matrix.dim != encoder.dim:
         return {}
     if by_words:
+        rows = [matrix.first_row(owner) + passage.number for owner, passage in by_words.items()]
         return {
-            owner: replace(
-                passage,
-                strength=1.0 - matrix.distance(vector, matrix.first_row(owner) + passage.number),
+            owner: BestPassage(passage.number, passage.section, 1.0 - distance)
+            for (owner, passage), distance in zip(
+                by_words.items(), matrix.distances_of(vector, rows), strict=True
             )
-            for owner, passage in by_words.items()
         }
     distances = matrix.distances(vector)
     nearest: dict[str, BestPassage] = {}

@@ -331,6 +331,8 @@ def _pool_filters(
     filters = memoryview(model.vectors).cast("b", (WINDOW * len(model.scales), encoder.dim))
     rows = encoder.token_rows(token_ids)
     distances: Any = memoryview(lazy_imports.simsimd().cdist(filters, rows, metric="cosine"))
+    if lazy_imports.numpy_if_loaded() is not None:
+        return _pool_distances_numpy(model, distances)
     windows = iter(distances.tolist())
     largest, means = [], []
     for (left, middle, right), (first, last), bias in zip(
@@ -349,6 +351,23 @@ def _pool_filters(
         largest.append(max(values))
         means.append(sum(values) / len(values))
     return largest + means
+
+
+def _pool_distances_numpy(model: GateModel, distances: Any) -> list[float]:
+    """The same values from the distances (filters x WINDOW, tokens), in a third of the time."""
+    np = lazy_imports.numpy()
+    lefts, middles, rights = (
+        np.asarray(distances).reshape(len(model.scales), WINDOW, -1).swapaxes(0, 1)
+    )
+    left, middle, right = np.array(model.scales)[:, :, None].swapaxes(0, 1)
+    first, last = np.array(model.edges)[:, :, None].swapaxes(0, 1)
+    before = np.concatenate([1.0 - first / left, lefts[:, :-1]], axis=1)
+    after = np.concatenate([rights[:, 1:], 1.0 - last / right], axis=1)
+    maximum = np.array(model.biases)[:, None] + left + middle + right
+    values = maximum - left * before - middle * middles - right * after
+    shares: list[list[float]] = np.maximum(0.0, values).tolist()
+    # Sums one by one: numpy adds in another order.
+    return [*map(max, shares), *(sum(row) / len(row) for row in shares)]
 
 
 def shorten_turn(text: str) -> str:

@@ -98,11 +98,17 @@ class Matrix:
 
     def distance(self, query: bytes, row: int) -> float:
         """The distance (1 - cosine) of one row from the query."""
+        return self.distances_of(query, [row])[0]
+
+    def distances_of(self, query: bytes, rows: Iterable[int]) -> list[float]:
+        """The distance (1 - cosine) of each of these rows from the query; of one row at least."""
         assert self._rows is not None
+        data = b"".join([self._rows[row : row + 1].cast("B") for row in rows])
         distances: Any = memoryview(
-            lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._rows[row : row + 1])
+            lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._as_vectors(data))
         )
-        return float(distances[0])
+        values: list[float] = distances.tolist()
+        return values
 
     def bytes_of(self, start: int, end: int) -> memoryview:
         """The rows from `start` up to `end` as stored bytes."""
