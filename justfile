@@ -68,13 +68,17 @@ house *ARGS:
 bench *ARGS:
     {{bin}}/python tests/bench/bench.py {{ARGS}}
 
-# a library of any number of skills, recombined from real ones: just skills 80000 /tmp/library --seed 7
+# a library of any number of skills, recombined from real ones: just skills 80000 /tmp/library --seed 7; short bodies: --body-tokens 200
 skills COUNT TARGET *ARGS:
     {{bin}}/python tests/bench/skill_library.py ../shared/corpora/skills {{COUNT}} {{TARGET}} {{ARGS}}
 
 # memory and time of whole commands over such a library: just memory --corpus ../shared/corpora/skills --size 80000
 memory *ARGS:
     {{bin}}/python tests/bench/memory.py {{ARGS}}
+
+# time, memory and disk at several sizes, and what grows how: just growth --corpus ../shared/corpora/skills --sizes 10000 100000
+growth *ARGS:
+    {{bin}}/python tests/bench/growth.py {{ARGS}}
 
 # the picture in the README, of what `just bench --short-texts --json tests/bench/measured.json` wrote
 bench-plot:

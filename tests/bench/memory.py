@@ -43,12 +43,14 @@ _PRINTS_ALL = ("list", "list --json", "list --cost")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a command: wall seconds, mebibytes of its largest process and of all at once, bytes on stdout."""
+    """One run of a command: wall seconds, mebibytes of its largest process and of all at once, bytes on stdout, and
+    seconds of processor time of all its processes."""
 
     seconds: float
     peak_mib: float
     together_mib: float
     printed: int
+    cpu_s: float
 
 
 def measure(command: Sequence[str], env: Mapping[str, str]) -> Run:
@@ -69,7 +71,9 @@ def measure(command: Sequence[str], env: Mapping[str, str]) -> Run:
         sampler.join()
         if child.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(command)}: status {child.returncode}")
-        return Run(seconds, used.ru_maxrss / 1024, max(samples), output.seek(0, os.SEEK_END))
+        printed = output.seek(0, os.SEEK_END)
+        cpu_s = used.ru_utime + used.ru_stime
+        return Run(seconds, used.ru_maxrss / 1024, max(samples), printed, cpu_s)
 
 
 def _sample(pid: int, samples: list[float], done: threading.Event) -> None:

@@ -2,10 +2,14 @@
 
 python tests/bench/skill_library.py ../shared/corpora/skills 80000 /tmp/library
 python tests/bench/skill_library.py fixtures 500 /tmp/library --seed 7
+python tests/bench/skill_library.py ../shared/corpora/skills 1000000 /tmp/library --body-tokens 200
 
 A body is made of whole sections of several skills, up to the length of a real body; so size, links, comments, code and
 hidden characters of a library are those of real collections. Names repeat as they do there, some files are copies,
 and some are broken in the ways that real ones are.
+
+With --body-tokens a body is made of single paragraphs, up to about that length; so a million skills fit on a disk.
+They lie in groups of owners then, and no folder has more than some hundred entries.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -28,6 +32,8 @@ _SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _MAX_DESCRIPTION = 900  # characters
 _SKILLS_A_REPOSITORY = 40
 _MAX_SECTIONS = 24
+_OWNERS_A_GROUP = 200
+_CHARACTERS_A_TOKEN = 4
 
 # Of 84,231 published skills, 37 in 100 had the name of an earlier one, 5 were copies of it, and 0.75 were refused.
 _SHARE_OF_REPEATED_NAMES = 0.37
@@ -62,14 +68,16 @@ _SLIPS: Sequence[tuple[float, str, str]] = (
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What real skills are made of: names, sentences of descriptions, openings and sections of bodies, and how many
-    characters their bodies have."""
+    """What real skills are made of: names, sentences of descriptions, openings and sections of bodies, how many
+    characters their bodies have, and how few and many sentences a description has."""
 
     names: Sequence[str]
     sentences: Sequence[str]
     openings: Sequence[str]
     sections: Sequence[str]
     lengths: Sequence[int]
+    sentence_counts: tuple[int, int] = (1, 4)
+    is_grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,30 @@ def read_material(corpus: Path) -> Material:
     return Material(*map(_without_repeats, (names, sentences, openings, sections)), lengths)
 
 
+def shorten_bodies(material: Material, tokens: int) -> Material:
+    """The same material for bodies of about so many tokens (three to five quarters of them), made of paragraphs.
+
+    A description has two sentences at least: a million of one sentence would be copies of each other.
+    """
+    least, most = (quarters * tokens * _CHARACTERS_A_TOKEN // 4 for quarters in (3, 5))
+    return replace(
+        material,
+        openings=_paragraphs_of(material.openings, most),
+        sections=_paragraphs_of(material.sections, most),
+        lengths=range(least, most),
+        sentence_counts=(2, 4),
+        is_grouped=True,
+    )
+
+
+def _paragraphs_of(texts: Sequence[str], most: int) -> list[str]:
+    """The paragraphs that are short enough, each once and with an empty line behind it; none that opens a fence and
+    leaves it open."""
+    paragraphs = (part.strip("\n") for text in texts for part in text.split("\n\n"))
+    whole = (part for part in paragraphs if len(part) < most and part.count("```") % 2 == 0)
+    return [f"{part}\n" for part in _without_repeats(list(whole))]
+
+
 def _sentences_of(frontmatter: str) -> list[str]:
     match = _DESCRIPTION.search(frontmatter)
     text = " ".join(match[1].strip("\"'|>- \n").split()) if match else ""
@@ -115,12 +147,19 @@ def generate_skills(material: Material, seed: int = 1) -> Iterator[GeneratedSkil
     """Skills without end, each in a folder of its own; the first n are the same however many are taken."""
     choices = random.Random(seed)
     earlier: list[bytes] = []
+    labels: set[str] = set()
     number = 0
     while True:
         name = _name(material, choices, number)
         repository, place = divmod(number, _SKILLS_A_REPOSITORY)
         label = f"skill-{number}" if choices.random() < _SHARE_OF_OTHER_FOLDERS else name
         folder = f"owner-{repository:05d}/skills/{place:02d}/{label}"
+        if material.is_grouped:
+            labels = labels if place else set()
+            label = f"skill-{number}" if label in labels else label
+            labels.add(label)
+            group = repository // _OWNERS_A_GROUP
+            folder = f"group-{group:03d}/owner-{repository:05d}/skills/{label}"
         chance = choices.random()
         if earlier and chance < _SHARE_OF_COPIES:
             data = choices.choice(earlier)
@@ -144,7 +183,8 @@ def _name(material: Material, choices: random.Random, number: int) -> str:
 
 
 def _skill(material: Material, choices: random.Random, name: str) -> str:
-    sentences = choices.choices(material.sentences, k=choices.randint(1, 4))
+    count = choices.randint(*material.sentence_counts)
+    sentences = choices.choices(material.sentences, k=count)
     lines = [
         f"name: {name}",
         f"description: {_description(choices, ' '.join(sentences)[:_MAX_DESCRIPTION])}",
@@ -219,11 +259,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("count", type=int)
     parser.add_argument("target", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--body-tokens", type=int, help="the length of bodies, about")
     options = parser.parse_args(argv)
     corpus = options.corpus if options.corpus.is_dir() else FIXTURES
-    write_library(
-        options.target, islice(generate_skills(read_material(corpus), options.seed), options.count)
-    )
+    material = read_material(corpus)
+    if options.body_tokens:
+        material = shorten_bodies(material, options.body_tokens)
+    write_library(options.target, islice(generate_skills(material, options.seed), options.count))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -15,15 +16,21 @@ PASS = [sys.executable, "-c", "pass"]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Wall seconds of each run of a command, and what it printed last on stdout."""
+    """Wall seconds of each run of a command, what it printed last on stdout, and seconds of processor time."""
 
     seconds: tuple[float, ...]
     stdout: str = ""
+    cpu: tuple[float, ...] = ()
 
     @property
     def median(self) -> float:
         """Seconds."""
         return statistics.median(self.seconds)
+
+    @property
+    def median_cpu(self) -> float:
+        """Seconds of the processor, of the command and all that it waited for."""
+        return statistics.median(self.cpu)
 
 
 def surroundings(extra: Mapping[str, str]) -> dict[str, str]:
@@ -44,13 +51,21 @@ def in_turn(
     Raises RuntimeError for a command that fails.
     """
     seconds: dict[str, list[float]] = {name: [] for name in commands}
+    cpu: dict[str, list[float]] = {name: [] for name in commands}
     last: dict[str, str] = {}
     for turn in range(rounds + 1):
         for name, command in commands.items():
+            before = _processor_s()
             taken, last[name] = _once(name, command, env)
             if turn:
                 seconds[name].append(taken)
-    return {name: Timed(tuple(taken), last[name]) for name, taken in seconds.items()}
+                cpu[name].append(_processor_s() - before)
+    return {name: Timed(tuple(seconds[name]), last[name], tuple(cpu[name])) for name in commands}
+
+
+def _processor_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _once(name: str, command: Sequence[str], env: Mapping[str, str]) -> tuple[float, str]:

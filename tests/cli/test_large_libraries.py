@@ -216,6 +216,28 @@ def test_the_recipe_of_large_libraries_makes_the_same_files_each_time(library, t
     assert half.items() <= first.items() and len(half) == 120
 
 
+def test_the_recipe_makes_short_bodies_in_folders_of_few_entries(tmp_path, capdisc) -> None:
+    recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
+    target = tmp_path / "short"
+    command = [
+        sys.executable,
+        str(recipe),
+        "no-corpus",
+        "120",
+        str(target),
+        "--body-tokens",
+        "200",
+    ]
+    subprocess.run(command, check=True)
+    files = list(target.rglob("SKILL.md"))
+    assert len(files) == 120 and max(path.stat().st_size for path in files) < 4_000
+    folders = [target, *(path for path in target.rglob("*") if path.is_dir())]
+    assert max(len(list(folder.iterdir())) for folder in folders) <= 40
+    assert len({path.read_bytes() for path in files}) > 100
+    said = capdisc("validate", str(target), "--format", "json").json
+    assert said["files"] == 120
+
+
 def test_findings_do_not_depend_on_who_looks_at_which_file_when(library) -> None:
     def shuffled(work: Callable[..., CheckedFile], files: Sequence[object]) -> list[CheckedFile]:
         order = list(range(len(files)))
