@@ -23,6 +23,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 REPOSITORY = Path(__file__).resolve().parent.parent
 CATALOGS = REPOSITORY / "fixtures" / "catalogs"
 
+# Where the environment wants no byte code beside sources, it lies beside pytest's own cache: otherwise each worker
+# rewrites all tests anew, and each process that a test starts compiles what it imports, half of its time. Workers
+# and processes inherit this.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(REPOSITORY / ".pytest_cache" / "bytecode"))
+    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
+
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are numbered: what packs them may write the time, and each worker collects by itself."""

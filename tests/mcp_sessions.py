@@ -15,8 +15,8 @@ import anyio
 from mcp import Client, StdioServerParameters, types
 
 ENOUGH = 60
-# PYTHONPATH says which checkout is meant.
-KEPT = ("HOME", "PYTHONPATH")
+# PYTHONPATH says which checkout is meant, the other where its byte code lies.
+KEPT = ("HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters, types
 pytestmark = pytest.mark.mcp
 SERVER = str(Path(__file__).parents[2] / "gateway_server.py")
 ENOUGH = 120
-KEPT = ("HOME", "PATH", "PYTHONPATH")
+KEPT = ("HOME", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 
