@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,6 +92,23 @@ def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) ->
         assert process("search", "boil an egg", "--index-dir", "index").code == 0
     result = process("index", "skills", "--index-dir", "index", "--wait")
     assert (result.code, _stale(index)) == (0, "")
+
+
+def test_an_index_that_was_removed_does_not_come_back(index, capdisc, process) -> None:
+    """A build on a small disk once found the table of an index that was gone, and refused."""
+    shutil.rmtree(index)
+    code, path = table_finisher._CODE, os.pathsep.join(entry for entry in sys.path if entry)
+    subprocess.run([sys.executable, "-P", "-c", code, path, str(index), ""], check=True)
+    assert not index.exists()
+
+    (index / "table").mkdir(parents=True)  # what a writer leaves that was in the middle of it
+    (index / "table" / "LOCK").touch()
+    result = capdisc("index", "skills", "--index-dir", "index", "--wait")
+    assert (result.code, _stale(index)) == (0, "")
+
+    shutil.rmtree(index)
+    (index / "table").mkdir(parents=True)
+    assert "holds other files" in capdisc("index", "skills", "--index-dir", "index").err
 
 
 def test_both_engines_find_the_same(index, capdisc) -> None:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import request_gate
@@ -32,6 +34,16 @@ def test_a_request_beside_talk_is_a_request(index) -> None:
     """Several texts are one turn: one of them that asks for something is enough."""
     assert judge(index, "send the customer an invoice").is_request
     assert judge(index, "ok", "send the customer an invoice").is_request
+
+
+@pytest.mark.parametrize(
+    "text", ["send the customer an invoice", "thanks!", "pdf", "ok go on " * 40]
+)
+def test_a_process_with_numpy_decides_as_one_without(index, monkeypatch, text) -> None:
+    lazy_imports.numpy()
+    parts = judge(index, text, encoder=StaticEncoder(MODEL_FOLDER)).parts
+    monkeypatch.setattr(lazy_imports, "numpy_if_loaded", lambda: None)
+    assert judge(index, text, encoder=StaticEncoder(MODEL_FOLDER)).parts == parts
 
 
 def test_the_parts_of_a_decision_have_names(index) -> None:

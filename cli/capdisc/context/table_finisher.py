@@ -17,7 +17,7 @@ from pathlib import Path
 
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
-from capdisc_indexer.store import durable_files, lance_table
+from capdisc_indexer.store import lance_table
 
 MODES = ("aside", "wait", "off")
 # With the same sys.path as here, and without the current folder.
@@ -95,11 +95,11 @@ def main() -> None:
 
 @contextmanager
 def _take_turn(index_dir: Path) -> Iterator[bool]:
-    """Whether no other process waits for the lock of the table."""
-    folder = lance_table.table_folder(index_dir)
-    durable_files.make_private_folder(folder)
+    """Whether no other process waits for the lock of the table. Raises FileNotFoundError where the
+    folder of the index is gone.
+    """
     fd = os.open(
-        folder / "QUEUE",
+        lance_table.make_table_folder(index_dir) / "QUEUE",
         os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
         0o600,
     )

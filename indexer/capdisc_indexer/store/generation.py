@@ -54,6 +54,8 @@ _COUNT_KEYS = set(
 )
 _FOLDER = "indexes"
 _CHECKED_FILE = "checked.json"
+# Files that only an index has. One whose folder was removed while its table was written leaves that.
+_INDEX_FILES = ("CURRENT", "LOCK", "gens", "table/LOCK", "table/QUEUE")
 # A file that was written so recently may be written again within one step of the clock that stamps
 # it: its stamp is not kept.
 _SETTLED_NS = 2_000_000_000
@@ -139,10 +141,10 @@ def load_unchecked(index_dir: Path) -> Generation | None:
 def check_folder(index_dir: Path) -> None:
     """Raises InputError for a folder with other files than an index, so that both never mix."""
     try:
-        names = {path.name for path in index_dir.iterdir()}
+        is_empty = next(index_dir.iterdir(), None) is None
     except (FileNotFoundError, NotADirectoryError):
         return
-    if names and not names & {"CURRENT", "LOCK", "gens"}:
+    if not is_empty and not any((index_dir / name).exists() for name in _INDEX_FILES):
         raise InputError(
             f"{index_dir} holds other files, not an index",
             "name an empty folder with --index-dir DIR",

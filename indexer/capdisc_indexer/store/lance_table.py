@@ -137,13 +137,21 @@ def equals_index(index_dir: Path) -> bool:
     return state is not None and state.pointer == generation.read_pointer(index_dir)
 
 
+def make_table_folder(index_dir: Path) -> Path:
+    """The folder of the table, made where it is missing. Raises FileNotFoundError where the folder
+    of the index is gone: what the user removed does not come back.
+    """
+    folder = table_folder(index_dir)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
 @contextmanager
 def table_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
     """Holds the lock that a change of the table needs. Raises BusyError after `timeout_s`
-    seconds.
+    seconds, FileNotFoundError where the folder of the index is gone.
     """
-    folder = table_folder(index_dir)
-    durable_files.make_private_folder(folder)
+    folder = make_table_folder(index_dir)
     fd = os.open(folder / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if not locks.acquire_within(fd, timeout_s, _LOCK_POLL_S):

@@ -7,7 +7,7 @@ from array import array
 import numpy as np
 import pytest
 
-from capdisc_indexer import encoders
+from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import quantise, quantise_row
 from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
@@ -54,6 +54,27 @@ def test_the_query_path_agrees_with_the_bulk_path(encoder) -> None:
             assert not single.any()
         else:
             assert single @ bulk / np.linalg.norm(single) > 0.999
+
+
+def test_a_query_has_the_same_vector_with_numpy_and_without(monkeypatch) -> None:
+    texts = [
+        "merge PDF files",
+        "zażółć gęślą jaźń",
+        "get_user_by_id",
+        "\ud800",
+        "",
+        "搜索文件 " * 90,
+    ]
+    vectors = [StaticEncoder(MODEL_FOLDER).encode_query(text) for text in texts]
+    monkeypatch.setattr(lazy_imports, "numpy_if_loaded", lambda: None)
+    assert [StaticEncoder(MODEL_FOLDER).encode_query(text) for text in texts] == vectors
+
+
+def test_the_vectors_of_many_queries_stay_right(encoder) -> None:
+    first = encoder.encode_query("merge PDF files")
+    for number in range(100):
+        encoder.encode_query(f"query number {number}")
+    assert encoder.encode_query("merge PDF files") == first
 
 
 def test_a_batch_gives_what_single_texts_give(encoder) -> None:
