@@ -77,7 +77,8 @@ def _ask(address: str, env: Mapping[str, str], words: Sequence[str]) -> None:
         while more := one.recv(1 << 16):
             data += more
     if (kind := protocol.decode_parts(data.removeprefix(protocol.QUEUED))[0]) != protocol.ANSWERED:
-        raise ValueError(f"{kind!r}: {data[-200:]!r}")
+        # A server answers its own installation alone.
+        raise SystemExit(f"run this with the Python of that capdisc: {kind!r}, {data[-200:]!r}")
 
 
 def _family(pid: int) -> list[int]:
