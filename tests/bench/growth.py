@@ -7,6 +7,8 @@ Skills have bodies of --body-tokens tokens. Figures of other sizes that the JSON
 exponents: the slope of the line through the logarithms, 1 for what doubles with the number of skills. Times are
 processor time of a command and all that it started, cold ones as multiples of `python -c pass`. The LanceDB table,
 which follows aside, is made last and counts apart.
+
+The installation that --capdisc names has to be that of the Python that runs this: a server answers its own alone.
 """
 
 from __future__ import annotations

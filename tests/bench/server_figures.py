@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import os
-import random
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from asking import encode_question, make_query, send_question
 from figure import Figure
-
-from capdisc.serve import protocol
 
 _QUESTIONS = 60
 _WARM_UP = 20
 _WATCH_S = 5.0  # until the folders are watched
-_WORDS = (
-    "merge split pdf invoice chart image audio deploy docker review branch release notes email "
-    "table query".split()
-)
 
 
 def served_figures(
@@ -39,12 +32,12 @@ def served_figures(
         address = child.stdout.readline().rpartition("answering at ")[2].strip()
         where = ["--index-dir", str(index)]
         for number in range(_WARM_UP):
-            _ask(address, env, ["search", _query(number), "--json", *where])
+            _ask(address, env, ["search", make_query(number), "--json", *where])
         time.sleep(_WATCH_S)
         for name, words in (("search", ["--json"]), ("render", ["--budget", "1850"])):
             before = _processor_s(child.pid)
             for number in range(_QUESTIONS):
-                _ask(address, env, [name, _query(_WARM_UP + number), *words, *where])
+                _ask(address, env, [name, make_query(_WARM_UP + number), *words, *where])
             value = round(1000 * (_processor_s(child.pid) - before) / _QUESTIONS, 2)
             yield Figure(group="warm", name=f"{name}, inside the server", size=size, value=value)
         yield Figure(
@@ -59,26 +52,9 @@ def served_figures(
         child.wait()
 
 
-def _query(number: int) -> str:
-    return " ".join(random.Random(number).sample(_WORDS, 3))
-
-
 def _ask(address: str, env: Mapping[str, str], words: Sequence[str]) -> None:
     """Raises ValueError where the answer is none."""
-    parts = protocol.encode_request(words)
-    given = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
-    parts[2] = b"\0".join(protocol.encode_environment(given))
-    message = protocol.encode_parts([*parts, protocol.READ])
-    data = b""
-    with socket.socket(socket.AF_UNIX) as one:
-        one.settimeout(120)
-        one.connect(address)
-        one.sendall(message)
-        while more := one.recv(1 << 16):
-            data += more
-    if (kind := protocol.decode_parts(data.removeprefix(protocol.QUEUED))[0]) != protocol.ANSWERED:
-        # A server answers its own installation alone.
-        raise SystemExit(f"run this with the Python of that capdisc: {kind!r}, {data[-200:]!r}")
+    send_question(address, encode_question(words, env))
 
 
 def _family(pid: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import socket
 import statistics
 import subprocess
 import sys
@@ -14,18 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from asking import encode_question, make_query, send_question
 from building import Place
 from cold import QUERY
 from figure import Figure
 from timing import PASS, in_turn, surroundings
 
-from capdisc.serve import protocol
-
 CLIENTS = 64
 PAUSE_S = (
     1.0  # between a client's answer and its next question, on average: an agent thinks longer
 )
-_WORDS = "merge split pdf invoice chart image audio deploy docker review branch release notes email table query".split()
 
 
 def figures(place: Place, rounds: int, seconds: float) -> Iterator[Figure]:
@@ -37,7 +34,7 @@ def figures(place: Place, rounds: int, seconds: float) -> Iterator[Figure]:
     large = place.size > 10_000
     with _served(place, env) as (address, server):
         yield from _whole(place, rounds, env, 4 if large else 2.5)
-        alone = [_ask(address, place, _query(number)) for number in range(100)]
+        alone = [_ask(address, place, make_query(number)) for number in range(100)]
         inside = 1000 * statistics.median(alone[10:])
         ratio = round(inside / 1000 / in_turn({"pass": PASS}, rounds, env)["pass"].median, 2)
         most = 10 if large else 2
@@ -147,31 +144,18 @@ def _client(
     time.sleep(chance.random() * pause_s)
     while time.monotonic() < end:
         try:
-            taken.append(_ask(address, place, _query(chance.randrange(10**6))))
+            taken.append(_ask(address, place, make_query(chance.randrange(10**6))))
         except Exception as error:  # what went wrong is a figure here
             errors.append(str(error))
         time.sleep(chance.random() * 2 * pause_s)
 
 
-def _query(number: int) -> str:
-    return " ".join(random.Random(number).sample(_WORDS, 3))
-
-
 def _ask(address: str, place: Place, query: str) -> float:
     """Seconds until the answer is there. Raises ValueError where it is none."""
-    words = ["search", query, "--json", "--index-dir", str(place.index)]
-    message = protocol.encode_parts([*protocol.encode_request(words), protocol.READ])
-    started, data = time.perf_counter(), b""
-    with socket.socket(socket.AF_UNIX) as one:
-        one.settimeout(30)
-        one.connect(address)
-        one.sendall(message)
-        while more := one.recv(1 << 16):
-            data += more
-    taken = time.perf_counter() - started
-    if (kind := protocol.decode_parts(data.removeprefix(protocol.QUEUED))[0]) != protocol.ANSWERED:
-        raise ValueError(f"{kind!r}")
-    return taken
+    message = encode_question(["search", query, "--json", "--index-dir", str(place.index)])
+    started = time.perf_counter()
+    send_question(address, message)
+    return time.perf_counter() - started
 
 
 @contextmanager

@@ -193,18 +193,25 @@ def _collect_findings(plan: BuildPlan) -> tuple[Finding, ...]:
     """
     request, changes, previous = plan.request, plan.changes, plan.previous
     of_scan: Iterable[Finding] = changes.findings
-    states: Iterable[FileState] = changes.files.values()
+    of_files = [finding for state in changes.files.values() for finding in state.findings]
     about_ids: Iterable[Finding] = find_collisions(changes.files)
     if request.options.only_new_findings:
         of_scan = [row for row in of_scan if not _is_known_name(row, previous.scan_findings)]
-        states = [state for state in states if not _is_known(state, previous.files)]
+        known_paths = {
+            state.path for state in changes.files.values() if _is_known(state, previous.files)
+        }
+        of_files = [
+            finding
+            for path, state in changes.files.items()
+            for finding in state.findings
+            if _is_error(finding) or path not in known_paths
+        ]
         known = set(find_collisions(previous.files))
         about_ids = [row for row in about_ids if _is_error(row) or row not in known]
     places = (
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    of_files = [finding for state in states for finding in state.findings]
     return tuple(redact_findings((*of_scan, *of_files, *about_ids), SourceLines(places)))
 
 
@@ -218,15 +225,14 @@ def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:
 
 
 def _is_known(state: FileState, old_states: Mapping[str, FileState]) -> bool:
-    """Whether the last build said the same about a file with the same content, and neither found
-    an error.
+    """Whether the last build said the same about a file with the same content, and the next one
+    need not read it again.
     """
     old_state = old_states.get(state.path)
     return (
         old_state is not None
         and old_state.content_hash == state.content_hash
         and old_state.findings == state.findings
-        and not any(map(_is_error, state.findings))
         and not is_stale(state)
         and not must_read_again(state)
     )

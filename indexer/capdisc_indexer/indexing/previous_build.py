@@ -272,7 +272,9 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
         guidance=guidance["categories"],
-        scan_findings={(row[0], row[1], row[2]) for row in scan.get("findings", ())},
+        scan_findings={
+            (severity, code, path) for severity, code, path in scan.get("findings", ())
+        },
     )
 
 
@@ -290,9 +292,7 @@ def make_scan_record(
         "scanned_at_ns": scanned_at_ns,
         "stats": {},
         "builder_id": builder_id,
-        "findings": [
-            (str(finding.severity), finding.code, finding.path or "") for finding in findings
-        ],
+        "findings": [(str(finding.severity), finding.code, finding.path) for finding in findings],
     }
 
 

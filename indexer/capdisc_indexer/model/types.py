@@ -475,9 +475,9 @@ class BuildOptions:
     reads the others. With other `passage_limits` than those of the last build,
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
     `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
-    builds leave to `update_table`. With `only_new_findings`, the report has the errors, the links that
-    wait for trust, and of all other findings those of files whose content changed and those that
-    the last build did not have. Then a build that finds no change by the stamps of files reads
+    builds leave to `update_table`. With `only_new_findings`, the report has the errors, the links
+    that wait for trust, and of all other findings those of files whose content changed and those
+    that the last build did not have. Then a build that finds no change by the stamps of files reads
     nothing else, and one that finds a few changed files reads those alone.
     """
 

@@ -54,7 +54,7 @@ _COUNT_KEYS = set(
 )
 _FOLDER = "indexes"
 _CHECKED_FILE = "checked.json"
-# Files that only an index has. One whose folder was removed while its table was written leaves that.
+# Files that only an index has. If it is removed while its table is written, the table remains.
 _INDEX_FILES = ("CURRENT", "LOCK", "gens", "table/LOCK", "table/QUEUE")
 # A file that was written so recently may be written again within one step of the clock that stamps
 # it: its stamp is not kept.
