@@ -313,7 +313,7 @@ def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look reads 40 stamps, and more only where it has time."""
     monkeypatch.setattr(folder_stamps, "_MIN_ENTRIES", 20)
     monkeypatch.setattr(folder_stamps, "_MAX_ENTRIES", 40)
-    monkeypatch.setattr(folder_stamps, "_BLOCK_ENTRIES", 5)
+    monkeypatch.setattr(folder_stamps, "BLOCK_ENTRIES", 5)
 
 
 def _stamp_files(folder: Path) -> None:

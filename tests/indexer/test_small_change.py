@@ -181,13 +181,89 @@ def _add_skill(root: Path, rng: random.Random) -> None:
     _write(root / "team-3" / f"new-{rng.random()}", rng)
 
 
+def _add_first(root: Path, rng: random.Random) -> None:
+    _write(root / "a-team" / "a-skill", rng)
+
+
+def _add_last(root: Path, rng: random.Random) -> None:
+    _write(root / "z-team" / "z-skill", rng)
+
+
+def _add_tree(root: Path, rng: random.Random) -> None:
+    """Several skills, one of them with files in a folder, and one in a skill that was there."""
+    for name in ("plugin/one", "plugin/deep/two", "team-2/skill-2/inner"):
+        _write(root / name, rng)
+    (root / "plugin" / "one" / "scripts").mkdir()
+    (root / "plugin" / "one" / "scripts" / "run.sh").touch()
+
+
 def _remove_skill(root: Path, rng: random.Random) -> None:
-    shutil.rmtree(rng.choice(sorted(root.glob("team-*/*"))))
+    shutil.rmtree(_one(root, rng))
+
+
+def _remove_file(root: Path, rng: random.Random) -> None:
+    (_one(root, rng) / "SKILL.md").unlink()
+
+
+def _one(root: Path, rng: random.Random) -> Path:
+    """The folder of a skill whose name no other one has."""
+    return rng.choice(sorted(root.glob("team-*/skill-[2-9]*")))
 
 
 def _rename_skill(root: Path, rng: random.Random) -> None:
-    path = rng.choice(sorted(root.glob("team-*/*/SKILL.md")))
+    path = _one(root, rng) / "SKILL.md"
     path.write_text(path.read_text().replace("name: ", "name: other-", 1))
+
+
+def _move_skill(root: Path, rng: random.Random) -> None:
+    """To another category, under its name."""
+    folder = _one(root, rng)
+    (root / "newcomers").mkdir()
+    folder.rename(root / "newcomers" / folder.name)
+
+
+def _swap_skills(root: Path, rng: random.Random) -> None:
+    """Each gets the text of the other one, and with it its name."""
+    one, other = root / "team-2/skill-2/SKILL.md", root / "team-3/skill-3/SKILL.md"
+    text = one.read_text()
+    one.write_text(other.read_text())
+    other.write_text(text)
+
+
+def _grow_or_shrink(root: Path, rng: random.Random) -> None:
+    """A body that is so short that it has no passages, and one that now has some."""
+    _write_text(root / "team-2" / "skill-2", "Can do it. Use when asked.", "Short.")
+
+
+def _come_and_go(root: Path, rng: random.Random) -> None:
+    _add_tree(root, rng)
+    _remove_skill(root, rng)
+    _change_body(root / "team-0" / "skill-0", rng)
+
+
+_STRUCTURAL = (
+    *(_add_skill, _add_first, _add_last, _add_tree, _remove_skill, _remove_file),
+    *(_rename_skill, _move_skill, _swap_skills, _grow_or_shrink, _come_and_go),
+)
+
+
+@pytest.mark.parametrize("change", _STRUCTURAL)
+def test_files_that_come_and_go_leave_what_a_build_of_everything_leaves(
+    root: Path, quick: Callable[[Path], BuildReport], change: Callable[[Path, random.Random], None]
+) -> None:
+    shutil.copytree(root / "index", root / "other")
+    change(root / "skills", random.Random(5))
+    report, whole = quick(root), _build(root, "other")
+    assert report.counts == whole.counts
+    assert report.changed_ids == whole.changed_ids
+    assert set(report.findings) == set(whole.findings)
+    assert report.generation.counts == whole.generation.counts
+    assert report.generation.background == whole.generation.background
+    assert _files(root, report) == _files(root, whole, "other")
+    assert _read_everything(root / "index") == _read_everything(root / "other")
+    again = quick(root)
+    assert not again.published
+    assert again.counts == _build(root, "other").counts
 
 
 def _copy_skill(root: Path, rng: random.Random) -> None:
@@ -205,11 +281,33 @@ def _mend_skill(root: Path, rng: random.Random) -> None:
             _write(path.parent, rng)
 
 
-def _grow_or_shrink(root: Path, rng: random.Random) -> None:
-    """A body that is so short that it has no passages, or no longer."""
-    folder = rng.choice(sorted(root.glob("team-*/*")))
-    body = (folder / "SKILL.md").read_text().split("---\n", 2)[2]
-    _write_text(folder, "Can do it. Use when asked.", "Short." if len(body) > 100 else body * 400)
+def _take_name(root: Path, rng: random.Random) -> None:
+    """A new skill with the name of another one."""
+    _write(root / "a-team" / "skill-3", rng)
+
+
+def _take_copied_name(root: Path, rng: random.Random) -> None:
+    """Another name for the first of two skills that have the same one."""
+    path = root / "team-0" / "twice" / "SKILL.md"
+    path.write_text(path.read_text().replace("name: ", "name: other-", 1))
+
+
+def _pass_for_another(root: Path, rng: random.Random) -> None:
+    """A name with a letter of another script, drawn like the one that it stands for."""
+    _write(root / "team-0" / "sk\u0456ll-3", rng)
+
+
+def _release_name(root: Path, rng: random.Random) -> None:
+    shutil.rmtree(root / "team-0" / "twice")
+
+
+def _remove_one_of_two_copies(root: Path, rng: random.Random) -> None:
+    shutil.rmtree(root / "copies")
+
+
+def _own_folder(root: Path, rng: random.Random) -> None:
+    """A folder with skills is a skill itself now."""
+    _write(root / "team-1", rng)
 
 
 def _guide_category(root: Path, rng: random.Random) -> None:
@@ -221,14 +319,8 @@ def _guide_category(root: Path, rng: random.Random) -> None:
 
 
 _WIDE = (
-    _guide_category,
-    _add_skill,
-    _remove_skill,
-    _rename_skill,
-    _copy_skill,
-    _break_skill,
-    _mend_skill,
-    _grow_or_shrink,
+    *(_guide_category, _copy_skill, _break_skill, _mend_skill, _take_name, _take_copied_name),
+    *(_pass_for_another, _release_name, _remove_one_of_two_copies, _own_folder),
 )
 
 

@@ -184,6 +184,46 @@ def _remove(root: Path, rng: random.Random) -> None:
         shutil.rmtree(_one(root, rng).parent)
 
 
+def _remove_file(root: Path, rng: random.Random) -> None:
+    """What else is in its folder stays."""
+    if len(list(root.glob("*/*"))) > 15:
+        _one(root, rng).unlink()
+
+
+def _move(root: Path, rng: random.Random) -> None:
+    """The folder alone has another name, or another place, or a new folder around it."""
+    folder = _one(root, rng).parent
+    target = root / f"team-{rng.randrange(6)}" / rng.choice((folder.name, f"moved-{rng.random()}"))
+    if not target.exists():
+        target.parent.mkdir(exist_ok=True)
+        folder.rename(target)
+
+
+def _add_tree(root: Path, rng: random.Random) -> None:
+    top = root / f"plugin-{rng.randrange(3)}" / f"pack-{rng.randrange(3)}"
+    for _ in range(rng.randrange(1, 4)):
+        _write(top / f"skill-{rng.randrange(90)}", rng)
+        _add_folder(root, rng)
+
+
+def _remove_tree(root: Path, rng: random.Random) -> None:
+    for top in root.glob("plugin-*/*"):
+        shutil.rmtree(top)
+
+
+def _add_folder(root: Path, rng: random.Random) -> None:
+    """A skill gets files in folders, and now and then a skill of its own in one."""
+    folder = _one(root, rng).parent / "references"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{_text(rng, 1)}.md").write_text(_text(rng, 20))
+    if rng.random() < 0.3:
+        _write(folder / f"inner-{rng.randrange(20)}", rng)
+
+
+def _remove_folder(root: Path, rng: random.Random) -> None:
+    shutil.rmtree(_one(root, rng).parent / "references", ignore_errors=True)
+
+
 def _rename(root: Path, rng: random.Random) -> None:
     path = _one(root, rng)
     path.write_text(path.read_text().replace("name: ", "name: new-", 1)[:20_000])
@@ -215,6 +255,7 @@ def _change_guidance(root: Path, rng: random.Random) -> None:
 
 _CHANGES: tuple[Callable[[Path, random.Random], None], ...] = (
     *(2 * (_change_body, _change_body, _change_description, _replace)),
-    *(_touch, _add_resource, _add, _remove, _rename, _copy, _swap, _shorten),
-    _change_guidance,
+    *(2 * (_add, _remove, _move, _rename)),
+    *(_touch, _add_resource, _copy, _swap, _shorten, _change_guidance),
+    *(_add_tree, _remove_tree, _remove_file, _add_folder, _remove_folder),
 )

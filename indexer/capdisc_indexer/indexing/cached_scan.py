@@ -82,14 +82,14 @@ def scan_with_cache(
 
 @frozen(kw_only=True)
 class FolderView:
-    """One folder as it is now: its stamp, its capability files, the paths of the folders to enter,
-    and the findings about its entries. Without `is_certain`, the stamps of the folder and its
+    """One folder as it is now: its stamp, its capability files, the folders to enter, and the
+    findings about its entries. Without `is_certain`, the stamps of the folder and its
     files do not tell everything about it.
     """
 
     stamp: tuple[int, int, int]
     files: Sequence[FoundFile]
-    inner: Sequence[str]
+    inner: Sequence[ScanFolder]
     findings: Sequence[Finding]
     is_certain: bool
 
@@ -103,7 +103,7 @@ def scan_folder(folder: ScanFolder) -> FolderView | None:
     return FolderView(
         stamp=memory.stamps[0][1],
         files=files,
-        inner=[entry.path for entry in inner],
+        inner=inner,
         findings=findings,
         is_certain=not memory.uncertain_count,
     )

@@ -37,7 +37,7 @@ from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, Guidanc
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
 from capdisc_indexer.store import file_states, generation
-from capdisc_indexer.store.columns import columns_document
+from capdisc_indexer.store.column_writer import columns_document
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import (
     DeclaredId,
@@ -197,7 +197,7 @@ def _make_overview(
         "kinds": count_kinds(cards),
         "static": full_catalogue_size(visible_cards),
         "guided": guided_categories,
-        "counts": frame_counts(counter, lines),
+        "counts": frame_counts(counter.exact, lines),
     }
 
 

@@ -1,13 +1,14 @@
 """How does a build end that finds a few changed files, without a look at all others?
 
-A build of 10,000 files in which one changed spent its time on the other 9,999: a scan of all
-folders, the states of all files, every id, every overview. The stamps beside the index show which
-paths changed (`unchanged_tree`); here their folders alone are scanned, and their files alone are
-read. Everything else is taken from the last generation as bytes (`patched_generation`).
+A build of 10,000 files in which one changed, came or went spent its time on the other 9,999: a scan
+of all folders, the states of all files, every id, every overview. The stamps beside the index show
+which paths changed (`unchanged_tree`); here their folders alone are scanned (`changed_tree`), and
+their files alone are read. Everything else is taken from the last generation as bytes
+(`patched_generation`).
 
-That is right only while the change reaches nothing else: the same files and ids as before, no
-error, and no copies. In every other case, and wherever anything fails, the
-answer is None, nothing was published, and a build of everything follows.
+That is right only while the change reaches nothing else: no error, no copies, and no id that
+another file has or had a claim to (`small_resolution`). In every other case, and wherever anything
+fails, the answer is None, nothing was published, and a build of everything follows.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from typing import NamedTuple
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.build_plan import BuildPlan, BuildRequest, WrittenGeneration
-from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.change_detection import (
     Changes,
     Review,
@@ -28,13 +30,13 @@ from capdisc_indexer.indexing.change_detection import (
     detect_changes,
     review_parsed_files,
 )
-from capdisc_indexer.indexing.file_reader import (
-    DescriptorSpool,
-    FileReader,
-    hash_content,
-    is_stale,
-    must_read_again,
+from capdisc_indexer.indexing.changed_tree import (
+    ChangedTree,
+    WiderChangeError,
+    require,
+    scan_changed_folders,
 )
+from capdisc_indexer.indexing.file_reader import DescriptorSpool, FileReader, hash_content
 from capdisc_indexer.indexing.previous_build import (
     FileStamp,
     PreviousBuild,
@@ -43,6 +45,7 @@ from capdisc_indexer.indexing.previous_build import (
     save_later_scan,
     stamp_generation,
 )
+from capdisc_indexer.indexing.small_resolution import resolve_small_change
 from capdisc_indexer.indexing.unchanged_tree import (
     TreeComparison,
     TreeRecord,
@@ -53,67 +56,62 @@ from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import ScanRecord
-from capdisc_indexer.model.types import BuildReport, Finding, Severity
+from capdisc_indexer.model.types import BuildReport, Finding
 from capdisc_indexer.sources.scan.file_scan import ScanResult
-from capdisc_indexer.sources.scan.folder_tree import (
-    GUIDANCE_FOLDER,
-    MAX_DEPTH,
-    ScanFolder,
-    ScanRoot,
-    is_inside,
-)
-from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
+from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState, StateLines
+from capdisc_indexer.store.file_states import FileState, StateLines, content_hashes_by_id
 from capdisc_indexer.store.folder_stamps import (
+    FILES,
     UNSETTLED,
     Stamp,
-    StampFile,
     read_stamp,
     settle,
     write_stamps,
 )
+from capdisc_indexer.store.stamp_file import StampEdits, StampFile
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.masking import redact_findings
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH100, PTH112, PTH120
+# ruff: noqa: PTH100
 
 # The stamps of more files than these, which later scans found changed and nothing else, are written
 # down by a build of everything.
 _MAX_LATER_STAMPS = 200
 
 
-class WiderChangeError(Exception):
-    """The change reaches more than the changed files."""
-
-
-def require(holds: bool) -> None:
-    """Raises WiderChangeError unless the condition for a small change holds."""
-    if not holds:
-        raise WiderChangeError
-
-
-@frozen(kw_only=True)
-class ChangedTree:
-    """The files of the folders in which something changed, and the stamps of those folders."""
-
-    files: Sequence[FoundFile]
-    folder_stamps: Mapping[str, Stamp]
-
-
 @frozen(kw_only=True)
 class SmallChange:
     """A change that reaches its own files alone: the plan of the build, in which the states are
-    those of the files in question and of no others; the lines of all states, the record of the last
-    scan, the stamps of the last generation's files, and states with new stamps alone.
+    those of the files in question and of no others; the states of files that are gone; the lines of
+    all states, the record of the last scan, the stamps of the last generation's files, and states
+    with new stamps alone.
     """
 
     plan: BuildPlan
+    removed: StatesByPath
     lines: StateLines
     scan: ScanRecord
     stored: Mapping[str, FileStamp]
     restamped: StatesByPath = field(default_factory=dict)
+
+    @property
+    def old_states(self) -> StatesByPath:
+        """The last states of the files that changed or are gone."""
+        previous = self.plan.previous.files
+        changed = {path: previous[path] for path in self.plan.changes.files if path in previous}
+        return {**changed, **self.removed}
+
+    @property
+    def old_ids(self) -> Set[str]:
+        """The ids that these files had in the index."""
+        return content_hashes_by_id(self.old_states).keys()
+
+    @property
+    def new_ids(self) -> Set[str]:
+        """The ids that the files have now."""
+        return content_hashes_by_id(self.plan.changes.files).keys()
 
 
 def build_small_change(comparison: TreeComparison) -> BuildReport | None:
@@ -133,133 +131,98 @@ def build_small_change(comparison: TreeComparison) -> BuildReport | None:
 def _build(comparison: TreeComparison, spool: DescriptorSpool, workers: WorkerPool) -> BuildReport:
     request, options = comparison.request, comparison.request.options
     stamps = StampFile(request.index_dir)
-    tree = _scan_changed_folders(comparison, stamps)
-    previous, lines, last_scan = _load_states(comparison, tree.files)
-    reader = FileReader(previous, spool, options)
+    tree = scan_changed_folders(comparison, stamps)
+    last = _load_last_build(comparison, tree)
+    reader = FileReader(last.build, spool, options)
     states = reader.read_states(tree.files, workers, request.progress)
-    parsed = [file for file in tree.files if reader.was_parsed(file.path)]
-    require(not reader.unfinished_findings)
-    require(options.max_changes is None or len(parsed) <= options.max_changes)
-    touched = {path: state for path, state in states.items() if state is not previous.files[path]}
-    if not parsed:
-        _save_touched(comparison, last_scan, touched)
+    scan = ScanResult(
+        files=tuple(file for file in tree.files if reader.was_parsed(file.path)), findings=()
+    )
+    change = _plan_change(comparison, tree, last, reader, states, scan)
+    change_count = len(change.plan.changes.files) + len(change.removed)
+    require(options.max_changes is None or change_count <= options.max_changes)
+    if not change_count:
+        _save_touched(comparison, last, states)
         _save_stamps(comparison, stamps, tree, states, comparison.record)
         return report_no_change(comparison)
-    resolved = _resolve_as_before([states[file.path] for file in parsed], previous, lines)
-    scan = ScanResult(files=tuple(parsed), findings=())
-    changes = detect_changes(scan, resolved, reader, previous.files, Review())
-    require(changes.files.keys() == resolved.keys())
-    require(all(map(_has_all_ids, changes.files.values(), resolved.values())))
-    plan = BuildPlan(
-        request=request,
-        previous=previous,
-        changes=changes,
-        selected=comparison.selected,
-        scanned_at_ns=comparison.compared_at_ns,
-    )
-    later = {path: state for path, state in previous.files.items() if path not in resolved}
-    change = SmallChange(
-        plan=plan,
-        lines=lines,
-        scan=last_scan,
-        stored=comparison.record["stored"],
-        restamped={**later, **states},
-    )
     # Brings all that writes documents and vectors.
     from capdisc_indexer.indexing.patched_generation import write_patched_generation
 
-    review = partial(review_parsed_files, scan, resolved, reader, previous, options)
+    parsed_states = change.plan.changes.files
+    review = partial(review_parsed_files, scan, parsed_states, reader, last.build, options)
     written, review_result = write_patched_generation(change, workers, review)
-    counts = {
-        **comparison.record["counts"],
-        "parsed": len(parsed),
-        "unchanged": comparison.record["counts"]["files"] - len(parsed),
-        "updated": len(changes.descriptors),
-        "embedded": written.embedded_count,
-    }
+    report = _report(comparison, change, written, review_result)
     stored = stamp_generation(request.index_dir, written.generation)
-    record: TreeRecord = {**comparison.record, "counts": counts, "stored": stored}
+    record: TreeRecord = {**comparison.record, "counts": report.counts, "stored": stored}
     _save_stamps(comparison, stamps, tree, states, record)
-    return _report(comparison, changes, written, review_result, counts)
+    return report
 
 
-# What is there now.
-
-
-def _scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> ChangedTree:
-    """Raises WiderChangeError where a folder has other entries than for the last build."""
-    request, changed = comparison.request, set(comparison.changed)
-    require(changed.isdisjoint(stamps.awaited))
-    roots = [
-        ScanRoot(order, os.path.abspath(root), os.path.realpath(root))
-        for order, root in enumerate(request.root_names)
-    ]
-    require(all(os.path.isdir(root.resolved) for root in roots))
-    folders = dict.fromkeys(
-        path if os.path.isdir(path) else os.path.dirname(path) for path in comparison.changed
+def _plan_change(
+    comparison: TreeComparison,
+    tree: ChangedTree,
+    last: _LastBuild,
+    reader: FileReader,
+    states: StatesByPath,
+    scan: ScanResult,
+) -> SmallChange:
+    """The change, given the states of all files of the tree, and of them the parsed ones as a scan.
+    Raises WiderChangeError where it reaches other files.
+    """
+    require(not reader.unfinished_findings)
+    old_states = last.build.files
+    removed = {path: old_states[path] for path in tree.gone & old_states.keys()}
+    _require_same_roots(comparison, removed, last.lines)
+    parsed_states = [states[file.path] for file in scan.files]
+    resolved = resolve_small_change(parsed_states, removed, last.build, last.lines)
+    changes = detect_changes(scan, resolved, reader, old_states, Review())
+    require(changes.files == resolved)  # a file that changed again has lost ids
+    kept = {path: state for path, state in old_states.items() if path not in tree.gone}
+    return SmallChange(
+        plan=BuildPlan(
+            request=comparison.request,
+            previous=last.build,
+            changes=changes,
+            selected=comparison.selected,
+            scanned_at_ns=comparison.compared_at_ns,
+        ),
+        removed=removed,
+        lines=last.lines,
+        scan=last.scan,
+        stored=comparison.record["stored"],
+        restamped={**kept, **states},
     )
-    files: list[FoundFile] = []
-    folder_stamps: dict[str, Stamp] = {}
-    for path in folders:
-        view = _view_folder(path, roots, stamps)
-        # Names that another reader would take for something else are warned about by their folder.
-        is_named_alike = (
-            not view.findings and printable_path(path) not in comparison.record["named"]
-        )
-        require(is_named_alike or path not in changed)
-        files += view.files
-        folder_stamps[path] = view.stamp
-    return ChangedTree(files=files, folder_stamps=folder_stamps)
-
-
-def _view_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> FolderView:
-    # Files of guidance are no entries that a scan of their folder finds.
-    require(os.path.basename(path) != GUIDANCE_FOLDER)
-    folder = _locate_folder(path, roots, stamps)
-    view = scan_folder(folder)
-    if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:
-        raise WiderChangeError
-    found = {status.path for file in view.files for status in (file, *file.companions)}
-    known = stamps.entries_in(path)
-    require(not ((found | set(view.inner)) ^ known) - stamps.awaited)
-    require(not any(file.lost for file in view.files))
-    return view
-
-
-def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> ScanFolder:
-    """The folder below the first root that holds it."""
-    for root in roots:
-        if is_inside(path, [root.path]):
-            folder = root.folder()
-            for name in path[len(root.path.rstrip("/")) :].split("/")[1:]:
-                folder = folder.inner(name)
-            is_owned = path != root.path and stamps.is_owned(os.path.dirname(path))
-            return folder.as_owned() if is_owned else folder
-    raise WiderChangeError
 
 
 # What was there before.
 
 
-def _load_states(
-    comparison: TreeComparison, files: Sequence[FoundFile]
-) -> tuple[PreviousBuild, StateLines, ScanRecord]:
-    """The last build, as far as these files go and those that a later scan found touched."""
+class _LastBuild(NamedTuple):
+    """The last build, as far as the files of a change go and those that a later scan found touched;
+    the lines of all states, and the record of the last scan.
+    """
+
+    build: PreviousBuild
+    lines: StateLines
+    scan: ScanRecord
+
+
+def _load_last_build(comparison: TreeComparison, tree: ChangedTree) -> _LastBuild:
     index_dir, published = comparison.request.index_dir, comparison.published
     folder = generation.generation_folder(index_dir, published.number)
     last_scan = load_last_scan(index_dir, folder, published.number)
-    require(len(last_scan["stats"]) <= _MAX_LATER_STAMPS)
+    later_stats = last_scan["stats"]
+    require(len(later_stats) <= _MAX_LATER_STAMPS)
     lines = StateLines(folder / "meta" / "files.json")
     states: dict[str, FileState] = {}
-    for path in dict.fromkeys([*(file.path for file in files), *last_scan["stats"]]):
-        state = lines.find(path)
-        if state is None:
-            raise WiderChangeError
-        later_stat = last_scan["stats"].get(path)
-        states[path] = state._replace(stat=tuple(later_stat)) if later_stat else state
-    require(all(states[file.path].root == file.root for file in files))
+    for path in dict.fromkeys([*(file.path for file in tree.files), *tree.gone, *later_stats]):
+        if state := lines.find(path):
+            later_stat = later_stats.get(path)
+            states[path] = state._replace(stat=tuple(later_stat)) if later_stat else state
+    old_files = [file for file in tree.files if file.path in states]
+    require(all(states[file.path].root == file.root for file in old_files))
     nearest = json.loads((folder / "meta" / "probes.json").read_bytes())
-    previous = PreviousBuild(
+    build = PreviousBuild(
         generation=published,
         folder=folder,
         files=states,
@@ -268,68 +231,41 @@ def _load_states(
         roots=comparison.request.root_names,
         encoder=published.encoder,
     )
-    return previous, lines, last_scan
+    return _LastBuild(build, lines, last_scan)
 
 
-def _resolve_as_before(
-    states: Sequence[FileState], previous: PreviousBuild, lines: StateLines
-) -> StatesByPath:
-    """The states of the parsed files with the final ids of before. Raises WiderChangeError where
-    an id may have another owner now.
-
-    Who owns an id depends on the ids, on the places of files, and on which files are copies of each
-    other (`id_resolution`). So nothing changes while a file declares the same ids, and had and has
-    a content that no other file has.
+def _require_same_roots(
+    comparison: TreeComparison, removed: StatesByPath, lines: StateLines
+) -> None:
+    """Raises WiderChangeError where the states would have other roots, or are not in the order of
+    roots and paths.
     """
-    old_states = [previous.files[state.path] for state in states]
-    require(all(map(_has_no_error, (*old_states, *states))))
-    paths = [state.path for state in states]
-    hashes = [state.content_hash for state in (*old_states, *states)]
-    require(len(set(hashes)) == len(hashes))
-    require(not any(lines.is_named_elsewhere(text, paths) for text in hashes))
-    return {
-        state.path: _resolve_state(state, old_state)
-        for old_state, state in zip(old_states, states, strict=True)
+    request = comparison.request
+    roots = [os.path.abspath(root) for root in request.root_names]
+    places = {
+        place
+        for source in request.options.sources
+        for place in (source.path, fixed_part(source.path)[0])
     }
-
-
-def _resolve_state(state: FileState, old_state: FileState) -> FileState:
-    names = [declared.id for declared in state.declared_ids]
-    require(names == [declared.id for declared in old_state.declared_ids])
-    require(all(declared.status != HELD for declared in old_state.declared_ids))
-    return state.with_declared_ids(
-        DeclaredId(old.id, old.resolved_id, old.status, old.other_path)
-        for old in old_state.declared_ids
-    )
-
-
-def _has_no_error(state: FileState) -> bool:
-    return not (
-        state.read_as
-        or must_read_again(state)
-        or is_stale(state)
-        or any(finding.severity is Severity.ERROR for finding in state.findings)
-    )
-
-
-def _has_all_ids(state: FileState, resolved: FileState) -> bool:
-    return len(state.declared_ids) == len(resolved.declared_ids)
+    require(len(set(roots)) == len(roots) and places.isdisjoint(roots))
+    removed_counts = Counter(state.root for state in removed.values())
+    require(all(lines.count_files(root) > count for root, count in removed_counts.items()))
 
 
 # What the next build finds.
 
 
-def _save_touched(
-    comparison: TreeComparison, last_scan: ScanRecord, touched: StatesByPath
-) -> None:
+def _save_touched(comparison: TreeComparison, last: _LastBuild, states: StatesByPath) -> None:
     """Write down the new stamps of files whose content is that of the last build."""
-    if touched:
-        stats = {path: state.stat for path, state in touched.items()}
+    stats = {
+        path: state.stat for path, state in states.items() if state is not last.build.files[path]
+    }
+    if stats:
         save_later_scan(
             comparison.request.index_dir,
             comparison.published.number,
-            repeat_scan_record(last_scan, comparison.compared_at_ns),
-            {**last_scan["stats"], **stats},
+            repeat_scan_record(last.scan, comparison.compared_at_ns),
+            {**last.scan["stats"], **stats},
         )
 
 
@@ -342,16 +278,21 @@ def _save_stamps(
 ) -> None:
     """Write the stamps of the changed paths among those of all others."""
     index_dir, read_at_ns = comparison.request.index_dir, comparison.compared_at_ns
-    new_stamps = {path: settle(stamp, read_at_ns) for path, stamp in tree.folder_stamps.items()}
+    entries = dict(tree.settled_folders(read_at_ns, time.time_ns()))
     for file in tree.files:
-        for status in (file, *file.companions):
-            stamp = (status.mtime_ns, status.ctime_ns, status.size)
-            new_stamps[status.path] = settle(stamp, read_at_ns)
-        young = [s for s in (file, *file.companions) if new_stamps[s.path] == UNSETTLED]
+        statuses = (file, *file.companions)
+        new_stamps = {status.path: _settle_status(status, read_at_ns) for status in statuses}
+        young = [status for status in statuses if new_stamps[status.path] == UNSETTLED]
         if young:
             new_stamps.update(_settle_again(file, young, states[file.path]))
+        entries.update((path, (FILES, stamp)) for path, stamp in new_stamps.items())
     pointer = generation.read_pointer(index_dir)
-    write_stamps(index_dir, stamps.replaced(pointer, new_stamps, encode_record(record)))
+    edits = StampEdits(entries=entries, gone=tree.gone)
+    write_stamps(index_dir, stamps.edited(pointer, edits, encode_record(record)))
+
+
+def _settle_status(status: FileStat, read_at_ns: int) -> Stamp:
+    return settle((status.mtime_ns, status.ctime_ns, status.size), read_at_ns)
 
 
 def _settle_again(
@@ -369,15 +310,28 @@ def _settle_again(
 
 
 def _report(
-    comparison: TreeComparison,
-    changes: Changes,
-    written: WrittenGeneration,
-    review: Review,
-    counts: Mapping[str, int],
+    comparison: TreeComparison, change: SmallChange, written: WrittenGeneration, review: Review
 ) -> BuildReport:
+    changes, published = change.plan.changes, written.generation
+    old_ids, new_ids = change.old_ids, change.new_ids
+    changed_ids = {
+        "added": tuple(sorted(new_ids - old_ids)),
+        "updated": tuple(sorted(old_ids & changes.descriptors.keys())),
+        "removed": tuple(sorted(old_ids - new_ids)),
+    }
+    counts = {
+        **comparison.record["counts"],
+        "files": published.counts["files"],
+        "parsed": len(changes.files),
+        "unchanged": published.counts["files"] - len(changes.files),
+        "removed_files": len(change.removed),
+        "capabilities": published.counts["capabilities"],
+        **{name: len(ids) for name, ids in changed_ids.items()},
+        "embedded": written.embedded_count,
+    }
     return replace(
         report_no_change(comparison),
-        generation=written.generation,
+        generation=published,
         published=True,
         counts=counts,
         findings=(
@@ -386,11 +340,7 @@ def _report(
         ),
         degraded=review.notices,
         changed_definitions=review.changed_ids,
-        changed_ids={
-            "added": (),
-            "updated": tuple(sorted(changes.descriptors)),
-            "removed": (),
-        },
+        changed_ids=changed_ids,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
@@ -266,7 +266,9 @@ def prerequisite_names(descriptor: Descriptor) -> list[str]:
     )
 
 
-def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:
+def frame_counts(
+    count_tokens: Callable[[str], int], category_lines: Iterable[str]
+) -> dict[str, int]:
     """Token counts of what does not belong to one capability, by text: headings, endings,
     overview lines, remainders.
     """
@@ -282,4 +284,4 @@ def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[s
             *hints,
             *map(form.category, lines),
         ]
-    return {text: counter.exact(text) for text in texts}
+    return {text: count_tokens(text) for text in texts}

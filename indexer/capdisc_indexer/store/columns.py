@@ -1,19 +1,14 @@
-"""Stores the fields that lists, costs and overviews need of every capability, in columns.
+"""Reads the fields that lists, costs and overviews need of every capability, in columns.
 
 For 80,000 capabilities they take 8 MB on disk and 60 ms to read; the documents take seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import (
-    CapabilityCard,
-    ColumnsRecord,
-    NumberedColumn,
-    OverviewCard,
-)
+from capdisc_indexer.model.json_types import ColumnsRecord, NumberedColumn, OverviewCard
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 
@@ -78,26 +73,8 @@ def is_told_by_columns(query: Query) -> bool:
     return query.filters <= {"kinds", "categories"}
 
 
-def columns_document(cards: Mapping[str, CapabilityCard]) -> ColumnsRecord:
-    """The columns as a JSON value, from the cards of all capabilities by id."""
-    ids = sorted(cards)
-    ordered = [cards[identifier] for identifier in ids]
-    sizes = [card["size"] for card in ordered]
-    return {
-        "ids": ids,
-        "names": [card["name"] for card in ordered],
-        "kinds": _number_values([card["kind"] for card in ordered]),
-        "categories": _number_values([card["category"] for card in ordered]),
-        "tokens": [size[0] for size in sizes],
-        "characters": [size[1] for size in sizes],
-        "listing_tokens": [size[2] for size in sizes],
-        "general": [place for place, card in enumerate(ordered) if card["is_general"]],
-        "hidden": [place for place, card in enumerate(ordered) if card["hidden"]],
-    }
-
-
 def read_columns(document: ColumnsRecord) -> Columns:
-    """The columns that `columns_document` wrote."""
+    """The columns that `column_writer` wrote."""
     return Columns(
         ids=document["ids"],
         names=document["names"],
@@ -109,12 +86,6 @@ def read_columns(document: ColumnsRecord) -> Columns:
         general=frozenset(document["general"]),
         hidden=frozenset(document["hidden"]),
     )
-
-
-def _number_values(values: Sequence[str]) -> NumberedColumn:
-    """The different values and their numbers, since there are few kinds and categories."""
-    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    return {"values": list(numbers), "numbers": [numbers[value] for value in values]}
 
 
 def _expand_values(column: NumberedColumn) -> list[str]:

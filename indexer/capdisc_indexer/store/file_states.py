@@ -6,7 +6,7 @@ A state says how the file looked, which capabilities it declared, and its findin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,7 +114,8 @@ class StateLines:
     def __init__(self, path: Path) -> None:
         self._data = path.read_bytes()
         end = self._data.find(b"\n")
-        self._roots: Sequence[str] = json.loads(self._data[: end if end >= 0 else None])
+        self._first = end if end >= 0 else len(self._data)
+        self._roots: Sequence[str] = json.loads(self._data[: self._first])
 
     def find(self, path: str) -> FileState | None:
         """The state of the file of this path."""
@@ -137,7 +138,12 @@ class StateLines:
         return any(not self._data.startswith(starts, start) for start, _ in self._lines_with(text))
 
     def _line_of(self, path: str) -> tuple[int, int] | None:
-        place = self._data.find(b"\n[%b," % _encode_string(path))
+        start = b"\n[%b," % _encode_string(path)
+        for number in range(len(self._roots)):  # a few steps, where lines are in order
+            place = self._find_place(number, path)
+            if self._data.startswith(start, place):
+                return self._line_at(place + 1)
+        place = self._data.find(start)
         return None if place < 0 else self._line_at(place + 1)
 
     def _lines_with(self, text: str) -> Iterator[tuple[int, int]]:
@@ -152,25 +158,72 @@ class StateLines:
     def _parse(self, start: int, end: int) -> FileState:
         return _parse_state(self._roots, *json.loads(self._data[start:end]))
 
-    def write(self, target: Path, states: Iterable[FileState]) -> None:
-        """Write all states with these instead of the stored ones of the same files, byte for byte
-        as `save_states` would. Raises ValueError for a file or root without a stored state.
+    def write(
+        self, target: Path, states: Iterable[FileState], removed_paths: Collection[str] = ()
+    ) -> None:
+        """Write all states with these instead of the stored ones of the same files, or at their
+        places, and without those of the removed files: byte for byte as `save_states` would where
+        the stored ones are in the order of roots and paths.
+
+        Raises ValueError for a file of a root that has none so far, and for a removed file without
+        a stored state. A root that has no file any more is left to `save_states`.
         """
         root_numbers = {root: number for number, root in enumerate(self._roots)}
-        edits = []
-        for state in states:
-            place = self._line_of(state.path)
-            if place is None or state.root not in root_numbers:
-                raise ValueError(f"no stored state: {state.path}")
-            line = _format_line(state, root_numbers).encode("utf-8", "surrogatepass")
-            edits.append((*place, line))
+        edits = [self._edit_line(state, root_numbers) for state in states]
+        edits += map(self._remove_line, removed_paths)
         data, done = memoryview(self._data), 0
         with target.open("wb") as file:
-            for start, end, line in sorted(edits):
-                file.write(data[done:start])
-                file.write(line)
-                done = end
+            for edit in sorted(edits):
+                file.write(data[done : edit.start])
+                file.write(edit.line)
+                done = edit.end
             file.write(data[done:])
+
+    def _edit_line(self, state: FileState, root_numbers: Mapping[str, int]) -> _LineEdit:
+        if state.root not in root_numbers:
+            raise ValueError(f"no file was in this root: {state.root}")
+        line = b"\n" + _format_line(state, root_numbers).encode("utf-8", "surrogatepass")
+        place = self._line_of(state.path)
+        if place is None:
+            start = self._find_place(root_numbers[state.root], state.path)
+            return _LineEdit(start, state.path, start, line)
+        return _LineEdit(place[0] - 1, state.path, place[1], line)
+
+    def _remove_line(self, path: str) -> _LineEdit:
+        place = self._line_of(path)
+        if place is None:
+            raise ValueError(f"no stored state: {path}")
+        return _LineEdit(place[0] - 1, path, place[1], b"")
+
+    def count_files(self, root: str) -> int:
+        """How many files of a root have a state."""
+        number = self._roots.index(root)
+        start, end = self._find_place(number, ""), self._find_place(number + 1, "")
+        return self._data.count(b"\n", start, end)
+
+    def _find_place(self, root_number: int, path: str) -> int:
+        """Where the line of a file begins, or would begin, with the line break before it."""
+        low, high = self._first, len(self._data)
+        while low < high:
+            start = self._data.rfind(b"\n", low, (low + high) // 2 + 1)
+            line_start, line_end = self._line_at(start + 1)
+            other_path, other_root, *_ = json.loads(self._data[line_start:line_end])
+            if (other_root, other_path) < (root_number, path):
+                low = line_end
+            else:
+                high = start
+        return low
+
+
+class _LineEdit(NamedTuple):
+    """Another line for a file, or none, in place of what is between `start` and `end`; a line with
+    the line break before it.
+    """
+
+    start: int
+    path: str
+    end: int
+    line: bytes
 
 
 def _encode_string(text: str) -> bytes:

@@ -25,7 +25,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from operator import attrgetter
@@ -52,9 +52,9 @@ FILE_NAME = "stamps.bin"
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
-FILES, OWNED_FOLDERS = 1, 2  # the numbers of these sections
-_BLOCK_ENTRIES, _OWNED_BLOCK_ENTRIES = 256, 64
-_STAMP_BYTES = 24
+FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
+BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
+STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
 # All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
 # until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
@@ -120,7 +120,7 @@ class StampBlock:
     @property
     def paths(self) -> list[bytes]:
         """The paths of its entries."""
-        return self.data[self.count * _STAMP_BYTES :].split(b"\0")
+        return self.data[self.count * STAMP_BYTES :].split(b"\0")
 
     def is_unchanged(self) -> bool:
         """Whether all of its entries have the stamps of the build now. Raises ValueError for a
@@ -157,10 +157,10 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
     blocks: list[tuple[int, int, bytes]] = []
     for kind, section in enumerate(sections):
         entries = [*awaited, *_newest_first(section)] if kind == 0 else _newest_first(section)
-        size = _BLOCK_ENTRIES if kind < OWNED_FOLDERS else _OWNED_BLOCK_ENTRIES
+        size = BLOCK_ENTRIES if kind < OWNED_FOLDERS else OWNED_BLOCK_ENTRIES
         for start in range(0, len(entries), size):
             part = entries[start : start + size]
-            blocks.append((kind, len(part), _encode_block(part)))
+            blocks.append((kind, len(part), encode_block(part)))
     header = {
         "version": _VERSION,
         "pointer": pointer,
@@ -168,7 +168,7 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
         "conventional": tree.is_conventional,
         "awaited": list(tree.awaited),
     }
-    write_stamps(index_dir, _encode_file(header, blocks, tree.report))
+    write_stamps(index_dir, encode_file(header, blocks, tree.report))
 
 
 def write_stamps(index_dir: Path, data: bytes) -> None:
@@ -177,7 +177,7 @@ def write_stamps(index_dir: Path, data: bytes) -> None:
         durable_files.replace_file(index_dir / FILE_NAME, data)
 
 
-def _encode_file(
+def encode_file(
     header: Mapping[str, Any], blocks: Sequence[tuple[int, int, bytes]], report: bytes
 ) -> bytes:
     """The content of the file: a block is its section, the number of its entries and its bytes."""
@@ -195,7 +195,8 @@ def _newest_first(entries: Sequence[StampedPath]) -> list[StampedPath]:
     return sorted(entries, key=lambda entry: -entry[1][0])
 
 
-def _encode_block(entries: Sequence[StampedPath]) -> bytes:
+def encode_block(entries: Sequence[StampedPath]) -> bytes:
+    """The bytes of a block with these entries."""
     numbers = [number for _, stamp in entries for number in stamp]
     stamps = b"".join(number.to_bytes(8, sys.byteorder, signed=True) for number in numbers)
     return stamps + b"\0".join(os.fsencode(path) for path, _ in entries)
@@ -261,86 +262,6 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
         return tuple(dict.fromkeys(map(os.fsdecode, changed)))
 
     return _read_stamps(index_dir, None, look)
-
-
-class StampFile:
-    """The whole file of stamps in memory, to find entries in it and to replace some."""
-
-    def __init__(self, index_dir: Path) -> None:
-        """Raises OSError or one of MALFORMED_DATA_ERRORS for a file that is missing or damaged."""
-        self._data = (index_dir / FILE_NAME).read_bytes()
-        line, _, _ = self._data.partition(b"\n")
-        self._header, self._start = json.loads(line), len(line) + 1
-
-    @property
-    def awaited(self) -> frozenset[str]:
-        """The paths that need not exist, and count as well."""
-        return frozenset(self._header["awaited"])
-
-    def entries_in(self, folder: str) -> set[str]:
-        """The paths of the files and folders directly in a folder, as far as the scan read them."""
-        prefix = os.fsencode(folder.rstrip("/") + "/")
-        return {
-            os.fsdecode(path)
-            for _, paths in self._path_lists(prefix)
-            for path in paths
-            if path.startswith(prefix) and b"/" not in path[len(prefix) :]
-        }
-
-    def is_owned(self, folder: str) -> bool:
-        """Whether the folder is or belongs to that of a capability."""
-        name = os.fsencode(folder)
-        return any(
-            kind == OWNED_FOLDERS and name in paths for kind, paths in self._path_lists(name)
-        )
-
-    def _path_lists(self, part: bytes) -> Iterator[tuple[int, list[bytes]]]:
-        """The section and the paths of each block in which these bytes occur."""
-        for kind, count, offset, size in self._header["blocks"]:
-            start = self._start + offset
-            if self._data.find(part, start + count * _STAMP_BYTES, start + size) >= 0:
-                block = self._data[start + count * _STAMP_BYTES : start + size]
-                yield kind, block.split(b"\0")
-
-    def replaced(self, pointer: str, stamps: Mapping[str, Stamp], report: bytes) -> bytes:
-        """The content of the file for another generation, with these stamps of changed entries, and
-        with its report. Changed entries come first in their sections.
-        """
-        names = {os.fsencode(path): stamp for path, stamp in stamps.items()}
-        first: list[tuple[int, int, bytes]] = []
-        kept: list[tuple[int, int, bytes]] = []
-        for kind, count, offset, size in self._header["blocks"]:
-            block = self._data[self._start + offset : self._start + offset + size]
-            paths = block[count * _STAMP_BYTES :].split(b"\0")
-            if names.keys().isdisjoint(paths):
-                kept.append((kind, count, block))
-                continue
-            numbers = memoryview(block)[: count * _STAMP_BYTES].cast("q").tolist()
-            stored = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-            entries = list(zip(map(os.fsdecode, paths), stored, strict=True))
-            changed = [(path, stamps[path]) for path, _ in entries if path in stamps]
-            others = [entry for entry in entries if entry[0] not in stamps]
-            first.append((kind, len(changed), _encode_block(changed)))
-            if others:
-                kept.append((kind, len(others), _encode_block(others)))
-        blocks = _join_small_blocks(sorted([*first, *kept], key=lambda block: block[0]))
-        return _encode_file({**self._header, "pointer": pointer}, blocks, report)
-
-
-def _join_small_blocks(
-    blocks: Iterable[tuple[int, int, bytes]],
-) -> list[tuple[int, int, bytes]]:
-    """The blocks, in which neighbours of one section that are small are one block."""
-    joined: list[tuple[int, int, bytes]] = []
-    for kind, count, block in blocks:
-        if joined and joined[-1][0] == kind and joined[-1][1] + count <= _OWNED_BLOCK_ENTRIES:
-            _, before, last = joined[-1]
-            stamps = last[: before * _STAMP_BYTES] + block[: count * _STAMP_BYTES]
-            paths = (last[before * _STAMP_BYTES :], block[count * _STAMP_BYTES :])
-            joined[-1] = (kind, before + count, stamps + b"\0".join(paths))
-        else:
-            joined.append((kind, count, block))
-    return joined
 
 
 def _read_stamps(index_dir: Path, unknown: T, read: Callable[[int], T]) -> T:
@@ -462,8 +383,8 @@ def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:
 
 def _find_changed(data: bytes, count: int) -> list[bytes]:
     """The paths of a block whose stamps are others now."""
-    numbers = memoryview(data)[: count * _STAMP_BYTES].cast("q").tolist()
-    paths = data[count * _STAMP_BYTES :].split(b"\0")
+    numbers = memoryview(data)[: count * STAMP_BYTES].cast("q").tolist()
+    paths = data[count * STAMP_BYTES :].split(b"\0")
     stored = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
     if len(paths) != count or len(stored) != count:
         raise ValueError("a block of another length")

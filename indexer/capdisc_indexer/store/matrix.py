@@ -14,10 +14,10 @@ import math
 import mmap
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from capdisc_indexer import lazy_imports
 
@@ -46,25 +46,26 @@ def write_matrix_files(
 
 
 class Matrix:
-    """An open matrix; its rows stay on disk and are paged in by the search."""
+    """An open matrix; its rows stay on disk and are paged in by the search. `owners`, `starts` and
+    `ids` are the contents of those files.
+    """
 
     def __init__(self, source: Path, dim: int) -> None:
-        self.dim = dim
-        self._source = source
+        self.dim, self.source = dim, source
         self._rows_of_id: dict[str, range] = {}
-        self._owners = array("I", (source / "owners.u32").read_bytes())
-        self._starts = array("I", (source / "starts.u32").read_bytes())
-        self._ids = _map_file(source / "ids.utf8", self._starts[-1])
-        data = _map_file(source / "matrix.i8", len(self._owners) * dim)
-        self._rows = data.cast("b", (len(self._owners), dim)) if len(self._owners) else None
+        self.owners = array("I", (source / "owners.u32").read_bytes())
+        self.starts = array("I", (source / "starts.u32").read_bytes())
+        self.ids = _map_file(source / "ids.utf8", self.starts[-1])
+        data = _map_file(source / "matrix.i8", len(self.owners) * dim)
+        self._rows = data.cast("b", (len(self.owners), dim)) if len(self.owners) else None
 
     def __len__(self) -> int:
-        return len(self._owners)
+        return len(self.owners)
 
     @property
     def has_phrases(self) -> bool:
         """Whether any capability has more than one row."""
-        return len(self._owners) > len(self._starts) - 1
+        return len(self.owners) > len(self.starts) - 1
 
     def nearest(self, query: bytes, count: int) -> list[tuple[str, float]]:
         """Ids and cosines of the `count` capabilities nearest to the query (dim int8), best first.
@@ -88,7 +89,7 @@ class Matrix:
     def _best_by_owner(self, distances: Any, rows: int) -> dict[int, float]:
         best: dict[int, float] = {}
         for row in nearest_rows(distances, rows):
-            best.setdefault(self._owners[row], distances[row])
+            best.setdefault(self.owners[row], distances[row])
         return best
 
     def distances(self, query: bytes) -> Any:
@@ -118,18 +119,21 @@ class Matrix:
     def first_rows(self) -> dict[str, int]:
         """The row of each capability's description by id: its first one."""
         rows: dict[int, int] = {}
-        for row, owner in enumerate(self._owners):
+        for row, owner in enumerate(self.owners):
             rows.setdefault(owner, row)
         names = self.names()
         return {names[owner]: row for owner, row in rows.items()}
 
     def _owner_id(self, owner: int) -> str:
-        return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
+        return self._encoded_id(owner).decode()
+
+    def _encoded_id(self, owner: int) -> bytes:
+        return bytes(self.ids[self.starts[owner] : self.starts[owner + 1]])
 
     def place_of(self, row: int) -> tuple[str, int]:
         """The capability that a row belongs to, and the number of the row in it, from 0."""
-        owner = self._owners[row]
-        return self._owner_id(owner), row - bisect_left(self._owners, owner)
+        owner = self.owners[row]
+        return self._owner_id(owner), row - bisect_left(self.owners, owner)
 
     def first_row(self, identifier: str) -> int:
         """The first row of a capability, of a matrix whose ids are in order. Raises KeyError for
@@ -143,21 +147,31 @@ class Matrix:
         """
         if (rows := self._rows_of_id.get(identifier)) is not None:
             return rows
-        wanted = identifier.encode("utf-8", "replace")
-        low, high = 0, len(self._starts) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if bytes(self._ids[self._starts[middle] : self._starts[middle + 1]]) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        start = bisect_left(self._owners, low)
-        if start == len(self._owners) or self._owner_id(low) != identifier:
+        number, is_known = self.find_owner(identifier)
+        start = bisect_left(self.owners, number)
+        if not is_known or start == len(self.owners):
             raise KeyError(identifier)
         if len(self._rows_of_id) >= _CACHE_SIZE:
             self._rows_of_id.clear()
-        rows = self._rows_of_id[identifier] = range(start, bisect_right(self._owners, low, start))
+        rows = self._rows_of_id[identifier] = range(
+            start, bisect_right(self.owners, number, start)
+        )
         return rows
+
+    def find_owner(self, identifier: str) -> tuple[int, bool]:
+        """The number of a capability, or the one that it would have, of a matrix whose ids are in
+        order; and whether it is there.
+        """
+        wanted = identifier.encode("utf-8", "replace")
+        count = len(self.starts) - 1
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if self._encoded_id(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low, low < count and self._encoded_id(low) == wanted
 
     def centroid_cosine(self, query: bytes, rows: range) -> float:
         """The cosine of the query (not all 0) with the mean of these unit rows."""
@@ -209,45 +223,14 @@ class Matrix:
     def rows_by_owner(self) -> dict[str, int]:
         """How many rows each capability has, in the order of the numbers in `owners`."""
         names = self.names()
-        edges = [bisect_left(self._owners, owner) for owner in range(len(names))]
-        ends = [*edges[1:], len(self._owners)]
+        edges = [bisect_left(self.owners, owner) for owner in range(len(names))]
+        ends = [*edges[1:], len(self.owners)]
         return {name: end - start for name, start, end in zip(names, edges, ends, strict=True)}
-
-    def write_patched(self, target: Path, rows_by_id: Mapping[str, bytes]) -> None:
-        """Write this matrix, which has the ids in order, with other rows of some capabilities into
-        another folder. Raises KeyError for a capability without rows.
-        """
-        # A build alone writes: a search does without what this brings.
-        from capdisc_indexer.store.publication import link_file
-
-        places = [(self.rows_of(identifier), rows) for identifier, rows in rows_by_id.items()]
-        target.mkdir(parents=True)
-        owners, done = array("I"), 0
-        with (target / "matrix.i8").open("wb") as stream:
-            for old_rows, rows in sorted(places, key=lambda place: place[0].start):
-                self._copy_rows(stream, done, old_rows.start)
-                stream.write(rows)
-                owners += self._owners[done : old_rows.start]
-                owners.extend([self._owners[old_rows.start]] * (len(rows) // self.dim))
-                done = old_rows.stop
-            self._copy_rows(stream, done, len(self))
-        owners += self._owners[done:]
-        linked = ["ids.utf8", "starts.u32"]
-        if owners == self._owners:
-            linked.append("owners.u32")
-        else:
-            (target / "owners.u32").write_bytes(owners.tobytes())
-        for name in linked:
-            link_file(self._source / name, target / name)
-
-    def _copy_rows(self, stream: IO[bytes], start: int, end: int) -> None:
-        if start < end:
-            stream.write(self.bytes_of(start, end))
 
     def names(self) -> list[str]:
         """The ids of the capabilities in the order of the numbers in `owners`."""
-        data = bytes(self._ids)
-        return [data[start:end].decode() for start, end in pairwise(self._starts)]
+        data = bytes(self.ids)
+        return [data[start:end].decode() for start, end in pairwise(self.starts)]
 
 
 def nearest_rows(distances: Any, count: int) -> list[int]:

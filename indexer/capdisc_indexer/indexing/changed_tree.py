@@ -1,0 +1,184 @@
+"""What is there now of the folders in which something changed, without a scan of all others?
+
+The stamps beside the index name the paths that changed. Their folders are read, and with them the
+folders that are new; what has a stamp and is in no folder any more is gone. Where a scan of
+everything could see more than that (links, names that are warned about, folders of guidance),
+WiderChangeError says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
+from capdisc_indexer.indexing.unchanged_tree import TreeComparison
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.scan.folder_tree import (
+    GUIDANCE_FOLDER,
+    MAX_DEPTH,
+    SKIPPED_FOLDERS,
+    ScanFolder,
+    ScanRoot,
+    is_inside,
+)
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.store.folder_stamps import FOLDERS, OWNED_FOLDERS, UNSETTLED, Stamp, settle
+from capdisc_indexer.store.stamp_file import StampFile
+
+# Paths are strings, since they may hold bytes that are not text.
+# ruff: noqa: PTH100, PTH112, PTH120
+
+# A tree of more new folders is left to a scan of everything.
+_MAX_NEW_FOLDERS = 64
+
+
+class WiderChangeError(Exception):
+    """The change reaches more than a small change may."""
+
+
+def require(holds: bool) -> None:
+    """Raises WiderChangeError unless the condition for a small change holds."""
+    if not holds:
+        raise WiderChangeError
+
+
+class ReadFolder(NamedTuple):
+    """A folder, and what it holds now."""
+
+    folder: ScanFolder
+    view: FolderView
+
+    @property
+    def section(self) -> int:
+        """The section of its stamp: that of folders of a capability, or that of all others."""
+        owns = any(SOURCES[file.format].owns_folder for file in self.view.files)
+        return OWNED_FOLDERS if owns or self.folder.owned else FOLDERS
+
+    @property
+    def entries(self) -> set[str]:
+        """The paths of its files and folders, as far as a scan reads them."""
+        files = [stat.path for file in self.view.files for stat in (file, *file.companions)]
+        return {*files, *(inner.path for inner in self.view.inner)}
+
+
+@frozen(kw_only=True)
+class ChangedTree:
+    """The folders in which something changed, with those that are new in them, and the paths that
+    are gone.
+    """
+
+    folders: Sequence[ReadFolder]
+    gone: frozenset[str]
+
+    @property
+    def files(self) -> list[FoundFile]:
+        """The capability files in these folders."""
+        return [file for read in self.folders for file in read.view.files]
+
+    def settled_folders(self, read_at_ns: int, now_ns: int) -> Mapping[str, tuple[int, Stamp]]:
+        """The stamps of the folders, which were read at `read_at_ns` or later, with their sections.
+        One that was too young then is read again, at `now_ns` or later.
+        """
+        return {
+            read.folder.path: (read.section, _settle_folder(read, read_at_ns, now_ns))
+            for read in self.folders
+        }
+
+
+def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> ChangedTree:
+    """The part of the tree in which something changed. Raises WiderChangeError where a scan of
+    everything could see more.
+    """
+    changed = set(comparison.changed)
+    require(changed.isdisjoint(stamps.awaited))
+    roots = [
+        ScanRoot(order, os.path.abspath(root), os.path.realpath(root))
+        for order, root in enumerate(comparison.request.root_names)
+    ]
+    require(all(os.path.isdir(root.resolved) for root in roots))
+    # Names that another reader would take for something else are warned about by their folder.
+    named = set(comparison.record["named"])
+    folders: list[ReadFolder] = []
+    gone: set[str] = set()
+    for path in dict.fromkeys(map(_find_folder, comparison.changed)):
+        read = _read_folder(_locate_folder(path, roots, stamps))
+        has_named = bool(read.view.findings) or printable_path(path) in named
+        require(not has_named or path not in changed)
+        known = stamps.entries_in(path)
+        _require_same_owner(read, stamps)
+        folders.append(read)
+        new = [inner for inner in read.view.inner if inner.path not in known]
+        folders += _read_new_folders(new, _MAX_NEW_FOLDERS - len(folders))
+        gone.update(_with_contents(known - read.entries - stamps.awaited, stamps))
+    require(not any(map(_is_guidance, gone)) and named.isdisjoint(map(printable_path, gone)))
+    return ChangedTree(folders=folders, gone=frozenset(gone))
+
+
+def _find_folder(path: str) -> str:
+    """The folder of this path, or the first one above it that is still there."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> ScanFolder:
+    """The folder below the first root that holds it."""
+    for root in roots:
+        if is_inside(path, [root.path]):
+            names = path[len(root.path.rstrip("/")) :].split("/")[1:]
+            require(SKIPPED_FOLDERS.isdisjoint(names))
+            folder = root.folder()
+            for name in names:
+                folder = folder.inner(name)
+            is_owned = path != root.path and stamps.is_owned(os.path.dirname(path))
+            return folder.as_owned() if is_owned else folder
+    raise WiderChangeError
+
+
+def _read_folder(folder: ScanFolder) -> ReadFolder:
+    # Files of guidance are no entries that a scan of their folder finds.
+    require(os.path.basename(folder.path) != GUIDANCE_FOLDER)
+    view = scan_folder(folder)
+    if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:
+        raise WiderChangeError
+    require(not any(file.lost for file in view.files))
+    return ReadFolder(folder, view)
+
+
+def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[ReadFolder]:
+    """Folders that no build has read, with all that is in them."""
+    waiting, count = list(folders), 0
+    while waiting:
+        count += 1
+        require(count <= limit)
+        read = _read_folder(waiting.pop())
+        require(not read.view.findings)
+        waiting += read.view.inner
+        yield read
+
+
+def _require_same_owner(read: ReadFolder, stamps: StampFile) -> None:
+    """Raises WiderChangeError for folders that belong to a capability from now on, or no longer."""
+    was_owned = stamps.is_owned(read.folder.path)
+    require(not read.view.inner or was_owned == (read.section == OWNED_FOLDERS))
+
+
+def _with_contents(paths: Iterable[str], stamps: StampFile) -> Iterator[str]:
+    """The paths, and all entries below those that were folders."""
+    for path in paths:
+        yield path
+        yield from stamps.entries_below(path)
+
+
+def _is_guidance(path: str) -> bool:
+    return GUIDANCE_FOLDER in (os.path.basename(path), os.path.basename(os.path.dirname(path)))
+
+
+def _settle_folder(read: ReadFolder, read_at_ns: int, now_ns: int) -> Stamp:
+    stamp = settle(read.view.stamp, read_at_ns)
+    if stamp == UNSETTLED and scan_folder(read.folder) == read.view:
+        return settle(read.view.stamp, now_ns)
+    return stamp
