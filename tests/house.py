@@ -15,6 +15,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -76,10 +77,11 @@ class Measurement:
         return round(100 * len(self.offenders) / max(self.total, 1), 1)
 
 
+@cache
 def load_modules(
-    root: Path = REPOSITORY, packages: Iterable[str] = PACKAGES
+    root: Path = REPOSITORY, packages: tuple[str, ...] = PACKAGES
 ) -> tuple[Module, ...]:
-    """Every module of the packages, parsed, in the order of their paths."""
+    """Every module of the packages, parsed once, in the order of their paths."""
     return tuple(
         _load_module(path, root, Path(package).parent)
         for package in packages
