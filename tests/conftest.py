@@ -31,6 +31,12 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than processors: many tests wait for processes and clocks. On two, that saves a sixth of the time."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are numbered: what packs them may write the time, and each worker collects by itself."""
     return argname if isinstance(val, bytes) else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 import skill_library
 from figure import Figure
 from plain_install import Install
-from timing import in_turn, surroundings
+from timing import Timed, in_turn, surroundings
 
 QUERY = "put two PDF files into one"
 _BUDGET = ["render", QUERY, "--budget", "1850"]
@@ -39,20 +41,28 @@ def figures(
     library, index = folder / "library", folder / "index"
     material = skill_library.read_material(corpus)
     skill_library.write_library(library, islice(skill_library.generate_skills(material), size))
-    env = surroundings({"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off"})
+    # The LanceDB table would follow aside, and take a processor from what is measured next.
+    env = surroundings(
+        {"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "CAPDISC_TABLE": "off"}
+    )
     build = [install.capdisc, "index", str(library), "-q"]
     yield _built("from nothing", size, [_run(build, env)])
     yield _built("nothing changed", size, [_run(build, env) for _ in range(_CHANGES)])
     one = next(library.rglob("SKILL.md"))
     yield _built("one file changed", size, [_change(one, build, env) for _ in range(_CHANGES)])
+    added = [one.parent.with_name(f"added-{number}") for number in range(_CHANGES)]
+    yield _built("one file added", size, [_add(one, folder, build, env) for folder in added])
+    yield _built("one file removed", size, [_remove(folder, build, env) for folder in added])
     time.sleep(2.5)  # until stamps of files are old enough to be trusted
     yield from _cold(install, one, size, rounds, env)
     yield from _served(install, folder, size, rounds, env)
 
 
 def _built(name: str, size: int, taken: Sequence[float]) -> Figure:
+    timed = Timed(tuple(taken))
+    low, high = timed.quartiles
     return Figure(
-        group="build", name=name, size=size, value=sorted(taken)[len(taken) // 2], unit="s"
+        group="build", name=name, size=size, value=timed.median, unit="s", low=low, high=high
     )
 
 
@@ -69,6 +79,21 @@ def _change(path: Path, build: Sequence[str], env: Mapping[str, str]) -> float:
     return _run(build, env)
 
 
+def _add(source: Path, folder: Path, build: Sequence[str], env: Mapping[str, str]) -> float:
+    """A skill with the text of another one, and a name that no other one has."""
+    folder.mkdir()
+    text = source.read_text(encoding="utf-8")
+    name = f"{folder.name}-{os.getpid()}"
+    text = re.sub("^name: .*", f"name: {name}", f"{text}\n{name}\n", count=1, flags=re.MULTILINE)
+    (folder / "SKILL.md").write_text(text, encoding="utf-8")
+    return _run(build, env)
+
+
+def _remove(folder: Path, build: Sequence[str], env: Mapping[str, str]) -> float:
+    shutil.rmtree(folder)
+    return _run(build, env)
+
+
 def _cold(
     install: Install, one: Path, size: int, rounds: int, env: Mapping[str, str]
 ) -> Iterator[Figure]:
@@ -79,14 +104,21 @@ def _cold(
     base = taken["pass"].median
     yield Figure(group="cold", name="python -c pass", size=size, value=1000 * base, ratio=1.0)
     for name, (_, small, large) in asked.items():
-        yield _ratio(
-            "cold", name, size, taken[name].median, base, small if size <= 20_000 else large
-        )
+        yield _ratio("cold", name, size, taken[name], base, small if size <= 20_000 else large)
 
 
-def _ratio(group: str, name: str, size: int, median: float, base: float, most: float) -> Figure:
-    ratio = round(median / base, 2)
-    return Figure(group=group, name=name, size=size, value=1000 * median, ratio=ratio, most=most)
+def _ratio(group: str, name: str, size: int, timed: Timed, base: float, most: float) -> Figure:
+    low, high = timed.quartiles
+    return Figure(
+        group=group,
+        name=name,
+        size=size,
+        value=1000 * timed.median,
+        ratio=round(timed.median / base, 2),
+        most=most,
+        low=1000 * low,
+        high=1000 * high,
+    )
 
 
 def _served(
@@ -109,7 +141,7 @@ def _served(
     finally:
         os.chdir(here)
     for name, (_, most) in _SERVED.items():
-        yield _ratio("warm", name, size, taken[name].median, taken["pass"].median, most)
+        yield _ratio("warm", name, size, taken[name], taken["pass"].median, most)
 
 
 @contextmanager

@@ -28,6 +28,14 @@ class Timed:
         return statistics.median(self.seconds)
 
     @property
+    def quartiles(self) -> tuple[float, float]:
+        """Seconds that a quarter of the runs stayed below, and three quarters."""
+        if len(self.seconds) < 2:
+            return self.median, self.median
+        low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
+        return low, high
+
+    @property
     def median_cpu(self) -> float:
         """Seconds of the processor, of the command and all that it waited for."""
         return statistics.median(self.cpu)

@@ -29,7 +29,7 @@ def one_scan(base: Path) -> Together:
     written = tuple(name for name, case in CASES.items() if _is_written(case, base))
     root, index = base / "cases", base / "index"
     started = time.monotonic()
-    said = say("index", ["index", str(root), "--index-dir", str(index), "--json"])
+    said = say("index", ["index", str(root), "--index-dir", str(index), "--json", "--wait"])
     seconds = time.monotonic() - started
     found = json.loads(said.out)["findings"] if said.out else []
     listed = json.loads(say("list", ["list", "--json", "--index-dir", str(index)]).out)[
