@@ -191,13 +191,12 @@ def _make_overview(
 ) -> Overview:
     visible_cards = [card for card in cards if not card["hidden"]]
     categories = summarise_categories(visible_cards)
-    lines = [line for record in categories for line in record["lines"]]
     return {
         "categories": categories,
         "kinds": count_kinds(cards),
         "static": full_catalogue_size(visible_cards),
         "guided": guided_categories,
-        "counts": frame_counts(counter.exact, lines),
+        "counts": frame_counts(counter.exact, categories),
     }
 
 

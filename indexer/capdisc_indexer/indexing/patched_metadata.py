@@ -125,7 +125,6 @@ def _make_overview(last: Overview, columns: Columns, counter: TokenCounter) -> O
     places = range(len(columns.ids))
     visible = [place for place in places if place not in columns.hidden]
     categories = summarise_categories(map(columns.card, visible))
-    lines = [line for record in categories for line in record["lines"]]
 
     def count_tokens(text: str) -> int:
         return known[text] if text in known else counter.exact(text)
@@ -135,7 +134,7 @@ def _make_overview(last: Overview, columns: Columns, counter: TokenCounter) -> O
         "kinds": count_kinds(map(columns.card, places)),
         "static": columns.size(visible),
         "guided": last["guided"],
-        "counts": frame_counts(count_tokens, lines),
+        "counts": frame_counts(count_tokens, categories),
     }
 
 

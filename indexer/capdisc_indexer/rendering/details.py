@@ -71,12 +71,16 @@ def build_overview(job: RenderJob, tokens_left: int) -> Tier:
     are.
     """
     categories = job.inputs.overview
-    # A thousand lines are counted until the longest that fit are found.
+    # Lines are counted again and again until the longest that fit are found.
     count_line = cache(lambda line: job.counter.count(job.form.category(line)))
 
     def fits(lines: Sequence[str], omitted: int) -> bool:
-        remainder = sum(block.tokens for block in _remainder_blocks(job, omitted))
-        return sum(map(count_line, lines)) + remainder <= tokens_left
+        room = tokens_left - sum(block.tokens for block in _remainder_blocks(job, omitted))
+        for line in lines:
+            room -= count_line(line)
+            if room < 0:
+                break  # of thousands of lines, most are not counted
+        return room >= 0
 
     lines = fit_categories(categories, fits)
     if not lines:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import CategoryRecord
 from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import (
@@ -37,6 +38,10 @@ from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 # The pieces of these formats are counted when a capability is indexed; those of the others, when
 # they are printed.
 _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ahead)
+# Of these, the lines of tier 0 that stand there or are left out most often are counted ahead.
+_ADDED_UP_FORMATS = tuple(
+    form for form in FORMATS.values() if form.additive and not form.is_counted_ahead
+)
 # Up to so many secrets and programs, the note for every combination of missing ones is counted.
 _MAX_COUNTED_NEEDS = 3
 
@@ -267,13 +272,15 @@ def prerequisite_names(descriptor: Descriptor) -> list[str]:
 
 
 def frame_counts(
-    count_tokens: Callable[[str], int], category_lines: Iterable[str]
+    count_tokens: Callable[[str], int], categories: Iterable[CategoryRecord]
 ) -> dict[str, int]:
     """Token counts of what does not belong to one capability, by text: headings, endings,
-    overview lines, remainders.
+    overview lines, remainders. Of formats that are counted when they are printed, the shortest line
+    of each category: they have tokens where it is left out.
     """
+    all_lines = [category["lines"] for category in categories]
+    remainders = [MORE_CATEGORIES.format(count=number) for number in range(1, 200)]
     texts: list[str] = [SHORTENED_MARK, LEFT_OUT_MARK]
-    lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
     for form in _COUNTED_FORMATS:
         hints = [with_hint(form, name).endings[0] for name in OVERVIEW_HINTS]
         texts += [
@@ -282,6 +289,9 @@ def frame_counts(
             *form.headings,
             *form.endings,
             *hints,
-            *map(form.category, lines),
+            *map(form.category, chain.from_iterable(all_lines)),
+            *map(form.category, remainders),
         ]
+    for form in _ADDED_UP_FORMATS:
+        texts += [form.category(lines[-1]) for lines in all_lines]
     return {text: count_tokens(text) for text in texts}
