@@ -17,15 +17,15 @@ from typing import TypeAlias
 
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import compile_late, one_line
 
 # ~/.claude.json keeps the history of its projects, too; others have a few KiB.
 MAX_BYTES = 32 * 1024 * 1024
 MAX_SERVERS = 100
-_NOT_IN_NAME = re.compile(r"[^\w.-]+")
+_NOT_IN_NAME = compile_late(r"[^\w.-]+")
 # A text, which stays; a comment; a comma before a closing bracket. Only VS Code and opencode say
 # that they take comments, but people write them everywhere.
-_JSONC_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
+_JSONC_PARTS = compile_late(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
 # How clients refer to variables that write no ${NAME}.
 _REFERENCES = {
     "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
@@ -33,7 +33,7 @@ _REFERENCES = {
 }
 # How Claude Code and Gemini CLI write the folder of a plugin.
 _PLUGIN_FOLDERS = ("CLAUDE_PLUGIN_ROOT", "extensionPath")
-_ASKED_INPUT = re.compile(r"\$\{(?:input|command):")
+_ASKED_INPUT = compile_late(r"\$\{(?:input|command):")
 
 # The keys of tables of servers, and whose files have them.
 SERVER_TABLES = {

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import generation
+from capdisc_indexer.text.normalization import compile_late
 
 GENERATIONS = "generations/"
 # The folder of the LanceDB table; and what of a local generation is not published as files.
@@ -44,12 +44,12 @@ MAX_FILES = 20_000
 MAX_BYTES = 256 << 30
 REBUILD_HINT = "whoever builds it runs: capdisc index --rebuild"
 
-_POINTER = re.compile(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
-_NAME = re.compile(r"(?:LEASE|(?:text|matrix|passages|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_SCHEME = re.compile(r"([a-z][a-z0-9]+):/+")
-_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")
-_PART = re.compile(r"[A-Za-z0-9_=+@,!() -][A-Za-z0-9._=+@,!() -]{0,200}")
+_POINTER = compile_late(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
+_NAME = compile_late(r"(?:LEASE|(?:text|matrix|passages|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
+_DIGEST = compile_late(r"[0-9a-f]{64}")
+_SCHEME = compile_late(r"([a-z][a-z0-9]+):/+")
+_BUCKET = compile_late(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")
+_PART = compile_late(r"[A-Za-z0-9_=+@,!() -][A-Za-z0-9._=+@,!() -]{0,200}")
 
 
 class StoreError(IndexStateError):

@@ -12,14 +12,13 @@ index with that very request has both in its first two places.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.exclusions import split_exclusions
-from capdisc_indexer.text.normalization import BOILERPLATE_WORDS, STOP_WORDS
+from capdisc_indexer.text.normalization import BOILERPLATE_WORDS, STOP_WORDS, compile_late
 
 # What clients list with its description, for a model to choose from.
 COMPETING_KINDS = frozenset({"skill", "agent", "command"})
@@ -34,8 +33,8 @@ _MAX_WORDS = 96
 _MIN_WORDS = 4
 _STEM_LETTERS = 6
 _REQUEST_WORDS = 5
-_WORD = re.compile(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")
-_NAME = re.compile(r"\w+(?:[-:/_]\w+)+")
+_WORD = compile_late(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")
+_NAME = compile_late(r"\w+(?:[-:/_]\w+)+")
 
 
 @frozen

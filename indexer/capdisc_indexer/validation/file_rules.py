@@ -8,7 +8,6 @@ CAPABILITY.yaml are here.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -19,7 +18,7 @@ from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null, place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import one_line, visible_text
+from capdisc_indexer.text.normalization import compile_late, one_line, visible_text
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
 from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
@@ -64,7 +63,7 @@ RESERVED_NAMES = frozenset(
     tool_search
     """.split()
 )
-_READING = re.compile(
+_READING = compile_late(
     r"(?:^|[-_.])(?:get|list|search|find|fetch|read)(?:[-_.A-Z]|$)"
     r"|[a-z0-9](?:Get|List|Search|Find|Fetch|Read)(?:[A-Z]|$)"
 )

@@ -21,6 +21,7 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
 from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.rules import load_rules
 
@@ -37,8 +38,8 @@ OF_FORM = frozenset(
 )
 MARK = "capdisc:"  # without which a text holds no comment of ours
 _CODES = r"[ \t]{0,8}capdisc:[ \t]{0,8}ignore=([a-z0-9, -]+)"
-_YAML = re.compile(rf"(?:^|(?<=[ \t]))#{_CODES}")
-_MARKDOWN = re.compile(rf"<!--{_CODES}-->")
+_YAML = compile_late(rf"(?:^|(?<=[ \t]))#{_CODES}")
+_MARKDOWN = compile_late(rf"<!--{_CODES}-->")
 _MAX_CODES = 20  # of one comment
 
 

@@ -64,7 +64,8 @@ _DENIED = compile_late(
 )
 _DENIED_WITHIN = 120  # characters
 _INJECTION = tuple(
-    (words, beginnings or words, re.compile(pattern)) for words, beginnings, pattern in _INJECTIONS
+    (words, beginnings or words, compile_late(pattern))
+    for words, beginnings, pattern in _INJECTIONS
 )
 # A capability that wants to go before all others, or before whatever an agent does. "Before any
 # creative work" and "before every commit" name an occasion, which is what descriptions are for.

@@ -46,7 +46,7 @@ _TAILS = {
 # A token is only tried at the start of a word, since each of its parts can be as long as a page.
 _LEFT_CONTEXT = {"eyJ": r"(?<![\w-])"}
 SECRET_SHAPES = {
-    prefix: re.compile(
+    prefix: compile_late(
         rf"{_LEFT_CONTEXT.get(prefix, '(?<![A-Za-z0-9])')}{re.escape(prefix)}{tail}"
     )
     for prefix, tail in _TAILS.items()

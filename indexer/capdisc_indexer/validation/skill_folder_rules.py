@@ -17,16 +17,17 @@ from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCa
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
+from capdisc_indexer.text.normalization import compile_late
 
 # ruff: noqa: PTH118, PTH120, PTH122
 
 MANY_LINKS = 200
 _MAX_MISSING = 5  # findings for one file
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-_OUTSIDE = re.compile(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
+_SCHEME = compile_late(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+_OUTSIDE = compile_late(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
 # Stands for several files, or for one that the reader fills in.
-_PATTERN = re.compile(r"[*{}<>$|]")
+_PATTERN = compile_late(r"[*{}<>$|]")
 
 
 def check_links(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from capdisc_indexer.sources.formats.naming_rules import MAX_NAME
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, TextNode
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.claude_code_rules import check_field, claude_code_field
 
 # The folder of a text without one, such as an editor pipes through: a place where no file can be,
@@ -47,19 +48,19 @@ _CHARACTER_NAMES = {
     "/": "a slash",
     ":": "a colon",
 }
-_VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_VALID_NAME = compile_late(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Letters that have no part in ASCII to fall back to.
 _SPELT_OUT = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d"}
 )
 # How descriptions of skeletons begin, ours and those of other tools.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = compile_late(
     r"does one thing well\b|\W{0,3}(?:todo|fixme|tbd)\b|lorem ipsum|replace (?:this|me|with)\b"
     r"|(?:a )?(?:brief |short |clear |one-line )?description of (?:what )?(?:this|the|your) (?:skill|tool|agent|command)\b"
     r"|(?:your|insert|add|enter|write)(?: a| the| your)? description\b|what this (?:skill|tool|agent|command) does\b",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]*)?/?>")
+_TAG = compile_late(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]*)?/?>")
 _W, _I = Severity.WARNING, Severity.INFO
 _BELOW_METADATA = "put it below metadata for others"
 

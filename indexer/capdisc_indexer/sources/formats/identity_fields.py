@@ -26,7 +26,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
 )
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import compile_late, one_line
 
 CAPABILITY_KINDS = frozenset(
     """
@@ -40,16 +40,16 @@ LONG_DESCRIPTION = 1_024
 MAX_DESCRIPTION = 4_096
 LEAD_CHARACTERS = 240  # of a text that stands in for a description
 _MAX_TITLE = 1_024
-_ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
-_NOT_IN_ID = re.compile(r"[^\w .:/@+-]+")
+_ID = compile_late(r"[\w][\w .:/@+-]{0,255}")
+_NOT_IN_ID = compile_late(r"[^\w .:/@+-]+")
 # Ids of a catalogue are printed one a line and typed after `capdisc show`: no blanks at the ends,
 # nothing invisible, no markup, no leading hyphen.
-_TYPEABLE_ID = re.compile(r"\w[^<>`\"]{0,255}")
-_NOT_TYPEABLE = re.compile(r"[<>`\"]+")
-_WORD = re.compile(r"[^\W\d_]{3}")  # a number or a digest has none
+_TYPEABLE_ID = compile_late(r"\w[^<>`\"]{0,255}")
+_NOT_TYPEABLE = compile_late(r"[<>`\"]+")
+_WORD = compile_late(r"[^\W\d_]{3}")  # a number or a digest has none
 # A line of a data set that has none of these is a record of something else.
 _TELLING_FIELDS = frozenset({"kind", "description", "schema", "phrases", "examples"})
-_NO_LEAD = re.compile(r"#{1,6}\s|```|~~~|---|<!--|\||!\[|</?\w")
+_NO_LEAD = compile_late(r"#{1,6}\s|```|~~~|---|<!--|\||!\[|</?\w")
 
 
 @frozen(kw_only=True)

@@ -23,6 +23,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     held_by_name,
     secret_file,
 )
+from capdisc_indexer.text.normalization import compile_late
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH118, PTH120
@@ -32,13 +33,13 @@ MAX_SCHEMA_BYTES = 256 * 1024
 MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 LONGEST_PATH = 4_096
-_BLANK = re.compile(r"\s")
-_TEXT_FILE = re.compile(r"\.(md|markdown|txt)(:.*)?\Z", re.IGNORECASE)
-_ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
-_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_BLANK = compile_late(r"\s")
+_TEXT_FILE = compile_late(r"\.(md|markdown|txt)(:.*)?\Z", re.IGNORECASE)
+_ESCAPED = compile_late(r"%[0-9a-fA-F]{2}")
+_DEVICE = compile_late(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 # Home folders, variables, percent escapes, Windows separators and anything with a scheme or drive
 # before a colon.
-_ELSEWHERE = re.compile(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_ELSEWHERE = compile_late(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 @frozen(kw_only=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
-from capdisc_indexer.text.normalization import one_line, space_identifiers
+from capdisc_indexer.text.normalization import compile_late, one_line, space_identifiers
 
 LONGEST_NAME = 256  # characters; of a longer one, the id has the beginning and a digest
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
@@ -31,24 +31,24 @@ _LOOKALIKE_PAIRS = (
 LOOKALIKES = MappingProxyType(
     str.maketrans({pair[0]: pair[1] for pair in _LOOKALIKE_PAIRS.split()})
 )
-_NAME = re.compile(r"[\w./ -]+")
-_UPWARDS = re.compile(r"\.\.+")
-_SLASHES = re.compile(r"/(?: ?/)* ?")
-_NOT_IN_ID = re.compile(r"[^\w.-]+")
-_NOT_IN_KIND = re.compile(r"[^\w]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_NAME = compile_late(r"[\w./ -]+")
+_UPWARDS = compile_late(r"\.\.+")
+_SLASHES = compile_late(r"/(?: ?/)* ?")
+_NOT_IN_ID = compile_late(r"[^\w.-]+")
+_NOT_IN_KIND = compile_late(r"[^\w]+")
+_LETTERS = compile_late(r"[^\W\d_]+")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 _RARE_SCRIPTS = frozenset({"Armenian", "Cherokee"})  # LOOKALIKES has no letters of these
 # Signs that tell names apart: C, C++ and C#.
-_SPELT_SIGNS = re.compile(r"\+|(?<=\w)#")
+_SPELT_SIGNS = compile_late(r"\+|(?<=\w)#")
 _MAX_KIND = 64
 _SHORT_NAME_WORDS, _SHORT_NAME_CHARACTERS = 8, 60
-_HARMFUL = re.compile(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
+_HARMFUL = compile_late(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
 _DASHES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 )
-_ESCAPE = re.compile(r"\\([_.-])")
-_SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,127}")
+_ESCAPE = compile_late(r"\\([_.-])")
+_SECRET = compile_late(r"[A-Z][A-Z0-9_]{0,127}")
 
 
 def clean_name(text: str) -> str:

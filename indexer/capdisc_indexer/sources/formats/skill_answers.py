@@ -16,6 +16,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.text.normalization import compile_late
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SKILL_FILE = "SKILL.md"
@@ -27,14 +28,14 @@ MAX_TEXT_BYTES = 1024 * 1024
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 # Where a kept list of a server's tools has the answers about its skills.
 PAGES_KEY = "skill_pages"
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
+_SCHEME = compile_late(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
 # Addresses of something that is not the server's own.
 _FOREIGN_SCHEMES = frozenset({"http", "https", "ftp", "file", "data"})
-_NOT_IN_PART = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOT_IN_PART = compile_late(r"[/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST_URI = 2_048
 _MAX_ANSWER_DEPTH = 6
 _LONGEST_ENTRY, _MAX_ENTRY_DEPTH = 256 * 1024, 24
-_CHANGED_BY_JSON = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CHANGED_BY_JSON = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # One skill: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}, nothing of it checked.
 Entry: TypeAlias = Mapping[str, Json]

@@ -19,7 +19,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     is_null,
     to_json,
 )
-from capdisc_indexer.text.normalization import visible_text
+from capdisc_indexer.text.normalization import compile_late, visible_text
 
 QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
@@ -28,7 +28,7 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 # Texts that YAML 1.1 reads as truth values, numbers or dates, so that two readers of a file
 # disagree.
-AMBIGUOUS_SCALAR = re.compile(
+AMBIGUOUS_SCALAR = compile_late(
     r"y|n|yes|no|on|off|true|false|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9]*)?(e[-+]?[0-9]+)?|0x[0-9a-f]+"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*",
     re.IGNORECASE,

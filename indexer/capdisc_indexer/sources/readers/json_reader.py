@@ -15,19 +15,20 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 32
 
 # The closing quote is optional, so that a text whose last string never ends is read in one pass.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-_ESCAPE = re.compile(r"\\r(?:\\n)?|\\u00(?:7[fF]|[89][0-9a-fA-F])|\\.", re.DOTALL)
+_TOKEN = compile_late(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_ESCAPE = compile_late(r"\\r(?:\\n)?|\\u00(?:7[fF]|[89][0-9a-fA-F])|\\.", re.DOTALL)
 # Windows-1252 that was decoded as Latin-1: such controls stand in texts copied from the web, and
 # mean nothing.
-_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
-_BAD_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_RAW_CONTROLS = compile_late("[\x7f-\x9f]")
+_BAD_TEXT = compile_late("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # As large as a SKILL.md may be.
 MAX_LINE_BYTES = 1024 * 1024
-_NAMES = re.compile(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_NAMES = compile_late(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 
 
 class _JsonRefusedError(Exception):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import compile_late
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -63,9 +63,9 @@ Node: TypeAlias = TextNode | ListNode | MapNode
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = compile_late(r"[-+]?[0-9]+")
+_BASED = compile_late(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = compile_late(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 # Digits that fit into a 64-bit integer; longer numbers stay text instead of losing digits.
 _LONGEST_NUMBER = 18
 

@@ -8,7 +8,6 @@ in a thread with a 512 KiB stack.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import yaml
@@ -23,17 +22,18 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     TextNode,
     is_null,
 )
+from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 32
 MAX_EVENTS = 20_000
 
 # A carriage return that is not part of a line end moves a terminal back to overwrite its line.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
+_CONTROL = compile_late("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 # YAML ends a line at these, and no editor does: a field behind one could look like part of a
 # comment.
-LINE_BREAKS = re.compile("[\u2028\u2029\x85]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_COMMENT_FOR_VALUE = re.compile(r"[ \t]*:[ \t]+#")
+LINE_BREAKS = compile_late("[\u2028\u2029\x85]")
+_SURROGATE = compile_late("[\ud800-\udfff]")
+_COMMENT_FOR_VALUE = compile_late(r"[ \t]*:[ \t]+#")
 _HINTS = (
     ("mapping values are not allowed", "put a value that holds a colon and a blank in quotes"),
     (

@@ -17,16 +17,17 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.yaml_nodes import Node, TextNode
 from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, read_yaml
+from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 8
 MAX_FINDINGS = 50  # of one file; the next ones show when these are corrected
 MAX_CHARACTERS = 64 * 1024  # each field is parsed on its own, which is not worth it for more
 
 # A field or a list item: its indentation and key, and its value on this line.
-_FIELD = re.compile(
+_FIELD = compile_late(
     r"(?P<indent> *)(?P<head>-(?= )|[A-Za-z_][\w.-]*:)(?P<gap>[ \t]*)(?P<value>.*)"
 )
-_BLOCK_MARK = re.compile(r"(?P<mark>[|>])[+-]?[ \t]+(?P<text>[^#\s].*)")
+_BLOCK_MARK = compile_late(r"(?P<mark>[|>])[+-]?[ \t]+(?P<text>[^#\s].*)")
 
 
 @frozen

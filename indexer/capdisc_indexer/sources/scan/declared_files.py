@@ -32,14 +32,15 @@ from capdisc_indexer.sources.scan.folder_tree import (
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
+from capdisc_indexer.text.normalization import compile_late
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
 
 # Repetitions in a pattern, which would make matching slow.
 _TEXT_OPTIONS = frozenset({"description", "prefix"})
-_REPEATED = re.compile(r"(?:\*\*/)+|\*{2,}(?!/)")
-_PATTERN_PART = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
+_REPEATED = compile_late(r"(?:\*\*/)+|\*{2,}(?!/)")
+_PATTERN_PART = compile_late(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
 _PART_EXPRESSIONS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

@@ -27,7 +27,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     unreadable_finding,
 )
 from capdisc_indexer.sources.scan.symlinks import LinkFollower
-from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
+from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
@@ -48,7 +48,7 @@ _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
 _FUNCTIONS = re.compile(rb'"type"\s*:\s*"function"|"input_schema"|"function_?declarations"', re.I)
 _TOOLS = re.compile(rb'"tools"\s*:\s*\[|"inputSchema"')
 # Part by part: characters of shells, Windows and options, blanks at the ends, names of devices.
-_ODD = re.compile(
+_ODD = compile_late(
     r"[\x00-\x1f\x7f<>:\"|?*\\$`;&%!{}]|(?:^|/)[-~ ]|[ .](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)",
     re.IGNORECASE,
 )

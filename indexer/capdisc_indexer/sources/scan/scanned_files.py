@@ -15,6 +15,7 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, Severity, SourceRef
+from capdisc_indexer.text.normalization import compile_late
 
 # A file that changes twice within the resolution of time stamps looks unchanged, so only older
 # stamps are believed.
@@ -213,10 +214,10 @@ _FOLDERS: Mapping[str, str] = {
     "/.gnupg/private-keys-v1.d/": "a private key",
     "/.password-store/": "passwords",
 }
-_ENVIRONMENT = re.compile(r"\.env(?:\..+)?|\.envrc|.+\.env")
-_TEMPLATE = re.compile(r".*\.(?:example|sample|template|dist)|(?:example|sample|template)\.env")
+_ENVIRONMENT = compile_late(r"\.env(?:\..+)?|\.envrc|.+\.env")
+_TEMPLATE = compile_late(r".*\.(?:example|sample|template|dist)|(?:example|sample|template)\.env")
 # Endings that editors and people append to the name of a copy.
-_COPY_ENDING = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
+_COPY_ENDING = compile_late(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
 
 HEAD_BYTES = 16 * 1024
 _ARMOUR = rb"-----BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PARAMETERS|PUBLIC KEY)-----[A-Za-z0-9+/=\s]*-----END [^\n]{0,60}"

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import compile_late, one_line
 from capdisc_indexer.text.similar_names import nearest_names
 
 # A schema of a few lines can ask for more work than a lifetime, by references to references to
@@ -217,8 +217,8 @@ MAX_PATTERN = 2_000
 _FEW = 10_000_000
 # A repeated group doubles the ways with every character: up to this length they are few.
 _SHORT = 20
-_REPETITION = re.compile(r"[*+]|\{\d*,\d*\}")
-_NESTED = re.compile(r"\)[*+{]")
+_REPETITION = compile_late(r"[*+]|\{\d*,\d*\}")
+_NESTED = compile_late(r"\)[*+{]")
 _MATCHER = """
 import re, sys
 pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.program_text.steering import (
     is_always_given,
     is_closed,
@@ -19,15 +20,15 @@ from capdisc_indexer.validation.program_text.steering import (
 )
 
 # Other braces (of awk, jq, JSON) are text as they are.
-PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)
-_TOKEN = re.compile(
+PLACEHOLDER = compile_late(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)
+_TOKEN = compile_late(
     r"(?P<escape>\\.)|(?P<substitution>\$\(|`)|(?P<expansion>\$(?:\{[^}]*\}|[A-Za-z_]\w*|[0-9@*]))"
     r"|(?P<quote>\")|(?P<single>'[^']*'?)|(?P<comment>\#[^\n]*)|(?P<blank>[ \t]+)|(?P<redirection>&?[<>]+&?)"
     r"|(?P<end>\|\||&&|[;&|\n()])|(?P<plain>[^\\$`\"'#\s<>&;|()]+|.)",
     re.DOTALL,
 )
-_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
-_POSITIONAL = re.compile(r"[0-9]+|[@*]")
+_ASSIGNMENT = compile_late(r"(?P<name>[A-Za-z_]\w*)\+?=")
+_POSITIONAL = compile_late(r"[0-9]+|[@*]")
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "!", "{", "("})
 # Substitutions inside one another; nobody writes more.
 _MAX_DEPTH = 8

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from capdisc_indexer.model.frozen import field, fields, frozen
+from capdisc_indexer.text.normalization import compile_late
 
 DASHES = "-\u2013\u2014\u2015"  # PowerShell takes each of them for a dash
 
@@ -117,7 +118,7 @@ class State:
 # Settings whose value is a command. In ssh_config(5) ProxyCommand and its kind; in git-config(1)
 # aliases, editors, pagers, helpers, filters, drivers, and rewritten addresses, since `ext::` is an
 # address that starts a program.
-_PROGRAM_SETTING = re.compile(
+_PROGRAM_SETTING = compile_late(
     r"command|\bcmd\b|\.cmd$|pager|editor|helper|hookspath|fsmonitor|program|alias|external|textconv"
     r"|filter|driver|process|askpass|insteadof|proxy|include|match|provider|xauth|path$|trailer",
     re.IGNORECASE,

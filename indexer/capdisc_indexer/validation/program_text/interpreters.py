@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.program_text.interpreter_words import Interpreter, Operands, Role
 
 _BY_SCRIPT = "let a script of the capability take it as an argument"
@@ -356,8 +357,8 @@ INTERPRETERS: Mapping[str, Interpreter] = {
 MODULES: Mapping[str, Interpreter] = {"timeit": _TIMEIT, "pdb": _EVAL, "IPython": _PYTHON}
 
 # `python3.11`, `bash-5.2`, `sqlite3`, `python3.13t`: the version is no part of the name.
-_VERSION = re.compile(r"(?<=[a-z])[-_]?\d[\d._]*[a-z]?(?:-[a-z0-9]+)?$")
-_ENDING = re.compile(r"\.(?:exe|com|cmd|bat)$")
+_VERSION = compile_late(r"(?<=[a-z])[-_]?\d[\d._]*[a-z]?(?:-[a-z0-9]+)?$")
+_ENDING = compile_late(r"\.(?:exe|com|cmd|bat)$")
 
 
 def program_name(word: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.text.normalization import compile_late
 
 # Every program gets these, PATH without its relative parts.
 ALWAYS_GIVEN = frozenset({"PATH", "HOME", "LANG"})
@@ -30,11 +31,11 @@ _VARIABLES = frozenset(
     MAKEFILES GNUMAKEFLAGS RUSTC_WRAPPER SUDO_ASKPASS SSH_ASKPASS COMSPEC PATHEXT PSMODULEPATH
     """.split()
 )
-_VARIABLE_FAMILIES = re.compile(
+_VARIABLE_FAMILIES = compile_late(
     r"(?:LD|DYLD|PYTHON|PERL5|BASH_FUNC|GIT|MALLOC|LUA_INIT|LUA_PATH|LUA_CPATH)_?[A-Z0-9_%]*"
 )
 # Names of these families that hold secrets, or settings that load nothing.
-_HARMLESS_VARIABLES = re.compile(
+_HARMLESS_VARIABLES = compile_late(
     r"(?:GIT|LD|MALLOC)_?\w*(?:TOKEN|KEY|PASSWORD|PASS|SECRET|NAME|EMAIL|DATE|USER|USERNAME)"
     r"|GITHUB\w*|GITLAB\w*|GITEA\w*|GITEE\w*|GITBOOK\w*|GITTER\w*|GITGUARDIAN\w*|LDAP\w*|PYTHONANYWHERE\w*"
 )
@@ -65,9 +66,9 @@ def steering_hint(name: str) -> str:
 _CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
 # A pattern that names a leading dash itself: `^-?[0-9]+$`, `^(?:-v|…)$`, `^[-+]`. A dash somewhere
 # in a class, as in `^[a-z-]+$` for a slug, does not permit options.
-_NAMES_DASH = re.compile(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
+_NAMES_DASH = compile_late(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
 # JSON numbers as Python writes them; not -Infinity, which JSON does not have.
-_NEGATIVE = re.compile(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_NEGATIVE = compile_late(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def parameter_schema(schema: JsonSchema | None, name: str) -> JsonSchema:

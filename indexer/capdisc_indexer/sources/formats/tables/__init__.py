@@ -15,11 +15,11 @@ from typing import Any
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers.yaml_nodes import Json
-from capdisc_indexer.text.normalization import strip_controls
+from capdisc_indexer.text.normalization import compile_late, strip_controls
 
 MAX_SAMPLES = 1_000
 MAX_CHARACTERS = 200  # of one value
-_PRIVATE = re.compile(
+_PRIVATE = compile_late(
     r"passw|pwd|secret(?!ar)|token|api_?key|private_?key|credential|salt\b|hash|ssn\b|social_?sec|iban|card_?n|cvv|cvc",
     re.IGNORECASE,
 )
