@@ -294,7 +294,7 @@ def test_ids_that_others_have_are_a_table(hermetic, capdisc, write_skill) -> Non
     for folder in ("north", "south"):
         write_skill(hermetic / folder / "skills", "zebra", f"Feeds zebras in the {folder}.")
     assert capdisc("index", "north", "south").code == 0
-    shown = run_on_terminal(["list", "--shadowed"], hermetic, columns=200)
+    shown = run_on_terminal(["list", "--shadowed"], hermetic, columns=400)
     assert shown.lines[0].split() == ["file", "why"]
     assert "skill:zebra" in shown.plain and "rename or remove" in shown.plain
 
@@ -414,6 +414,21 @@ def test_errors_are_named_by_each_build(capdisc, hermetic, write_skill) -> None:
         done = capdisc("index", "skills")
         assert "skills/bad/SKILL.md:1:1: error[" in done.err
         assert done.code == 1
+
+
+def test_a_file_with_an_error_repeats_that_and_not_its_warnings(
+    capdisc, hermetic, write_skill
+) -> None:
+    (hermetic / "skills").mkdir()
+    (hermetic / "skills" / "capabilities.jsonl").write_text(
+        '{"kind": "tool", "id": "tool:x.y", "name": "y", "description": "Finds it.", "colour": 1}\n'
+        '{"kind": \n'
+    )
+    first = capdisc("index", "skills").err
+    assert "error[json-syntax]" in first and "warning[unknown-key]" in first
+    write_skill(hermetic / "skills", "another")
+    later = capdisc("index", "skills").err
+    assert "error[json-syntax]" in later and "unknown-key" not in later
 
 
 def test_findings_of_validate_have_coloured_labels_and_carets(
