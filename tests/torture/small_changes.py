@@ -147,7 +147,12 @@ def _write_text(folder: Path, description: str, body: str) -> None:
 
 
 def _one(root: Path, rng: random.Random) -> Path:
-    return rng.choice(sorted(root.glob("*/*/SKILL.md")))
+    return rng.choice(sorted(root.rglob("SKILL.md")))
+
+
+def _has_many(root: Path) -> bool:
+    """Whether so many skills are left that one may go."""
+    return len(list(root.rglob("SKILL.md"))) > 15
 
 
 def _change_body(root: Path, rng: random.Random) -> None:
@@ -180,13 +185,13 @@ def _add(root: Path, rng: random.Random) -> None:
 
 
 def _remove(root: Path, rng: random.Random) -> None:
-    if len(list(root.glob("*/*"))) > 15:
+    if _has_many(root):
         shutil.rmtree(_one(root, rng).parent)
 
 
 def _remove_file(root: Path, rng: random.Random) -> None:
     """What else is in its folder stays."""
-    if len(list(root.glob("*/*"))) > 15:
+    if _has_many(root):
         _one(root, rng).unlink()
 
 
@@ -208,7 +213,8 @@ def _add_tree(root: Path, rng: random.Random) -> None:
 
 def _remove_tree(root: Path, rng: random.Random) -> None:
     for top in root.glob("plugin-*/*"):
-        shutil.rmtree(top)
+        if _has_many(root):
+            shutil.rmtree(top)
 
 
 def _add_folder(root: Path, rng: random.Random) -> None:
