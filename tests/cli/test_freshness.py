@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.store import folder_stamps, generation, publication
+from capdisc_indexer.store import folder_stamps, generation, publication, stamp_file
 from capdisc_indexer.store.generation import read_pointer
 
 
@@ -313,7 +313,7 @@ def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look reads 40 stamps, and more only where it has time."""
     monkeypatch.setattr(folder_stamps, "_MIN_ENTRIES", 20)
     monkeypatch.setattr(folder_stamps, "_MAX_ENTRIES", 40)
-    monkeypatch.setattr(folder_stamps, "BLOCK_ENTRIES", 5)
+    monkeypatch.setattr(folder_stamps, "_BLOCK_ENTRIES", 5)
 
 
 def _stamp_files(folder: Path) -> None:
@@ -345,6 +345,29 @@ def test_a_look_reads_stamps_by_turns_where_there_are_many(
         assert str(tmp_path / "99.md") in look.changed
         found |= set(look.changed)
     assert found == {str(tmp_path / "99.md"), str(tmp_path / "0.md")}
+
+
+def test_a_look_reads_by_turns_after_all_stamps_of_a_folder_were_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_looks: None
+) -> None:
+    monkeypatch.setattr(folder_stamps, "_LOOK_S", -1.0)
+    monkeypatch.setattr(stamp_file, "OWNED_BLOCK_ENTRIES", 5)
+    _stamp_files(tmp_path)
+    stamps = {
+        str(path): (folder_stamps.FILES, folder_stamps.read_stamp(str(path)))
+        for path in tmp_path.glob("*.md")
+    }
+    edits = stamp_file.StampEdits(entries=stamps)
+    content = stamp_file.StampFile(tmp_path).apply_edits("2", edits, b"")
+    folder_stamps.write_stamps(tmp_path, content)
+    (tmp_path / "0.md").unlink()
+    found = set()
+    for second in range(40):
+        monkeypatch.setattr(time, "time", lambda second=second: float(second))
+        look = folder_stamps.look_at_disk(tmp_path, "2")
+        assert 0 < look.looked_at <= 40
+        found |= set(look.changed)
+    assert found == {str(tmp_path / "0.md")}
 
 
 def test_a_look_goes_on_while_it_has_time(

@@ -45,7 +45,7 @@ def require(holds: bool) -> None:
         raise WiderChangeError
 
 
-class ReadFolder(NamedTuple):
+class FolderState(NamedTuple):
     """A folder, and what it holds now."""
 
     folder: ScanFolder
@@ -70,21 +70,21 @@ class ChangedTree:
     are gone.
     """
 
-    folders: Sequence[ReadFolder]
+    folders: Sequence[FolderState]
     gone: frozenset[str]
 
     @property
     def files(self) -> list[FoundFile]:
         """The capability files in these folders."""
-        return [file for read in self.folders for file in read.view.files]
+        return [file for state in self.folders for file in state.view.files]
 
-    def settled_folders(self, read_at_ns: int, now_ns: int) -> Mapping[str, tuple[int, Stamp]]:
+    def settle_folders(self, read_at_ns: int, now_ns: int) -> Mapping[str, tuple[int, Stamp]]:
         """The stamps of the folders, which were read at `read_at_ns` or later, with their sections.
         One that was too young then is read again, at `now_ns` or later.
         """
         return {
-            read.folder.path: (read.section, _settle_folder(read, read_at_ns, now_ns))
-            for read in self.folders
+            state.folder.path: (state.section, _settle_folder(state, read_at_ns, now_ns))
+            for state in self.folders
         }
 
 
@@ -101,18 +101,18 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
     require(all(os.path.isdir(root.resolved) for root in roots))
     # Names that another reader would take for something else are warned about by their folder.
     named = set(comparison.record["named"])
-    folders: list[ReadFolder] = []
+    folders: list[FolderState] = []
     gone: set[str] = set()
     for path in dict.fromkeys(map(_find_folder, comparison.changed)):
-        read = _read_folder(_locate_folder(path, roots, stamps))
-        has_named = bool(read.view.findings) or printable_path(path) in named
+        state = _read_folder(_locate_folder(path, roots, stamps))
+        has_named = bool(state.view.findings) or printable_path(path) in named
         require(not has_named or path not in changed)
         known = stamps.entries_in(path)
-        _require_same_owner(read, stamps)
-        folders.append(read)
-        new = [inner for inner in read.view.inner if inner.path not in known]
+        _require_same_owner(state, stamps)
+        folders.append(state)
+        new = [inner for inner in state.view.inner if inner.path not in known]
         folders += _read_new_folders(new, _MAX_NEW_FOLDERS - len(folders))
-        gone.update(_with_contents(known - read.entries - stamps.awaited, stamps))
+        gone.update(_with_contents(known - state.entries - stamps.awaited, stamps))
     require(not any(map(_is_guidance, gone)) and named.isdisjoint(map(printable_path, gone)))
     return ChangedTree(folders=folders, gone=frozenset(gone))
 
@@ -138,32 +138,32 @@ def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> S
     raise WiderChangeError
 
 
-def _read_folder(folder: ScanFolder) -> ReadFolder:
+def _read_folder(folder: ScanFolder) -> FolderState:
     # Files of guidance are no entries that a scan of their folder finds.
     require(os.path.basename(folder.path) != GUIDANCE_FOLDER)
     view = scan_folder(folder)
     if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:
         raise WiderChangeError
     require(not any(file.lost for file in view.files))
-    return ReadFolder(folder, view)
+    return FolderState(folder, view)
 
 
-def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[ReadFolder]:
+def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[FolderState]:
     """Folders that no build has read, with all that is in them."""
     waiting, count = list(folders), 0
     while waiting:
         count += 1
         require(count <= limit)
-        read = _read_folder(waiting.pop())
-        require(not read.view.findings)
-        waiting += read.view.inner
-        yield read
+        state = _read_folder(waiting.pop())
+        require(not state.view.findings)
+        waiting += state.view.inner
+        yield state
 
 
-def _require_same_owner(read: ReadFolder, stamps: StampFile) -> None:
+def _require_same_owner(state: FolderState, stamps: StampFile) -> None:
     """Raises WiderChangeError for folders that belong to a capability from now on, or no longer."""
-    was_owned = stamps.is_owned(read.folder.path)
-    require(not read.view.inner or was_owned == (read.section == OWNED_FOLDERS))
+    was_owned = stamps.is_owned(state.folder.path)
+    require(not state.view.inner or was_owned == (state.section == OWNED_FOLDERS))
 
 
 def _with_contents(paths: Iterable[str], stamps: StampFile) -> Iterator[str]:
@@ -177,8 +177,8 @@ def _is_guidance(path: str) -> bool:
     return GUIDANCE_FOLDER in (os.path.basename(path), os.path.basename(os.path.dirname(path)))
 
 
-def _settle_folder(read: ReadFolder, read_at_ns: int, now_ns: int) -> Stamp:
-    stamp = settle(read.view.stamp, read_at_ns)
-    if stamp == UNSETTLED and scan_folder(read.folder) == read.view:
-        return settle(read.view.stamp, now_ns)
+def _settle_folder(state: FolderState, read_at_ns: int, now_ns: int) -> Stamp:
+    stamp = settle(state.view.stamp, read_at_ns)
+    if stamp == UNSETTLED and scan_folder(state.folder) == state.view:
+        return settle(state.view.stamp, now_ns)
     return stamp

@@ -19,7 +19,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityCard, Overview
 from capdisc_indexer.rendering.token_accounting import frame_counts
 from capdisc_indexer.store import publication
-from capdisc_indexer.store.column_writer import edit_columns
+from capdisc_indexer.store.column_writer import edit_columns, read_ids
 from capdisc_indexer.store.columns import Columns, read_columns
 from capdisc_indexer.store.file_states import FileState
 from capdisc_indexer.text.token_counts import TokenCounter
@@ -149,8 +149,7 @@ def _patch_sizes(source: Path, target: Path, cards: CardChanges) -> None:
 
 def _patch_columns(data: bytes, cards: Cards) -> bytes:
     """The columns with the new sizes. Raises ValueError for columns of another form."""
-    end = data.index(b'], "names": [') + 1
-    ids = json.loads(data[len(b'{"ids": ') : end])
+    ids = read_ids(data)
     places = {identifier: bisect_left(ids, identifier) for identifier in cards}
     require(all(ids[place] == identifier for identifier, place in places.items()))
     for part, column in enumerate(("tokens", "characters", "listing_tokens")):

@@ -278,7 +278,7 @@ def _save_stamps(
 ) -> None:
     """Write the stamps of the changed paths among those of all others."""
     index_dir, read_at_ns = comparison.request.index_dir, comparison.compared_at_ns
-    entries = dict(tree.settled_folders(read_at_ns, time.time_ns()))
+    entries = dict(tree.settle_folders(read_at_ns, time.time_ns()))
     for file in tree.files:
         statuses = (file, *file.companions)
         new_stamps = {status.path: _settle_status(status, read_at_ns) for status in statuses}
@@ -288,7 +288,7 @@ def _save_stamps(
         entries.update((path, (FILES, stamp)) for path, stamp in new_stamps.items())
     pointer = generation.read_pointer(index_dir)
     edits = StampEdits(entries=entries, gone=tree.gone)
-    write_stamps(index_dir, stamps.edited(pointer, edits, encode_record(record)))
+    write_stamps(index_dir, stamps.apply_edits(pointer, edits, encode_record(record)))
 
 
 def _settle_status(status: FileStat, read_at_ns: int) -> Stamp:

@@ -1,15 +1,14 @@
 """Which ids do the files of a small change have, where all other files keep theirs?
 
 Who owns an id depends on the ids, on the places of files, and on which files are copies of each
-other (`id_resolution`). So nothing changes for other files while no file of the change has or had
-the content of another one, and the ids stay in the family: a file that declares the same ids as
-before keeps what became of them; a file that is gone, or declares others, was the only one with a
-claim to each of its ids; and nobody else has a claim to a new one.
+other (`id_resolution`). So nothing changes for other files under three conditions: no file of the
+change has or had the content of another one; a file that is gone, or declares other ids than
+before, was the only one that declared its old ids; and no other file declares a new one. A file
+that declares the same ids as before keeps what became of them.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 
 from capdisc_indexer.indexing.change_detection import StatesByPath
@@ -18,6 +17,7 @@ from capdisc_indexer.indexing.file_reader import is_stale, must_read_again
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.sources.formats.naming_rules import fold_id, plain_look
+from capdisc_indexer.store.column_writer import read_ids
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState, StateLines
 
 
@@ -45,9 +45,9 @@ def resolve_small_change(
             claiming.append(state)
             released += [old_state] if old_state else []
     for old_state in released:
-        _require_only_claim(old_state, lines)
+        _require_sole_owner(old_state, lines)
     if claiming:
-        _require_unclaimed(_all_names(claiming), _published_ids(previous), _all_names(released))
+        _require_new_ids(_all_names(claiming), _published_ids(previous), _all_names(released))
     resolved |= {state.path: _own_all_ids(state) for state in claiming}
     return {state.path: resolved[state.path] for state in states}
 
@@ -95,15 +95,15 @@ def _own_all_ids(state: FileState) -> FileState:
     )
 
 
-def _require_only_claim(old_state: FileState, lines: StateLines) -> None:
-    """Raises WiderChangeError unless the file owned its ids, and no other one wanted them."""
+def _require_sole_owner(old_state: FileState, lines: StateLines) -> None:
+    """Raises WiderChangeError unless the file owned its ids, and no other one declares them."""
     for declared in old_state.declared_ids:
         require((declared.status, declared.other_path) == ("indexed", ""))
         require(declared.resolved_id == declared.id and "@" not in declared.id)
     require(not lines.is_named_elsewhere(old_state.path, [old_state.path]))
 
 
-def _require_unclaimed(
+def _require_new_ids(
     names: Sequence[str], published_ids: Sequence[str], released: Sequence[str]
 ) -> None:
     """Raises WiderChangeError unless these ids are different ones that nobody else has, and none
@@ -121,5 +121,4 @@ def _published_ids(previous: PreviousBuild) -> Sequence[str]:
     """All ids of the last generation."""
     if previous.folder is None:
         raise WiderChangeError
-    ids: list[str] = json.loads((previous.folder / "meta" / "columns.json").read_bytes())["ids"]
-    return ids
+    return read_ids((previous.folder / "meta" / "columns.json").read_bytes())

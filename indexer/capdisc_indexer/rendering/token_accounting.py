@@ -38,8 +38,10 @@ from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 # The pieces of these formats are counted when a capability is indexed; those of the others, when
 # they are printed.
 _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ahead)
-# Of these, the lines of tier 0 that stand there or are left out most often are counted ahead.
-_ADDED_UP_FORMATS = tuple(
+# Formats that are counted when they are printed, and whose pieces add up. An overview has the tokens
+# of the lines that it leaves out, too, so the index stores the count of the shortest line of each
+# category.
+_COUNTED_LATE_FORMATS = tuple(
     form for form in FORMATS.values() if form.additive and not form.is_counted_ahead
 )
 # Up to so many secrets and programs, the note for every combination of missing ones is counted.
@@ -276,7 +278,7 @@ def frame_counts(
 ) -> dict[str, int]:
     """Token counts of what does not belong to one capability, by text: headings, endings,
     overview lines, remainders. Of formats that are counted when they are printed, the shortest line
-    of each category: they have tokens where it is left out.
+    of each category alone.
     """
     all_lines = [category["lines"] for category in categories]
     remainders = [MORE_CATEGORIES.format(count=number) for number in range(1, 200)]
@@ -292,6 +294,6 @@ def frame_counts(
             *map(form.category, chain.from_iterable(all_lines)),
             *map(form.category, remainders),
         ]
-    for form in _ADDED_UP_FORMATS:
+    for form in _COUNTED_LATE_FORMATS:
         texts += [form.category(lines[-1]) for lines in all_lines]
     return {text: count_tokens(text) for text in texts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -60,6 +61,13 @@ def edit_columns(
         end = place + (ids[place : place + 1] == [identifier])
         ids[place:end], rows[place:end] = [identifier], [_make_row(card)]
     return _write_columns(ids, rows)
+
+
+def read_ids(data: bytes) -> list[str]:
+    """The ids of written columns, without the other columns. Raises ValueError for other content."""
+    end = data.index(b'], "names": [') + 1
+    ids: list[str] = json.loads(data[len(b'{"ids": ') : end])
+    return ids
 
 
 def _make_row(card: CapabilityCard) -> _Row:

@@ -44,6 +44,8 @@ Stamp: TypeAlias = tuple[int, int, int]
 T = TypeVar("T")
 # A path with its stamp.
 StampedPath: TypeAlias = tuple[str, Stamp]
+# A block as it is written: its section, the number of its entries, and its bytes.
+EncodedBlock: TypeAlias = tuple[int, int, bytes]
 
 ABSENT: Stamp = (-1, -1, -1)
 UNSETTLED: Stamp = (0, 0, 0)
@@ -53,7 +55,7 @@ FILE_NAME = "stamps.bin"
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 1
 FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
-BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
+_BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
 STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
 # All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
@@ -154,13 +156,10 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
     """Write the stamps of what the published generation was built from; a full disk is no error."""
     sections = (tree.folders, tree.files, tree.owned_folders)
     awaited = [(path, read_stamp(path)) for path in tree.awaited]
-    blocks: list[tuple[int, int, bytes]] = []
+    blocks: list[EncodedBlock] = []
     for kind, section in enumerate(sections):
         entries = [*awaited, *_newest_first(section)] if kind == 0 else _newest_first(section)
-        size = BLOCK_ENTRIES if kind < OWNED_FOLDERS else OWNED_BLOCK_ENTRIES
-        for start in range(0, len(entries), size):
-            part = entries[start : start + size]
-            blocks.append((kind, len(part), encode_block(part)))
+        blocks += encode_blocks(kind, entries)
     header = {
         "version": _VERSION,
         "pointer": pointer,
@@ -177,10 +176,8 @@ def write_stamps(index_dir: Path, data: bytes) -> None:
         durable_files.replace_file(index_dir / FILE_NAME, data)
 
 
-def encode_file(
-    header: Mapping[str, Any], blocks: Sequence[tuple[int, int, bytes]], report: bytes
-) -> bytes:
-    """The content of the file: a block is its section, the number of its entries and its bytes."""
+def encode_file(header: Mapping[str, Any], blocks: Sequence[EncodedBlock], report: bytes) -> bytes:
+    """The content of the file with these blocks."""
     ends = [0, *accumulate(len(block) for _, _, block in blocks)]
     rows = [
         (kind, count, start, len(block))
@@ -195,8 +192,27 @@ def _newest_first(entries: Sequence[StampedPath]) -> list[StampedPath]:
     return sorted(entries, key=lambda entry: -entry[1][0])
 
 
-def encode_block(entries: Sequence[StampedPath]) -> bytes:
-    """The bytes of a block with these entries."""
+def encode_blocks(section: int, entries: Sequence[StampedPath]) -> Iterator[EncodedBlock]:
+    """The entries of a section as blocks, in their order."""
+    size = OWNED_BLOCK_ENTRIES if section == OWNED_FOLDERS else _BLOCK_ENTRIES
+    for start in range(0, len(entries), size):
+        part = entries[start : start + size]
+        yield section, len(part), _encode_entries(part)
+
+
+def decode_block(data: bytes, count: int) -> tuple[list[bytes], list[Stamp]]:
+    """The paths of a block of so many entries, and their stamps. Raises ValueError for a damaged
+    one.
+    """
+    numbers = memoryview(data)[: count * STAMP_BYTES].cast("q").tolist()
+    paths = data[count * STAMP_BYTES :].split(b"\0")
+    stamps = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
+    if len(paths) != count or len(stamps) != count:
+        raise ValueError("a block of another length")
+    return paths, stamps
+
+
+def _encode_entries(entries: Sequence[StampedPath]) -> bytes:
     numbers = [number for _, stamp in entries for number in stamp]
     stamps = b"".join(number.to_bytes(8, sys.byteorder, signed=True) for number in numbers)
     return stamps + b"\0".join(os.fsencode(path) for path, _ in entries)
@@ -383,11 +399,7 @@ def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:
 
 def _find_changed(data: bytes, count: int) -> list[bytes]:
     """The paths of a block whose stamps are others now."""
-    numbers = memoryview(data)[: count * STAMP_BYTES].cast("q").tolist()
-    paths = data[count * STAMP_BYTES :].split(b"\0")
-    stored = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
-    if len(paths) != count or len(stored) != count:
-        raise ValueError("a block of another length")
+    paths, stored = decode_block(data, count)
     present: list[Stamp] = []
     remaining = iter(paths)
     while len(present) < count:

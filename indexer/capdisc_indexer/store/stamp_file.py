@@ -13,9 +13,11 @@ from capdisc_indexer.store.folder_stamps import (
     OWNED_BLOCK_ENTRIES,
     OWNED_FOLDERS,
     STAMP_BYTES,
+    EncodedBlock,
     Stamp,
     StampedPath,
-    encode_block,
+    decode_block,
+    encode_blocks,
     encode_file,
 )
 
@@ -74,42 +76,36 @@ class StampFile:
                 block = self._data[start + count * STAMP_BYTES : start + size]
                 yield kind, block.split(b"\0")
 
-    def edited(self, pointer: str, edits: StampEdits, report: bytes) -> bytes:
-        """The content of the file for another generation, with its report. Edited entries come
-        first in their sections.
+    def apply_edits(self, pointer: str, edits: StampEdits, report: bytes) -> bytes:
+        """The content of the file for another generation, with these edits and its report. Edited
+        entries come first in their sections.
         """
         names = {os.fsencode(path) for path in (*edits.entries, *edits.gone)}
-        blocks = [*_make_blocks(edits.entries)]
+        blocks = [*_encode_sections(edits.entries)]
         for kind, count, offset, size in self._header["blocks"]:
             block = self._data[self._start + offset : self._start + offset + size]
             if names.isdisjoint(block[count * STAMP_BYTES :].split(b"\0")):
                 blocks.append((kind, count, block))
-            elif kept := [entry for entry in _read_entries(block, count) if entry[0] not in names]:
-                others = [(os.fsdecode(path), stamp) for path, stamp in kept]
-                blocks.append((kind, len(others), encode_block(others)))
+                continue
+            entries = zip(*decode_block(block, count), strict=True)
+            others = [(os.fsdecode(path), stamp) for path, stamp in entries if path not in names]
+            blocks += encode_blocks(kind, others)
         blocks = _join_small_blocks(sorted(blocks, key=lambda block: block[0]))
         return encode_file({**self._header, "pointer": pointer}, blocks, report)
 
 
-def _make_blocks(entries: Mapping[str, tuple[int, Stamp]]) -> Iterator[tuple[int, int, bytes]]:
+def _encode_sections(entries: Mapping[str, tuple[int, Stamp]]) -> Iterator[EncodedBlock]:
+    """The entries as blocks of their sections."""
     sections: dict[int, list[StampedPath]] = {}
     for path, (section, stamp) in entries.items():
         sections.setdefault(section, []).append((path, stamp))
-    for section, part in sections.items():
-        yield section, len(part), encode_block(part)
+    for section, section_entries in sections.items():
+        yield from encode_blocks(section, section_entries)
 
 
-def _read_entries(block: bytes, count: int) -> Iterator[tuple[bytes, Stamp]]:
-    numbers = memoryview(block)[: count * STAMP_BYTES].cast("q").tolist()
-    stamps = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-    return zip(block[count * STAMP_BYTES :].split(b"\0"), stamps, strict=True)
-
-
-def _join_small_blocks(
-    blocks: Iterable[tuple[int, int, bytes]],
-) -> list[tuple[int, int, bytes]]:
+def _join_small_blocks(blocks: Iterable[EncodedBlock]) -> list[EncodedBlock]:
     """The blocks, in which neighbours of one section that are small are one block."""
-    joined: list[tuple[int, int, bytes]] = []
+    joined: list[EncodedBlock] = []
     for kind, count, block in blocks:
         if joined and joined[-1][0] == kind and joined[-1][1] + count <= OWNED_BLOCK_ENTRIES:
             _, before, last = joined[-1]
