@@ -15,6 +15,7 @@ import pytest
 from adopting import adopt
 
 from capdisc.args import command_table
+from capdisc_indexer.indexing.worker_pool import count_processors
 
 # Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -34,7 +35,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than processors: many tests wait for processes and clocks. On two, that saves a sixth of the time."""
-    return len(os.sched_getaffinity(0)) + 1
+    return count_processors() + 1
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

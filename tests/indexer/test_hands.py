@@ -17,7 +17,7 @@ from capdisc_indexer.store.snapshot import Index
 def always(monkeypatch):
     """Hands are raised for the least work, on any machine."""
     monkeypatch.setattr(worker_pool, "MIN_PARALLEL_ITEMS", 1)
-    monkeypatch.setattr(worker_pool, "_count_processors", lambda: 2)
+    monkeypatch.setattr(worker_pool, "count_processors", lambda: 2)
 
 
 def test_answers_come_in_the_order_of_what_was_asked(always) -> None:
@@ -98,7 +98,7 @@ def test_a_build_with_hands_gives_the_index_of_one_without(
         )
     (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("---\nname: skill-3\n")
     shared = build_index([hermetic / "skills"], hermetic / "shared", BuildOptions())
-    monkeypatch.setattr(worker_pool, "_count_processors", lambda: 1)
+    monkeypatch.setattr(worker_pool, "count_processors", lambda: 1)
     alone = build_index([hermetic / "skills"], hermetic / "alone", BuildOptions())
     assert shared.findings == alone.findings
     assert _contents(hermetic / "shared") == _contents(hermetic / "alone")

@@ -103,9 +103,9 @@ def default_workers() -> int:
     """Two where this process may use two processors: then a short question does not wait behind a
     long one. Each takes memory of its own.
     """
-    has_affinity = hasattr(os, "sched_getaffinity")
-    usable = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(2, usable)
+    from capdisc_indexer.indexing.worker_pool import count_processors
+
+    return min(2, count_processors())
 
 
 def _keep_worker_alive(

@@ -119,7 +119,7 @@ class WorkerPool:
         return self._map_parallel(work, items, run_here or work, batch_size)
 
     def _start_workers(self) -> bool:
-        if not self._children and (count := _count_processors()) > 1 and sys.executable:
+        if not self._children and (count := count_processors()) > 1 and sys.executable:
             with suppress(OSError):  # this user may have no more processes: fewer workers
                 for _ in range(min(count, _MAX_WORKERS)):
                     self._children.append(_start_worker())
@@ -186,7 +186,8 @@ def _submit_batch(
         return refused
 
 
-def _count_processors() -> int:
+def count_processors() -> int:
+    """The number of processors that this process may use."""
     return (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
