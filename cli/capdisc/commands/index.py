@@ -15,16 +15,30 @@ from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
-from capdisc.context.freshness import locate_index
+from capdisc.context.coverage import (
+    add_paths,
+    complete_coverage,
+    list_roots,
+    make_build_options,
+    name_absent_roots,
+    remove_paths,
+    require_something,
+)
+from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.gateway_servers import names_servers
-from capdisc.context.index_update import LINK_CODE
-from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
+from capdisc.context.index_update import (
+    LINK_CODE,
+    describe_coverage,
+    describe_missing,
+    short_path,
+)
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.indexing.previous_build import PreviousBuild, recover_settings
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildReport, DeclaredSource, Finding, Severity
+from capdisc_indexer.model.types import BuildReport, Coverage, DeclaredSource, Finding, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
@@ -106,8 +120,19 @@ SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
 
 def index(
     paths: Annotated[
-        list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to scan.")
+        list[Path] | None,
+        argument(metavar="[PATH]...", help="Folders or files to add to what the index covers."),
     ] = None,
+    only: Annotated[
+        bool, option("--only", help="Cover the PATHs alone, and nothing that was covered before.")
+    ] = False,
+    forget: Annotated[
+        bool,
+        option(
+            "--forget",
+            help="Take the PATHs out again, or the capabilities of a folder that is gone.",
+        ),
+    ] = False,
     index_dir: params.IndexDir = None,
     rebuild: Annotated[
         bool | None,
@@ -118,7 +143,7 @@ def index(
     ] = None,
     again: Annotated[
         bool,
-        option("--again", help="Scan the folders of the last build, whatever is configured now."),
+        option("--again", help="Do not add the usual folders to an index made with --only."),
     ] = False,
     verify: Annotated[
         bool,
@@ -158,32 +183,54 @@ def index(
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.
 
-    Without PATH: the configured folders and sources, CAPDISC_DIRS, and the conventional ones of
-    the workspace and the user. Only what changed is read again. Exit status 1 says that some files
-    had errors; the others are indexed.
+    It covers the usual folders (the configured ones, CAPDISC_DIRS, and those of clients in the
+    workspace and in your home), declared sources, and every PATH that was added before. With
+    --index-dir and PATHs, it covers these alone. A covered folder that is gone keeps its
+    capabilities for a week, or until --forget. Only what changed is read again. Exit status 1 says
+    that some files had errors; the others are indexed.
 
     Example: capdisc index fixtures/catalogs/small
     """
     if again and paths:
         raise UsageError("--again goes without PATH", "leave out one of them")
+    if (only or forget) and ((only and forget) or not paths):
+        raise UsageError("--only and --forget go with PATHs, one of them at a time", "name PATHs")
     runtime = surroundings.current_runtime()
     config = runtime.config()
     for key in config.unknown:
         console.print_notice(f"notice: unknown setting {key}")
     with read_plugins_once():
         waiting = workspace_trust.announce_all(runtime, config)
-        where, shared = (
-            runtime.index_dir(index_dir, config),
-            runtime.shared_index(index_dir, config),
+        shared = runtime.shared_index(index_dir, config)
+        where = runtime.index_dir(index_dir, config)
+        place = IndexPlace(index_dir=where, runtime=runtime, config=config)
+        is_of_workspace = (paths and not forget) or (
+            ask_servers and names_servers(runtime, config)
         )
-        if not shared and not paths and not (ask_servers and names_servers(runtime, config)):
+        if not shared and not is_of_workspace:
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = runtime.sources(config, paths or ())
         if not paths and (ask_servers or not quiet):
             server_sources.ask_client_servers(runtime, config, declared, ask_servers)
         builder_id = None if shared else runtime.ensure_builder_id(where)
-        build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+        named_paths = [runtime.expand(path) for path in paths or ()]
+        last = PreviousBuild() if shared else recover_settings(where, builder_id)
+        coverage = _choose_coverage(
+            place,
+            last,
+            named_paths,
+            is_alone=bool(only or shared or index_dir),
+            is_same=again,
+            forget=forget,
+        )
+        roots = list_roots(runtime, config, coverage, last.roots)
+        require_something(runtime, config, where, coverage, roots)
+        name_absent_roots(runtime, config, coverage)
+        forgotten_paths = named_paths if forget else ()
+        build_options = make_build_options(
+            runtime, config, builder_id, coverage, roots, lock_timeout, forgotten_paths
+        )
         server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
         ask_databases(runtime, build_options.sources, ask_servers)
         if network:
@@ -197,14 +244,12 @@ def index(
             may_rebuild=rebuild is not False,
             verify=verify,
             only_new_findings=not json,
-            is_conventional=not paths and not (again and was_built_by_name(where)),
         )
 
         def build(folder: Path) -> BuildReport:
-            roots = [runtime.expand(path) for path in paths or ()]
-            if not roots:
-                roots = existing_roots(runtime, config, folder, builder_id, again)
-            return cd.build(roots, folder, build_options, progress)
+            # A path that was named just now and does not exist is an error.
+            existing = [path for path in roots if path.exists() or path in named_paths]
+            return cd.build(existing, folder, build_options, progress)
 
         with (
             standard_streams.silence_native_stderr(),
@@ -218,14 +263,42 @@ def index(
             table_notices = (
                 () if shared else _wait_for_table(config, where, builder_id, wait, verify)
             )
-    report = replace(report, degraded=(*waiting, *report.degraded, *table_notices))
+    missing = [describe_missing(place, report.missing)] if report.missing else []
+    report = replace(report, degraded=(*waiting, *report.degraded, *missing, *table_notices))
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
     address = shared.url if shared else str(where)
-    _print_report(report, address, table_state, json, quiet, len(waiting))
+    _print_report(report, address, table_state, json, quiet, len(waiting), coverage)
+    if paths:
+        _print_coverage(
+            place, coverage, [] if report.changed_ids["added"] or forget else named_paths
+        )
     if not shared:
         table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _choose_coverage(
+    place: IndexPlace,
+    last: PreviousBuild,
+    paths: Sequence[Path],
+    *,
+    is_alone: bool,
+    is_same: bool,
+    forget: bool,
+) -> Coverage:
+    """What the index covers from now on: these paths alone with `is_alone`, what it covered without
+    them with `forget`, else what it covered and them. Without paths also the usual folders, unless
+    the index `is_alone` or stays the same.
+    """
+    if paths and is_alone and not forget:
+        return Coverage(added=tuple(dict.fromkeys(map(str, paths))))
+    coverage = complete_coverage(place.runtime, place.config, last)
+    if forget:
+        return remove_paths(coverage, paths, last.missing)
+    if paths:
+        return add_paths(place.runtime, place.config, coverage, paths)
+    return coverage if is_alone or is_same else replace(coverage, is_conventional=True)
 
 
 def _wait_for_table(
@@ -241,10 +314,16 @@ def _wait_for_table(
 
 
 def _print_report(
-    report: BuildReport, where: str, table_state: str, json: bool, quiet: bool, printed_count: int
+    report: BuildReport,
+    where: str,
+    table_state: str,
+    json: bool,
+    quiet: bool,
+    printed_count: int,
+    coverage: Coverage,
 ) -> None:
     """Print the report; the first `printed_count` texts of `degraded` are on stderr already."""
-    _print_findings(report, quiet)
+    _print_findings(report, quiet, coverage)
     for text in report.degraded[printed_count:]:
         console.print_notice(f"notice: {text}")
     if json:
@@ -255,6 +334,8 @@ def _print_report(
                 "index_dir": where,
                 "table": table_state,
                 "roots": report.roots,
+                "covers": coverage,
+                "missing": list(report.missing),
                 "counts": report.counts,
                 "encoder": report.generation.fingerprint,
                 "degraded": report.degraded,
@@ -272,6 +353,14 @@ def _print_report(
         )
 
 
+def _print_coverage(place: IndexPlace, coverage: Coverage, empty_paths: Sequence[Path]) -> None:
+    """Print what the index covers from now on, and which named paths gave nothing new."""
+    if empty_paths:
+        names = console.format_names([short_path(place, str(path)) for path in empty_paths])
+        console.print_notice(f"notice: no new capability was found in {names}")
+    console.print_notice(f"notice: the index now covers {describe_coverage(place, coverage)}")
+
+
 def _list_sources() -> str:
     """The names and endings of files that a scan recognises."""
     names = [name for source in SOURCES.values() for name in source.filenames[:1]]
@@ -279,7 +368,7 @@ def _list_sources() -> str:
     return ", ".join(dict.fromkeys([*names, *endings]))
 
 
-def _print_findings(report: BuildReport, quiet: bool) -> None:
+def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> None:
     """Print the findings by rule, and what is no longer scanned."""
     # A run that changed nothing has nothing new to say about files; what waits for trust waits on.
     _print_finding_groups(
@@ -304,8 +393,8 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         console.print_notice(
             f"notice: no longer scanned: {count} outside these folders, such as {example}"
         )
-    if dropped or report.dropped_roots:
-        console.print_notice("hint: capdisc index without a path scans what is configured")
+    if (dropped or report.dropped_roots) and not coverage.is_conventional:
+        console.print_notice("hint: to cover the usual folders, too: capdisc index")
 
 
 def _is_shown(finding: Finding) -> bool:

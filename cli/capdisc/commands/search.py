@@ -345,7 +345,10 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
     """What the index holds, for a request that nothing in it fits."""
     count, hidden = len(ctx.index.documents), len(ctx.index.columns.hidden)
     if not count:
-        return "the index is empty: write a capability (capdisc new skill NAME), or capdisc index PATH"
+        return (
+            "the index is empty: write a capability (capdisc new skill NAME), or add a folder of "
+            "them (capdisc index PATH); capdisc status says what the index covers"
+        )
     if count == hidden:
         subject = "the one capability" if count == 1 else f"all {count:,} capabilities"
         return f"{subject} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"

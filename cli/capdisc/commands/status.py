@@ -13,6 +13,7 @@ from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
 from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
+from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.store import file_states, generation, lance_table
@@ -62,6 +63,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "built_at": index.generation.built_at,
         "freshness": ctx.freshness.document(),
         "index_version": generation.SCHEMA_VERSION,
+        "covers": _describe_coverage(ctx),
         "roots": index.scan["roots"],
         "files": len(files),
         "capabilities": len(index.documents),
@@ -81,6 +83,24 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "tokenizer": DEFAULT_TOKENIZER,
         "server": server or None,
         "server_watch": claim.read_watch_note() if server else None,
+    }
+
+
+def _describe_coverage(ctx: open_index.CommandContext) -> JsonObject | None:
+    """What the index covers and what of it is gone; None for an index that others publish."""
+    if ctx.shared_index:
+        return None
+    from capdisc.context import coverage, index_update
+
+    place = ctx.place
+    builder_id = place.runtime.builder_id(place.index_dir)
+    known = coverage.load_coverage(place.runtime, place.config, place.index_dir, builder_id)
+    missing = ctx.index.scan.get("missing", {})
+    gone = f"; {index_update.describe_missing(place, missing)}" if missing else ""
+    return {
+        **shallow_dict(known),
+        "missing": list(missing),
+        "text": index_update.describe_coverage(place, known) + gone,
     }
 
 
@@ -149,7 +169,8 @@ def _format_status(status: JsonObject) -> list[str]:
         f"index       {status['index_dir']} (generation {status['generation']}, {age})",
         *copy,
         f"newer       {_format_newer(status['freshness'])}",
-        f"roots       {', '.join(status['roots'])}",
+        *([f"covers      {status['covers']['text']}"] if status["covers"] else []),
+        f"roots       {', '.join(status['roots']) or 'none of them exists'}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
         f"table       {_format_table(status['table'])}",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from capdisc.commands.server_tools import list_approved
 from capdisc.context import workspace_trust
+from capdisc.context.coverage import covers_usual_folders
 from capdisc.context.freshness import locate_index
 from capdisc.context.index_update import refresh_command
-from capdisc.context.roots import was_built_by_name
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, escape_line
@@ -89,7 +89,7 @@ def _next_step(runtime: Runtime, config: Config) -> str:
     if config["index_dir"]:  # it may be on a network, and the grant is newer than the settings
         return "to take it in: capdisc index"
     place = locate_index(runtime, config, None)
-    if config["fresh"] == "off" or was_built_by_name(place.index_dir):
+    if config["fresh"] == "off" or not covers_usual_folders(place.index_dir):
         return f"to bring the index up to date: {refresh_command(place)}"
     return "the next search brings the index up to date"
 

@@ -13,12 +13,12 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings, table_finisher, workspace_trust
-from capdisc.context.roots import expected_roots, make_build_options
+from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildReport
+from capdisc_indexer.model.types import BuildReport, Coverage
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 
@@ -128,9 +128,14 @@ def watch(
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
     named_paths = [runtime.expand(path) for path in paths or []]
-    roots = list(dict.fromkeys(named_paths)) or expected_roots(runtime, config, where, builder_id)
+    coverage = load_coverage(runtime, config, where, builder_id)
+    if index_dir and paths:
+        coverage = Coverage(added=tuple(map(str, named_paths)))
+    elif paths:
+        coverage = add_paths(runtime, config, coverage, named_paths)
+    roots = list_roots(runtime, config, coverage)
     build = replace(
-        make_build_options(runtime, config, builder_id, named_paths, lock_timeout),
+        make_build_options(runtime, config, builder_id, coverage, roots, lock_timeout),
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
     )

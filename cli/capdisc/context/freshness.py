@@ -7,12 +7,12 @@ something changed, `index_update` takes it in. Imported by every query, so it im
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.folder_stamps import MAX_CHANGES, Look, look_at_disk
 from capdisc_indexer.store.generation import read_pointer
@@ -30,7 +30,8 @@ class Freshness:
     """How the index stands to the disk. `state` is "current", "updated" (what changed was taken in
     for this answer), "behind" (the answer is from before the change, for this `reason`), or
     "unchecked". `changed` are the first paths, `changed_count` is the number of all;
-    `is_complete` is whether every file was looked at.
+    `is_complete` is whether every file was looked at. `missing` are covered folders that are gone
+    and whose capabilities stay, each with the time since when.
     """
 
     state: str = "unchecked"
@@ -38,6 +39,7 @@ class Freshness:
     changed_count: int = 0
     reason: str = ""
     is_complete: bool = True
+    missing: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> JsonObject:
         """The JSON of it."""
@@ -47,6 +49,7 @@ class Freshness:
             "names": list(self.changed[:_SHOWN_NAMES]),
             "reason": self.reason or None,
             "complete": self.is_complete,
+            "missing": list(self.missing),
         }
 
 
@@ -100,27 +103,47 @@ def look_around(place: IndexPlace, look_at: Callable[[Path, str], Look] = look_a
     appeared or are not asked for any more.
     """
     look = look_at(place.index_dir, read_pointer(place.index_dir))
-    if not look.is_known or not look.is_conventional:
+    if not look.is_known:
         return look
+    expired = _find_expired(look) if look.missing else ()
+    if not look.coverage.is_conventional:
+        return _add_changes(look, expired)
     # What was asked for then is among the awaited paths; the roots of plugins are not.
     asked = dict.fromkeys(map(str, place.runtime.candidate_roots(place.config)))
+    asked.update(dict.fromkeys(look.coverage.added))
     new = [path for path in asked if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
     dropped = [
         root
         for root in look.roots
-        if root in look.awaited and root not in asked and not _is_local(place, root)
+        if root in look.awaited
+        and root not in asked
+        and not is_local_root(place.runtime, place.config, root)
     ]
-    if not new and not dropped:
+    return _add_changes(look, (*new, *dropped, *expired))
+
+
+def _add_changes(look: Look, folders: Sequence[str]) -> Look:
+    if not folders:
         return look
     from capdisc_indexer.model.frozen import replace
 
-    return replace(look, changed=(*look.changed, *(f"{path}/" for path in (*new, *dropped))))
+    return replace(look, changed=(*look.changed, *(f"{path}/" for path in folders)))
 
 
-def _is_local(place: IndexPlace, root: str) -> bool:
+def _find_expired(look: Look) -> list[str]:
+    """The folders that have been gone for too long for their capabilities to stay."""
+    import time
+
+    from capdisc_indexer.indexing.missing_folders import has_expired
+
+    now_s = time.time()
+    return [path for path, since_s in look.missing.items() if has_expired(since_s, now_s)]
+
+
+def is_local_root(runtime: Runtime, config: Config, root: str) -> bool:
     """Whether a root may belong to another folder of the workspace than the current one."""
-    client = CLIENT_PROFILES[place.config["folders"]]
-    return client.searches_parents and root.startswith(f"{place.runtime.workspace}/")
+    client = CLIENT_PROFILES[config["folders"]]
+    return client.searches_parents and root.startswith(f"{runtime.workspace}/")
 
 
 def describe_look(look: Look) -> Freshness:
@@ -132,6 +155,7 @@ def describe_look(look: Look) -> Freshness:
         changed=look.changed,
         changed_count=min(len(look.changed), MAX_CHANGES),
         is_complete=look.is_complete,
+        missing=look.missing,
     )
 
 

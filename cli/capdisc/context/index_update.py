@@ -6,30 +6,41 @@ whatever goes wrong, an index that stands answers. Imported only where something
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, table_finisher
 from capdisc.context.client_places import read_plugins_once
-from capdisc.context.freshness import Freshness, IndexPlace
-from capdisc.context.roots import (
+from capdisc.context.coverage import (
+    covers_usual_folders,
     find_default_roots,
     has_other_sources,
+    list_existing_roots,
+    list_roots,
+    load_coverage,
     make_build_options,
-    was_built_by_name,
+    name_absent_roots,
 )
+from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.output import console, standard_streams
-from capdisc_indexer.indexing.previous_build import load_previous_build
+from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
     CapdiscError,
     IndexStateError,
-    InputError,
     ManyChangesError,
 )
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
+from capdisc_indexer.model.types import (
+    BuildOptions,
+    BuildReport,
+    Coverage,
+    Finding,
+    Generation,
+    Severity,
+)
 from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
@@ -59,17 +70,22 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     try:
         report = _build_again(place, look, is_required)
     except ManyChangesError as error:
-        return _stay_behind(error.paths, "")
+        return _stay_behind(error.paths, "", look)
     except (CapdiscError, OSError) as error:
         if is_required:
             raise
-        return _stay_behind(look.changed, _say_why(error))
+        return _stay_behind(look.changed, _say_why(error), look)
     _print_new_errors(report, look)
     if place.config.file in look.changed:
         _print_unknown_settings(place)
     if report.generation.number == generation.number:
-        return Freshness(state="current")
-    return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
+        return Freshness(state="current", missing=report.missing)
+    return Freshness(
+        state="updated",
+        changed=look.changed,
+        changed_count=len(look.changed),
+        missing=report.missing,
+    )
 
 
 def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
@@ -78,44 +94,24 @@ def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
 
     is_few = len(look.changed) <= FEW_FILES
     is_started = is_few and background_build.start_update(place, "")
-    return _stay_behind(look.changed, _TAKEN_IN if is_started else "")
+    return _stay_behind(look.changed, _TAKEN_IN if is_started else "", look)
 
 
 @read_plugins_once()
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
-    roots, is_conventional = _choose_roots(place, look, builder_id)
+    coverage = load_coverage(runtime, config, place.index_dir, builder_id, look)
+    all_roots = list_roots(runtime, config, coverage, look.roots)
+    roots = list_existing_roots(all_roots)
+    name_absent_roots(runtime, config, coverage)
     options = make_build_options(
-        runtime,
-        config,
-        builder_id,
-        () if is_conventional else roots,
-        None if is_required else _LOCK_WAIT_S,
+        runtime, config, builder_id, coverage, all_roots, None if is_required else _LOCK_WAIT_S
     )
     options = replace(
         options, max_changes=None if is_required else FEW_FILES, only_new_findings=True
     )
     return _build(runtime, roots, place.index_dir, options, is_shown=is_required)
-
-
-def _choose_roots(
-    place: IndexPlace, look: Look, builder_id: str | None
-) -> tuple[list[Path], bool]:
-    """The folders to build from, and whether they are those of convention and configuration."""
-    runtime, config = place.runtime, place.config
-    is_conventional = look.is_conventional
-    last_roots = look.roots
-    if not look.is_known:
-        last_roots = load_previous_build(place.index_dir, builder_id=builder_id).roots
-        asked = {os.path.realpath(path) for _, path in runtime.roots(config)}
-        is_conventional = {os.path.realpath(root) for root in last_roots} <= asked
-    if is_conventional:
-        return find_default_roots(runtime, config), True
-    roots = [Path(root) for root in last_roots if os.path.exists(root)]  # noqa: PTH110
-    if not roots:
-        raise InputError("the folders that it was built from are gone", "run: capdisc index PATH")
-    return roots, False
 
 
 def _build(
@@ -136,9 +132,32 @@ def _build(
     return report
 
 
-def _stay_behind(changed: Sequence[str], reason: str) -> Freshness:
+def _stay_behind(changed: Sequence[str], reason: str, look: Look) -> Freshness:
     return Freshness(
-        state="behind", changed=tuple(changed), changed_count=len(changed), reason=reason
+        state="behind",
+        changed=tuple(changed),
+        changed_count=len(changed),
+        reason=reason,
+        missing=look.missing,
+    )
+
+
+def describe_coverage(place: IndexPlace, coverage: Coverage) -> str:
+    """What an index covers, as words."""
+    added = [short_path(place, path) for path in coverage.added]
+    parts = [*(["the usual folders"] if coverage.is_conventional else []), *added]
+    return console.format_names(parts) or "nothing"
+
+
+def describe_missing(place: IndexPlace, missing: Mapping[str, float]) -> str:
+    """Which covered folders are gone, and how long their capabilities stay."""
+    names = console.format_names([short_path(place, path) for path in missing], _SHOWN_FOLDERS)
+    ends = date.fromtimestamp(min(missing.values()) + KEPT_S)
+    verb, owner = ("is", "its") if len(missing) == 1 else ("are", "their")
+    words = " ".join(map(shlex.quote, missing))
+    return (
+        f"{names} {verb} gone or empty; {owner} capabilities stay in the index until {ends}; "
+        f"to drop them now: capdisc index --forget {words}"
     )
 
 
@@ -149,7 +168,7 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     count = freshness.changed_count
     verb = "has" if count == 1 else "have"
     names = console.format_names(
-        [_short_name(place, path) for path in freshness.changed], _SHOWN_FILES
+        [short_path(place, path) for path in freshness.changed], _SHOWN_FILES
     )
     files = console.format_count(count, "file")
     if not count:
@@ -162,11 +181,11 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
 
 
 def refresh_command(place: IndexPlace) -> str:
-    """The command that brings the index up to date, from the folders that it was built from."""
-    return f"capdisc index{' --again' if was_built_by_name(place.index_dir) else ''}"
+    """The command that brings the index up to date with what it covers."""
+    return f"capdisc index{'' if covers_usual_folders(place.index_dir) else ' --again'}"
 
 
-def _short_name(place: IndexPlace, path: str) -> str:
+def short_path(place: IndexPlace, path: str) -> str:
     """The path as a person knows it: below the workspace or the home folder."""
     runtime = place.runtime
     for folder, prefix in ((str(runtime.workspace), ""), (str(runtime.home), "~/")):
@@ -222,10 +241,13 @@ def build_first(place: IndexPlace) -> None:
     runtime, config = place.runtime, place.config
     builder_id = runtime.ensure_builder_id(place.index_dir)
     # A build that was ended before it published anything may have left its folders.
-    roots, is_conventional = _choose_roots(place, Look(), builder_id)
+    coverage = load_coverage(runtime, config, place.index_dir, builder_id)
+    all_roots = list_roots(runtime, config, coverage)
+    roots = list_existing_roots(all_roots)
     if not roots and not has_other_sources(runtime, config):
         raise no_index_error(place)
-    options = make_build_options(runtime, config, builder_id, () if is_conventional else roots)
+    name_absent_roots(runtime, config, coverage)
+    options = make_build_options(runtime, config, builder_id, coverage, all_roots)
     options = replace(options, max_changes=FIRST_FILES, max_table_size=0)
     try:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
@@ -253,7 +275,7 @@ def no_index_error(place: IndexPlace) -> IndexStateError:
         return IndexStateError(
             f"there is no index yet in {place.index_dir}", f"run: capdisc index{option}"
         )
-    folders = [_short_name(place, str(path)) for path in runtime.candidate_roots(config)]
+    folders = [short_path(place, str(path)) for path in runtime.candidate_roots(config)]
     return IndexStateError(
         "there is no index yet, and nothing to make one from",
         f"looked in {console.format_names(folders, _SHOWN_FOLDERS)} (capdisc config lists them): "

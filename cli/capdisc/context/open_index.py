@@ -268,16 +268,21 @@ def refresh_index(
 
 
 def describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:
-    """The notice that the answer is older than what lies on disk, which is printed, too; none where
-    it is not.
+    """The notices that the answer is older than what lies on disk, and that covered folders are
+    gone, which are printed, too.
     """
-    if freshness.state != "behind":
+    if freshness.state != "behind" and not freshness.missing:
         return ()
     from capdisc.context import index_update
 
-    text = index_update.describe_lag(place, freshness)
-    console.print_notice(f"notice: {text}")
-    return (text,)
+    texts = []
+    if freshness.state == "behind":
+        texts.append(index_update.describe_lag(place, freshness))
+    if freshness.missing:
+        texts.append(index_update.describe_missing(place, freshness.missing))
+    for text in texts:
+        console.print_notice(f"notice: {text}")
+    return tuple(texts)
 
 
 def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> bool:

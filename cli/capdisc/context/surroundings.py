@@ -24,7 +24,7 @@ from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, is_inside
 from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
+from capdisc_indexer.model.types import Coverage, DeclaredSource, DefinitionGuard
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
@@ -243,20 +243,20 @@ class Runtime:
         folder = self.tool_lists_dir
         return folder.is_dir() and any(folder.glob("*.tools.json"))
 
-    def build_sources(
-        self, config: Config, paths: Sequence[Path] = ()
-    ) -> tuple[DeclaredSource, ...]:
-        """The sources of an index: the declared ones, the agents and commands of clients and,
-        unless `paths` are named, the gateway's lists of tools.
+    def build_sources(self, config: Config, coverage: Coverage) -> tuple[DeclaredSource, ...]:
+        """The sources of an index: the declared ones, the agents and commands of clients and the
+        gateway's lists of tools; of an index without the usual folders, what lies in its paths.
         """
         from capdisc.context.client_places import named_server_files, place_sources
 
+        added = tuple(map(Path, coverage.added))
+        within = () if coverage.is_conventional else added
         sources = (
-            *self.sources(config, paths),
-            *place_sources(self, config, paths),
-            *self.place(named_server_files(self, paths)),
+            *self.sources(config, within),
+            *place_sources(self, config, within),
+            *self.place(named_server_files(self, added)),
         )
-        if paths or not self.has_tool_lists():
+        if within or not self.has_tool_lists():
             return sources
         lists = DeclaredSource(
             format="mcp",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shlex
 import sys
 import time
 from contextlib import suppress
@@ -18,10 +17,8 @@ from pathlib import Path
 
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
-from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
 from capdisc_indexer.store.durable_files import make_private_folder
-from capdisc_indexer.store.generation import read_pointer
 
 PAUSE_S = 600
 # Where files are known to have changed: two prompts in a row start one build.
@@ -38,25 +35,33 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     """Start to build the index that `index_dir` names, unless a build runs or was tried within
     PAUSE_S. Returns a sentence for a person: what happens, or why nothing does.
 
-    Raises IndexStateError where a build would leave out a folder of the last one, and CapdiscError
-    where the user's state cannot be written.
+    Raises IndexStateError where nothing says what the last index covered, and CapdiscError where the
+    user's state cannot be written.
     """
-    from capdisc.context.roots import existing_roots
+    from capdisc.context.coverage import (
+        is_coverage_lost,
+        list_roots,
+        load_coverage,
+        require_something,
+    )
 
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         return f"{shared.url} is built by those who write it"
     place = locate_index(runtime, config, index_dir)
     runtime, config, where = place.runtime, place.config, place.index_dir
+    builder_id = runtime.builder_id(where)
+    if is_coverage_lost(where, builder_id):
+        raise IndexStateError(
+            "the index cannot be used, and nothing says what it covered",
+            "build it anew: capdisc index, with the paths that were added to it",
+        )
+    coverage = load_coverage(runtime, config, where, builder_id)
     try:
-        existing_roots(runtime, config, where, runtime.builder_id(where))
+        roots = list_roots(runtime, config, coverage)
+        require_something(runtime, config, where, coverage, roots)
     except InputError as error:
         return error.message
-    if forgotten_roots := _find_other_roots(runtime, config, where):
-        raise IndexStateError(
-            "the index cannot be used, and its folders were named by hand",
-            f"build it anew: capdisc index {' '.join(map(shlex.quote, forgotten_roots))}",
-        )
     lock = _lock_build(runtime.user_state_dir() / "hook", where)
     if lock is None:
         return "the index is being built"
@@ -64,7 +69,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
         if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
             return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
         _write_time(lock)
-        _start_process(lock, index_dir, client, runtime.cwd)
+        again = not coverage.is_conventional
+        _start_process(lock, index_dir, client, runtime.cwd, again=again)
     finally:
         os.close(lock)  # the process has the lock, too, and keeps it
     return "the index is being built from now on"
@@ -75,7 +81,7 @@ def start_update(place: IndexPlace, client: str) -> bool:
     unless a build runs or was started within _UPDATE_PAUSE_S. Returns False where it cannot be
     started; the index answers all the same.
     """
-    from capdisc.context.roots import was_built_by_name
+    from capdisc.context.coverage import covers_usual_folders
 
     with suppress(CapdiscError, OSError):
         lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
@@ -85,8 +91,8 @@ def start_update(place: IndexPlace, client: str) -> bool:
             if time.time() - _read_time(lock) < _UPDATE_PAUSE_S:
                 return True
             _write_time(lock)
-            is_named = was_built_by_name(place.index_dir)
-            _start_process(lock, place.index_dir, client, place.runtime.cwd, again=is_named)
+            again = not covers_usual_folders(place.index_dir)
+            _start_process(lock, place.index_dir, client, place.runtime.cwd, again=again)
         finally:
             os.close(lock)
         return True
@@ -110,10 +116,12 @@ def start_first_build(place: IndexPlace) -> str:
 
 def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
     """Start to bring the index up to date as time passes, unless a build runs, one was started within
-    PAUSE_S, or a build would leave out a folder of the last one. Returns whether it was started.
+    PAUSE_S, or nothing says what the index covers. Returns whether it was started.
 
     Raises CapdiscError where the user's state cannot be written.
     """
+    from capdisc.context.coverage import covers_usual_folders, is_coverage_lost
+
     config = runtime.config()
     if runtime.shared_index(index_dir, config):
         return False
@@ -126,26 +134,13 @@ def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         if time.time() - _read_time(lock) < PAUSE_S:
             return False
         _write_time(lock)
-        if _find_other_roots(runtime, config, where):
+        if is_coverage_lost(where, runtime.builder_id(where)):
             return False
-        _start_process(lock, index_dir, client, runtime.cwd)
+        again = not covers_usual_folders(where)
+        _start_process(lock, index_dir, client, runtime.cwd, again=again)
         return True
     finally:
         os.close(lock)
-
-
-def _find_other_roots(runtime: Runtime, config: Config, where: Path) -> tuple[str, ...]:
-    """The folders of the last build, if `capdisc index` without folders would not read all of
-    them; ("PATH",) where nobody knows them any more. Folders may have been named by hand.
-    """
-    from capdisc_indexer.indexing.previous_build import load_previous_build
-
-    last_roots = load_previous_build(where, builder_id=runtime.builder_id(where)).roots
-    if not last_roots:
-        return ("PATH",) if read_pointer(where) else ()
-    own_roots = {os.path.realpath(path) for _, path in runtime.roots(config)}
-    is_covered = {os.path.realpath(root) for root in last_roots} <= own_roots
-    return () if is_covered else last_roots
 
 
 def _lock_build(folder: Path, where: Path) -> int | None:

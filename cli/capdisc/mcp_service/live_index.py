@@ -188,7 +188,7 @@ class LiveIndex:
         if self._shared is not None or mode == "off":
             return False
         freshness = open_index.refresh_index(self._place, current.ctx.index, mode)
-        if freshness.state == "behind" and freshness != self._lag:
+        if freshness != self._lag:
             open_index.describe_lag(self._place, freshness)
         self._lag = freshness
         return freshness.state == "updated"

@@ -13,7 +13,7 @@ from pathlib import Path
 import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.client_places import has_places, link_rules, place_sources
-from capdisc.context.roots import find_default_roots
+from capdisc.context.coverage import find_default_roots
 from capdisc.output import console, standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import Grant, TrustRequest

@@ -11,14 +11,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.indexing.previous_build import load_previous_build, recover_settings
+from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS
-from capdisc_indexer.store.folder_stamps import look_at_disk
-from capdisc_indexer.store.generation import read_pointer
 
 
 class CheckState(StrEnum):
@@ -54,16 +52,8 @@ def quote_path(path: Path) -> str:
 
 
 def index_command(index_dir: Path, *options: str) -> str:
-    """The command that brings the index up to date with its roots, as far as they are known and
-    exist. It names none for an index of what is configured, which would then hold only these.
-    """
-    look = look_at_disk(index_dir, read_pointer(index_dir))
-    roots = [] if look.is_conventional else map(Path, recover_settings(index_dir).roots)
-    words = [
-        *options,
-        *(quote_path(root) for root in roots if root.exists()),
-        f"--index-dir {quote_path(index_dir)}",
-    ]
+    """The command that brings the index up to date with what it covers."""
+    words = [*options, f"--index-dir {quote_path(index_dir)}"]
     return f"capdisc index {' '.join(words)}"
 
 

@@ -12,6 +12,7 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress, is_stale, must_read_again
 from capdisc_indexer.indexing.id_resolution import find_collisions
+from capdisc_indexer.indexing.missing_folders import list_devices
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     ScanFinding,
@@ -20,7 +21,8 @@ from capdisc_indexer.indexing.previous_build import (
     stored_limits,
 )
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import (
     BuildOptions,
     BuildReport,
@@ -81,6 +83,20 @@ class BuildPlan:
     changes: Changes
     selected: SelectedEncoder
     scanned_at_ns: int
+    missing: Mapping[str, float] = field(default_factory=dict)
+
+    def scan_record(self, builder_id: str) -> ScanRecord:
+        """What the generation stores of the scan."""
+        options, known = self.request.options, self.previous.devices
+        return make_scan_record(
+            self.request.root_names,
+            self.scanned_at_ns,
+            builder_id,
+            self.changes.findings,
+            options.coverage,
+            list_devices(options.places, {path: known[path] for path in self.missing}),
+            self.missing,
+        )
 
     @property
     def passage_limits(self) -> PassageLimits:
@@ -122,6 +138,8 @@ def is_unchanged(plan: BuildPlan) -> bool:
     if (
         previous.generation is None
         or previous.roots != plan.request.root_names
+        or previous.coverage != plan.request.options.coverage
+        or previous.missing != plan.missing
         or previous.generation.fingerprint != plan.selected.fingerprint
     ):
         return False
@@ -159,8 +177,7 @@ def keep_generation(plan: BuildPlan) -> WrittenGeneration:
             for path, state in changes.files.items()
             if built[path].stat != state.stat
         }
-        builder_id = previous.generation.builder_id
-        record = make_scan_record(previous.roots, plan.scanned_at_ns, builder_id, changes.findings)
+        record = plan.scan_record(previous.generation.builder_id)
         save_later_scan(plan.request.index_dir, previous.generation.number, record, stats)
     return WrittenGeneration(generation=previous.generation)
 
@@ -179,11 +196,16 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
         findings=_collect_findings(plan),
         degraded=(*previous.notices, *plan.selected.notices, *review.notices),
         roots=request.root_names,
-        dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
+        dropped_roots=tuple(
+            root
+            for root in previous.roots
+            if root not in request.root_names and root not in plan.missing
+        ),
         held_definitions=review.held_definitions,
         changed_definitions=review.changed_ids,
         changed_ids=changed_ids,
         dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
+        missing=plan.missing,
     )
 
 

@@ -31,7 +31,6 @@ from capdisc_indexer.indexing.passage_changes import PassageCounts
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,
-    make_scan_record,
 )
 from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, GuidanceRecord, Overview
 from capdisc_indexer.model.records import from_record
@@ -145,14 +144,11 @@ def write_metadata(
     if producers := find_producers(_group_interfaces(states)):
         (target / PRODUCERS_FILE).write_bytes(encode_producers(producers))
     guidance = plan.changes.guidance
-    root_names = plan.request.root_names
     contents = {
         "overview": _make_overview(list(cards.values()), sorted(guidance), counter),
         "guidance": _make_guidance_record(guidance, counter),
         "columns": columns_document(cards),
-        "scan": make_scan_record(
-            root_names, plan.scanned_at_ns, builder_id, plan.changes.findings
-        ),
+        "scan": plan.scan_record(builder_id),
         "probes": vectors.nearest,
     }
     for name, content in contents.items():

@@ -139,7 +139,7 @@ class FileReader:
 
     def _is_new(self, file: FoundFile) -> bool:
         old_state = self._old.get(file.path)
-        return (
+        return not file.is_missing and (
             self._verify
             or old_state is None
             or _has_moved(old_state, file)
@@ -157,7 +157,9 @@ class FileReader:
 
     def stored_records(self, file: FoundFile) -> tuple[SpooledRecord, ...]:
         """Where the file's records lie in the spool; parses the file if it was not parsed yet."""
-        if file.path not in self._records:
+        if file.path not in self._records and file.is_missing:
+            self._records[file.path] = self._spool_last_records(self._old[file.path])
+        elif file.path not in self._records:
             self._parse_file(file, _file_stamps(file))
         return self._records[file.path]
 
@@ -165,7 +167,7 @@ class FileReader:
         old_state, stat = self._old.get(file.path), _file_stamps(file)
         if old_state is None or file.path in self._new:
             return self._store_file(file, stat, next(self._parsed_files))
-        if old_state.stat == stat and self._is_settled(stat):
+        if file.is_missing or (old_state.stat == stat and self._is_settled(stat)):
             return old_state
         self.hashed_count += 1
         if old_state.content_hash == hash_content(file):
@@ -230,20 +232,43 @@ class FileReader:
         }
         if old_state is None or content.records or not all(map(_is_slip, codes)) or not codes:
             return content
+        records = self._load_last_records(old_state, is_stale=True)
+        if not records:
+            return content
+        findings = (*content.findings, _stale_finding(file.path))
+        return replace(content, records=records, findings=findings)
+
+    def _spool_last_records(self, old_state: FileState) -> tuple[SpooledRecord, ...]:
+        """The records of a file that is gone, one for each declared id; without an id where the
+        last generation has none.
+        """
+        last = dict(self._load_last_records(old_state, is_stale=False))
+        return tuple(
+            self.spool.append(
+                declared.id if declared.id in last else "", last.get(declared.id, b"")
+            )
+            for declared in old_state.declared_ids
+        )
+
+    def _load_last_records(
+        self, old_state: FileState, *, is_stale: bool
+    ) -> tuple[tuple[str, bytes], ...]:
+        """The capabilities that the last generation has of a file, as declared id and record."""
         declared_ids = {
             declared.resolved_id: declared.id
             for declared in old_state.declared_ids
             if declared.resolved_id
         }
         last_versions = load_published_descriptors(self._previous, list(declared_ids))
-        if not last_versions:
-            return content
-        records = tuple(
-            (declared_ids[key], encode_descriptor(replace(last, id=declared_ids[key], stale=True)))
+        return tuple(
+            (
+                declared_ids[key],
+                encode_descriptor(
+                    replace(last, id=declared_ids[key], stale=is_stale or last.stale)
+                ),
+            )
             for key, last in last_versions.items()
         )
-        findings = (*content.findings, _stale_finding(file.path))
-        return replace(content, records=records, findings=findings)
 
 
 def _is_slip(code: str) -> bool:

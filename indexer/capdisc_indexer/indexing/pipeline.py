@@ -31,6 +31,7 @@ from capdisc_indexer.indexing.file_reader import (
     require_few_changes,
 )
 from capdisc_indexer.indexing.id_resolution import resolve_ids
+from capdisc_indexer.indexing.missing_folders import add_missing_files
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     after_failed_reuse,
@@ -142,6 +143,8 @@ def _run_build(
     selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
     snapshot = snapshot or _scan_folders(request, previous)
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
+    completed = add_missing_files(scan, options.places, previous, time.time())
+    scan = completed.scan
     require_few_changes(scan.files, previous, options.max_changes)
     load_with_table = _writes_table(previous, options, len(scan.files))
     with (
@@ -164,12 +167,13 @@ def _run_build(
             changes=changes,
             selected=selection.result(),
             scanned_at_ns=snapshot.at_ns,
+            missing=completed.missing,
         )
         is_kept = is_unchanged(plan)
         written = keep_generation(plan) if is_kept else _write_generation(plan, workers, check)
     save_cache(request.index_dir, snapshot.memory)
     report = summarise_build(plan, written)
-    if len(scan.files) == len(snapshot.scan.files):
+    if options.max_files is None or len(snapshot.scan.files) <= options.max_files:
         unfinished_paths = {finding.path for finding in reader.unfinished_findings}
         save_scan_stamps(request, snapshot, changes.files, report, unfinished_paths)
     return report

@@ -26,11 +26,12 @@ from capdisc_indexer.model.errors import (
     ForeignIndexError,
     IndexStateError,
 )
-from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
-from capdisc_indexer.model.types import Descriptor, Finding, Generation, PassageLimits
+from capdisc_indexer.model.types import Coverage, Descriptor, Finding, Generation, PassageLimits
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
+from capdisc_indexer.store.folder_stamps import parse_coverage
 
 # The distance of the vector that is nearest to a null query, and the hash of its text.
 NearestText: TypeAlias = tuple[float, str]
@@ -53,7 +54,8 @@ class PreviousBuild:
     `reason` says why an existing generation cannot be reused: it is empty, too, when there was no
     generation, or a rebuild was requested. `notices` are for the user. `saved_states` are the
     states as the generation stores them, `files` the same with the stamps of later scans,
-    `scan_findings` those about no file that is indexed.
+    `scan_findings` those about no file that is indexed. `coverage` is None where an earlier release
+    built it.
     """
 
     generation: Generation | None = None
@@ -66,6 +68,9 @@ class PreviousBuild:
     reason: str = ""
     notices: tuple[str, ...] = ()
     encoder: str = ""
+    coverage: Coverage | None = None
+    devices: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, float] = field(default_factory=dict)
     guidance: GuidanceByCategory = field(default_factory=dict)
     scan_findings: Collection[ScanFinding] = ()
 
@@ -137,12 +142,23 @@ def recover_settings(
     encoder = next(
         (str(manifest["encoder"]) for manifest in manifests if manifest.get("encoder")), ""
     )
-    roots = next(
-        (tuple(map(str, scan["roots"])) for scan in scans if isinstance(scan.get("roots"), list)),
-        (),
+    scan = next((scan for scan in scans if isinstance(scan.get("roots"), list)), {})
+    return PreviousBuild(
+        reason=reason,
+        notices=(f"{reason}: building it anew",) if reason else (),
+        encoder=encoder,
+        roots=tuple(map(str, scan.get("roots", ()))),
+        coverage=_coverage_of(scan),
+        missing=scan.get("missing", {}),
     )
-    notices = (f"{reason}: building it anew",) if reason else ()
-    return PreviousBuild(reason=reason, notices=notices, encoder=encoder, roots=roots)
+
+
+def _coverage_of(scan: Mapping[str, Any]) -> Coverage | None:
+    """The coverage in a record of a scan; None where it has none."""
+    try:
+        return parse_coverage(scan["covers"])
+    except MALFORMED_DATA_ERRORS:
+        return None
 
 
 def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
@@ -271,6 +287,9 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
+        coverage=_coverage_of(scan),
+        devices=scan.get("devices", {}),
+        missing=scan.get("missing", {}),
         guidance=guidance["categories"],
         scan_findings={
             (severity, code, path) for severity, code, path in scan.get("findings", ())
@@ -284,7 +303,13 @@ _SCAN_FILE = "scan.json"
 
 
 def make_scan_record(
-    roots: Sequence[str], scanned_at_ns: int, builder_id: str, findings: Iterable[Finding]
+    roots: Sequence[str],
+    scanned_at_ns: int,
+    builder_id: str,
+    findings: Iterable[Finding],
+    coverage: Coverage,
+    devices: Mapping[str, int],
+    missing: Mapping[str, float],
 ) -> ScanRecord:
     """What a generation stores of the scan that it was built from, and of its findings."""
     return {
@@ -293,18 +318,15 @@ def make_scan_record(
         "stats": {},
         "builder_id": builder_id,
         "findings": [(str(finding.severity), finding.code, finding.path) for finding in findings],
+        "covers": shallow_dict(coverage),
+        "devices": devices,
+        "missing": missing,
     }
 
 
 def repeat_scan_record(record: ScanRecord, scanned_at_ns: int) -> ScanRecord:
     """The record of a later scan that found the same findings."""
-    return {
-        "roots": record["roots"],
-        "scanned_at_ns": scanned_at_ns,
-        "stats": {},
-        "builder_id": record["builder_id"],
-        "findings": record.get("findings", ()),
-    }
+    return {**record, "scanned_at_ns": scanned_at_ns, "stats": {}}
 
 
 def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[str, int]:

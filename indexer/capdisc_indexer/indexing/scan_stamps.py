@@ -59,7 +59,8 @@ def save_scan_stamps(
     ]
     tree = StampedTree(
         roots=request.root_names,
-        is_conventional=options.is_conventional,
+        coverage=options.coverage,
+        missing=report.missing,
         awaited=tuple(awaited),
         folders=[*folders, *declared],
         files=[

@@ -205,6 +205,8 @@ def _can_rely_on_stamps(
     known_findings = set(_scan_declared_sources(request).findings)
     return (
         request.options.max_files is None
+        # That time passes shows in no stamp.
+        and not report.missing
         # Of a root that is a file, the stamps do not show what appears beside it.
         and all(map(os.path.isdir, request.root_names))
         and not snapshot.memory.uncertain_count

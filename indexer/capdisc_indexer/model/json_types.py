@@ -202,7 +202,9 @@ class Overview(TypedDict):
 
 class ScanRecord(TypedDict):
     """The facts that a build stores of its scan. `findings` are severity, code and path of those
-    that are about no file that is indexed.
+    that are about no file that is indexed. `covers` are the fields of a Coverage, `devices` the
+    numbers of the file systems of covered folders, `missing` those of them that are gone, each with
+    the time since when.
     """
 
     roots: Sequence[str]
@@ -210,6 +212,9 @@ class ScanRecord(TypedDict):
     stats: Mapping[str, Any]
     builder_id: str
     findings: NotRequired[Sequence[tuple[str, str, str]]]
+    covers: NotRequired[Mapping[str, Any]]
+    devices: NotRequired[Mapping[str, int]]
+    missing: NotRequired[Mapping[str, float]]
 
 
 class GuidanceRecord(TypedDict):

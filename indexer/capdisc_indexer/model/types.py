@@ -455,6 +455,16 @@ class PassageLimits:
 
 
 @frozen(kw_only=True)
+class Coverage:
+    """Which folders and files an index covers: with `is_conventional` those of convention, settings
+    and plugins; and always the absolute paths that a person `added`.
+    """
+
+    is_conventional: bool = False
+    added: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
 class BuildOptions:
     """How to build an index.
 
@@ -468,9 +478,11 @@ class BuildOptions:
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
     says which links are followed out of the roots. A build that would read or remove more than
-    `max_changes` files is not made (None: any number). With
-    `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
-    that need not exist and whose change makes another build worth while. With
+    `max_changes` files is not made (None: any number).
+    `coverage` is written down with the generation. `places` are the paths that it stands for now,
+    whether they exist or not: of a folder among them that is gone, the capabilities stay for a
+    while. `awaited` are paths that need not exist and whose change makes another build worth while.
+    With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
@@ -494,7 +506,8 @@ class BuildOptions:
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
     max_changes: int | None = None
-    is_conventional: bool = False
+    coverage: Coverage = Coverage()
+    places: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
     max_files: int | None = None
     links: LinkRules = LinkRules()
@@ -510,7 +523,9 @@ class BuildReport:
 
     `published` is False when nothing had changed. `held_definitions` are left out until a person
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
-    `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted.
+    `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted. `missing` are
+    the covered folders that are gone and whose capabilities stay, each with the time since when, in
+    seconds of the epoch.
     """
 
     generation: Generation
@@ -522,6 +537,7 @@ class BuildReport:
     roots: tuple[str, ...] = ()
     dropped_roots: tuple[str, ...] = ()
     dropped_sources: tuple[str, ...] = ()
+    missing: Mapping[str, float] = field(default_factory=dict)
     held_definitions: tuple[HeldDefinition, ...] = ()
     changed_definitions: tuple[str, ...] = ()
     changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -33,7 +33,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import field, frozen, shallow_dict
+from capdisc_indexer.model.types import Coverage
 from capdisc_indexer.store import durable_files
 
 # Paths are bytes, as `os.stat` wants them.
@@ -53,7 +54,7 @@ FILE_NAME = "stamps.bin"
 # Stamps move in steps of the kernel's clock, 10 ms at most, and on few file systems in whole
 # seconds. What changes twice within a step looks unchanged.
 _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
-_VERSION = 1
+_VERSION = 2
 FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
 _BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
 STAMP_BYTES = 24
@@ -77,16 +78,17 @@ class StampedTree:
     """What a build read: the folders in which capabilities may appear, the files, and the folders
     that belong to a capability; and `awaited`, paths that need not exist and count as well.
 
-    `roots` are those of the build; `is_conventional` says that it took the folders of convention
-    and configuration, and nobody named one. `report` is for the next build, b"" for none.
+    `roots` are those of the build, which stand for its `coverage`; `missing` are covered folders that
+    are gone, with the time since when. `report` is for the next build, b"" for none.
     """
 
     roots: Sequence[str]
-    is_conventional: bool
+    coverage: Coverage
     awaited: Sequence[str]
     folders: Sequence[StampedPath]
     files: Sequence[StampedPath]
     owned_folders: Sequence[StampedPath]
+    missing: Mapping[str, float] = field(default_factory=dict)
     report: bytes = b""
 
 
@@ -99,7 +101,8 @@ class Look:
 
     is_known: bool = False
     roots: tuple[str, ...] = ()
-    is_conventional: bool = False
+    coverage: Coverage = Coverage()
+    missing: Mapping[str, float] = field(default_factory=dict)
     awaited: frozenset[str] = frozenset()
     changed: tuple[str, ...] = ()
     looked_at: int = 0
@@ -164,7 +167,8 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
         "version": _VERSION,
         "pointer": pointer,
         "roots": list(tree.roots),
-        "conventional": tree.is_conventional,
+        "covers": shallow_dict(tree.coverage),
+        "missing": tree.missing,
         "awaited": list(tree.awaited),
     }
     write_stamps(index_dir, encode_file(header, blocks, tree.report))
@@ -322,11 +326,19 @@ def _describe_header(
     return Look(
         is_known=True,
         roots=tuple(header["roots"]),
-        is_conventional=header["conventional"] is True,
+        coverage=parse_coverage(header["covers"]),
+        missing=header["missing"],
         awaited=frozenset(header["awaited"]),
         changed=changed,
         looked_at=looked_at,
         total=total,
+    )
+
+
+def parse_coverage(fields: Mapping[str, Any]) -> Coverage:
+    """The coverage with these fields. Raises one of MALFORMED_DATA_ERRORS for others."""
+    return Coverage(
+        is_conventional=fields["is_conventional"] is True, added=tuple(map(str, fields["added"]))
     )
 
 

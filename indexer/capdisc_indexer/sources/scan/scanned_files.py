@@ -51,6 +51,8 @@ class FoundFile(FileStat):
     it names this very file and not a folder. With `allows_secrets`, the file is read even if it
     holds secrets.
 
+    With `is_missing`, the file lies in a covered folder that is gone, and its last version counts.
+
     `other_paths` lead to the same file by links. `link_target` is the real file or folder outside
     of the scanned ones that a link led to, "" for a file inside.
     """
@@ -66,6 +68,7 @@ class FoundFile(FileStat):
     is_alone: bool = False
     is_declared: bool = False
     allows_secrets: bool = False
+    is_missing: bool = False
     other_paths: tuple[str, ...] = ()
     link_target: str = ""
 

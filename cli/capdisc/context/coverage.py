@@ -1,0 +1,243 @@
+"""Which folders and files does an index cover, and with which options is it built?
+
+Every door asks here: `capdisc index`, a refresh before an answer, the hook, watch and mcp. What is
+covered is written down with the index; only a person's words take something out of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capdisc.context import surroundings
+from capdisc.context.client_places import has_places, link_rules, place_folders, plugin_switches
+from capdisc.context.freshness import is_local_root
+from capdisc.output import console
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.settings import fixed_part
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import BuildOptions, Coverage, PassageLimits
+from capdisc_indexer.store.folder_stamps import Look
+from capdisc_indexer.store.generation import read_pointer
+from capdisc_indexer.store.state_file import grant_folder
+
+if TYPE_CHECKING:
+    from capdisc_indexer.indexing.previous_build import PreviousBuild
+
+USUAL = Coverage(is_conventional=True)
+# A build from nothing of more capabilities leaves the LanceDB table to a process aside, since no
+# answer waits for it: with 2,041 skills the command takes 8 s without it, and 12 with it.
+_MAX_TABLE_SIZE = 500
+
+
+def load_coverage(
+    runtime: surroundings.Runtime,
+    config: Config,
+    where: Path,
+    builder_id: str | None,
+    look: Look | None = None,
+) -> Coverage:
+    """What the index covers by its last build, of which a look at the disk may know; the usual
+    folders where nothing is known.
+    """
+    from capdisc_indexer.indexing.previous_build import recover_settings
+
+    if look and look.is_known and look.coverage.is_conventional:
+        return look.coverage
+    return complete_coverage(runtime, config, recover_settings(where, builder_id))
+
+
+def complete_coverage(
+    runtime: surroundings.Runtime, config: Config, previous: PreviousBuild
+) -> Coverage:
+    """What the last build covered, also where the library or an earlier release made it; the usual
+    folders where there was none.
+    """
+    coverage = previous.coverage
+    if coverage and (coverage.is_conventional or coverage.added):
+        return coverage
+    if coverage:  # the library built it
+        return replace(coverage, added=previous.roots)
+    usual = _real_usual_paths(runtime, config)
+    return replace(
+        USUAL, added=tuple(root for root in previous.roots if os.path.realpath(root) not in usual)
+    )
+
+
+def is_coverage_lost(where: Path, builder_id: str | None) -> bool:
+    """Whether there is an index, and no file of it says any more what it covers."""
+    from capdisc_indexer.indexing.previous_build import recover_settings
+
+    previous = recover_settings(where, builder_id)
+    return bool(read_pointer(where)) and previous.coverage is None and not previous.roots
+
+
+def add_paths(
+    runtime: surroundings.Runtime, config: Config, last: Coverage, paths: Sequence[Path]
+) -> Coverage:
+    """The coverage with these paths added, but for usual folders that it has anyway."""
+    usual = _real_usual_paths(runtime, config) if last.is_conventional else ()
+    new = [str(path) for path in paths if os.path.realpath(path) not in usual]
+    return replace(last, added=tuple(dict.fromkeys((*last.added, *new))))
+
+
+def remove_paths(coverage: Coverage, paths: Sequence[Path], missing: Collection[str]) -> Coverage:
+    """The coverage without these paths, each of which was added, or is one of the `missing`
+    folders. Raises InputError for any other.
+    """
+    names = [str(path) for path in paths]
+    for name in names:
+        if name not in coverage.added and name not in missing:
+            raise InputError(
+                f"{name} was not added to this index",
+                f"added: {', '.join(coverage.added) or 'nothing'}; to leave a usual folder out, "
+                "see exclude and folders in: capdisc config",
+            )
+    return replace(coverage, added=tuple(path for path in coverage.added if path not in names))
+
+
+def _real_usual_paths(runtime: surroundings.Runtime, config: Config) -> set[str]:
+    return {os.path.realpath(path) for _, path in runtime.roots(config)}
+
+
+def list_roots(
+    runtime: surroundings.Runtime,
+    config: Config,
+    coverage: Coverage,
+    last_roots: Sequence[str] = (),
+) -> list[Path]:
+    """The folders and files to scan, each once, in the order in which earlier ones win; they need
+    not exist. Of `last_roots`, those of the last build, the ones that belong to another folder of
+    the workspace stay.
+    """
+    roots = list(map(Path, coverage.added))
+    if coverage.is_conventional:
+        local = [Path(root) for root in last_roots if is_local_root(runtime, config, root)]
+        roots = [*(path for _, path in runtime.roots(config)), *local, *roots]
+    return list(dict.fromkeys(roots))
+
+
+def list_existing_roots(roots: Sequence[Path]) -> list[Path]:
+    """Those of the roots that exist."""
+    return [root for root in roots if root.exists()]
+
+
+def make_build_options(
+    runtime: surroundings.Runtime,
+    config: Config,
+    builder_id: str | None,
+    coverage: Coverage,
+    roots: Sequence[Path],
+    lock_timeout_s: float | None = None,
+    forgotten_paths: Sequence[Path] = (),
+) -> BuildOptions:
+    """The options with which the index of this coverage is built; `roots` are its folders and files,
+    existing or not. What the last build had in `forgotten_paths` goes, even if they are gone.
+    """
+    is_conventional = coverage.is_conventional
+    return BuildOptions(
+        encoder=runtime.encoder_name(config["encoder"]) or None,
+        lock_timeout_s=config["lock_timeout"] if lock_timeout_s is None else lock_timeout_s,
+        sources=runtime.build_sources(config, coverage),
+        guard=runtime.definition_guard(),
+        builder_id=builder_id,
+        confined=runtime.confined_roots(config) if is_conventional else {},
+        workspace=str(runtime.workspace),
+        links=link_rules(runtime),
+        passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
+        coverage=coverage,
+        places=tuple(
+            path
+            for path in _list_places(runtime, config, coverage, roots)
+            if Path(path) not in forgotten_paths
+        ),
+        awaited=_list_awaited_paths(runtime, config, coverage),
+        with_table=config["table"] != "off",
+        max_table_size=_MAX_TABLE_SIZE,
+    )
+
+
+def _list_places(
+    runtime: surroundings.Runtime, config: Config, coverage: Coverage, roots: Sequence[Path]
+) -> tuple[str, ...]:
+    """The roots, and the folders of agents, commands and declared sources."""
+    places = list(map(str, roots))
+    if coverage.is_conventional:
+        places += [str(path) for _, path in place_folders(runtime, config)]
+        places += [
+            fixed_part(str(runtime.expand(Path(source.path))))[0]
+            for source in config.sources
+            if not source.url and not source.text
+        ]
+    return tuple(dict.fromkeys(map(os.path.abspath, places)))
+
+
+def _list_awaited_paths(
+    runtime: surroundings.Runtime, config: Config, coverage: Coverage
+) -> tuple[str, ...]:
+    """Paths that need not exist and change what is indexed: folders, configuration, and trust."""
+    if not coverage.is_conventional:
+        return coverage.added
+    files = [runtime.workspace / name for name in ("capdisc.toml", ".capdisc/config.toml")]
+    files += [Path(config.file)] if config.file else []
+    paths = (
+        *runtime.candidate_roots(config),
+        *plugin_switches(runtime),
+        *files,
+        runtime.user_config,
+        runtime.trust_dir,
+        grant_folder(runtime.trust_dir),
+        runtime.tool_lists_dir,
+        *coverage.added,
+    )
+    return tuple(dict.fromkeys(map(str, paths)))
+
+
+def covers_usual_folders(index_dir: Path) -> bool:
+    """Whether the index covers the usual folders, as far as anything says what it covers."""
+    from capdisc_indexer.indexing.previous_build import recover_settings
+
+    coverage = recover_settings(index_dir).coverage
+    return coverage is None or coverage.is_conventional
+
+
+def has_other_sources(runtime: surroundings.Runtime, config: Config) -> bool:
+    """Whether there is something to index beside folders of skills."""
+    return bool(config.sources) or runtime.has_tool_lists() or has_places(runtime, config)
+
+
+def require_something(
+    runtime: surroundings.Runtime,
+    config: Config,
+    where: Path,
+    coverage: Coverage,
+    roots: Sequence[Path],
+) -> None:
+    """Raises InputError where nothing of what is to be covered exists, and nothing is indexed."""
+    if list_existing_roots(roots) or read_pointer(where):
+        return
+    if not coverage.is_conventional or not has_other_sources(runtime, config):
+        raise InputError(
+            "there is nothing to index here",
+            "name a folder: capdisc index PATH, or start one: capdisc init",
+        )
+
+
+def find_default_roots(runtime: surroundings.Runtime, config: Config) -> list[Path]:
+    """The configured and conventional folders that exist, each once, the configured ones first. A
+    configured one that does not exist is named on stderr.
+    """
+    name_absent_roots(runtime, config, USUAL)
+    return list_existing_roots(list_roots(runtime, config, USUAL))
+
+
+def name_absent_roots(runtime: surroundings.Runtime, config: Config, coverage: Coverage) -> None:
+    """Print a notice for each configured folder that is to be covered and does not exist."""
+    if not coverage.is_conventional:
+        return
+    for path in runtime.configured_roots(config):
+        if not path.exists():
+            console.print_notice(f"notice: {path} does not exist (from {config.origins['roots']})")
