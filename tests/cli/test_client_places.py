@@ -145,9 +145,9 @@ def test_a_hidden_agent_is_found_only_when_asked_for(project, home, capdisc) -> 
 def test_a_named_folder_of_a_client_gives_its_agents(project, home, capdisc) -> None:
     write(project / ".claude/agents/a.md", MARKDOWN.format("Acts."))
     write(home / ".claude/agents/b.md", MARKDOWN.format("Is elsewhere."))
-    capdisc("index", ".claude")
+    capdisc("index", "--only", ".claude")
     assert described(capdisc).keys() == {"agent:a"}
-    assert "1 file" in capdisc("index", ".claude/agents/a.md").out
+    assert "1 file" in capdisc("index", "--only", ".claude/agents/a.md").out
 
 
 def test_a_place_of_the_workspace_that_leads_out_waits_for_trust(

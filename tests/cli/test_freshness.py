@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.model.types import Coverage
 from capdisc_indexer.store import folder_stamps, generation, publication, stamp_file
 from capdisc_indexer.store.generation import read_pointer
 
@@ -64,6 +65,7 @@ def test_what_was_taken_in_is_said_in_json_and_once(indexed, write_skill, capdis
         "names": [],
         "reason": None,
         "complete": True,
+        "missing": [],
     }
 
 
@@ -94,12 +96,13 @@ def test_a_setting_that_names_a_folder_is_followed(
     assert "skill:swan" not in capdisc("list", "--ids").out
 
 
-def test_folders_named_by_hand_stay_the_folders(hermetic, write_skill, capdisc) -> None:
+@pytest.mark.parametrize(("words", "others"), [((), {"skill:boat"}), (("--only",), set())])
+def test_folders_named_by_hand_stay_covered(hermetic, write_skill, capdisc, words, others) -> None:
     write_skill(hermetic / "named", "crane", "Folds paper cranes. Use for paper cranes.")
-    assert capdisc("index", "named").code == 0
+    assert capdisc("index", "named", *words).code == 0
     write_skill(hermetic / "named", "swan", "Folds paper swans. Use for paper swans.")
     write_skill(hermetic / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
-    assert set(capdisc("list", "--ids").out.split()) == {"skill:crane", "skill:swan"}
+    assert set(capdisc("list", "--ids").out.split()) == {"skill:crane", "skill:swan"} | others
 
 
 def test_many_changes_are_named_and_left(indexed, write_skill, capdisc) -> None:
@@ -325,7 +328,7 @@ def _stamp_files(folder: Path) -> None:
         os.utime(path, (1_000 + number, 1_000 + number))
         files.append((str(path), folder_stamps.read_stamp(str(path))))
     tree = folder_stamps.StampedTree(
-        roots=[], is_conventional=False, awaited=(), folders=(), files=files, owned_folders=()
+        roots=[], coverage=Coverage(), awaited=(), folders=(), files=files, owned_folders=()
     )
     folder_stamps.save_stamps(folder, "1", tree)
 

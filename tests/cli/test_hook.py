@@ -394,7 +394,9 @@ def test_twenty_prompts_start_one_build(capdisc, hermetic, write_skill, monkeypa
     (hermetic / ".git").mkdir()
     write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")
     builds = []
-    monkeypatch.setattr(background_build, "_start_process", lambda *words: builds.append(words))
+    monkeypatch.setattr(
+        background_build, "_start_process", lambda *words, **_: builds.append(words)
+    )
     for _ in range(20):
         assert capdisc("hook", "claude", stdin=event("fold a paper crane")).out == ""
     assert len(builds) == 1
@@ -417,22 +419,23 @@ def test_a_new_skill_is_found_some_prompts_later(hook, library, hermetic, write_
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize(
-    ("words", "starts"), [((), True), ((".claude/skills",), True), (("more",), False)]
-)
-def test_an_index_of_folders_named_by_hand_is_left_alone(
-    capdisc, hermetic, write_skill, monkeypatch, words, starts
+@pytest.mark.parametrize("words", [(), (".claude/skills",), ("more",), ("--only", "more")])
+def test_an_index_is_brought_up_to_date_with_what_it_covers(
+    capdisc, hermetic, write_skill, monkeypatch, words
 ) -> None:
     monkeypatch.setattr(background_build, "start_refresh", REFRESH_INDEX)
     (hermetic / ".git").mkdir()
     write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")
     write_skill(hermetic / "more", "kite-builder", "Builds kites from silk.")
     assert capdisc("index", *words, "-q").code == 0
+    covered = capdisc("list", "--ids").out
     builds = []
-    monkeypatch.setattr(background_build, "_start_process", lambda *words: builds.append(words))
+    monkeypatch.setattr(background_build, "_start_process", lambda *_, again: builds.append(again))
     for _ in range(3):
         assert capdisc("hook", "claude", stdin=event("fold a paper crane")).code == 0
-    assert len(builds) == (1 if starts else 0)
+    assert builds == ["--only" in words]
+    assert capdisc("index", *(["--again"] if builds[0] else [])).code == 0
+    assert capdisc("list", "--ids").out == covered
 
 
 def test_no_index_is_touched_where_that_is_not_wanted(capdisc, library, refreshed) -> None:
@@ -495,21 +498,27 @@ def test_without_errors_doctor_has_nothing_to_say(capdisc, small) -> None:
     assert (check["state"], check["fix"]) == ("ok", "")
 
 
-@pytest.mark.parametrize(("roots", "is_built"), [((), True), (("more",), False)])
+@pytest.mark.parametrize(("damage", "is_built"), [("MANIFEST", True), ("*/*.json", False)])
 def test_a_damaged_index_costs_the_client_nothing(
-    capdisc, hermetic, library, write_skill, monkeypatch, roots, is_built
+    capdisc, hermetic, library, write_skill, monkeypatch, damage, is_built
 ) -> None:
     library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
     write_skill(hermetic / "more", "kite-builder", "Builds kites from silk.")
-    assert capdisc("index", *roots, "-q").code == 0
-    for path in (hermetic.parent / "home" / ".cache" / "capdisc").rglob("gens/*/MANIFEST"):
-        path.write_bytes(b"\xff" * 100)
+    assert capdisc("index", "more", "-q").code == 0
+    for name in {"MANIFEST", damage}:
+        for path in (hermetic.parent / "home" / ".cache" / "capdisc").rglob(f"gens/*/{name}"):
+            path.write_bytes(b"\xff" * 100)
     builds = []
-    monkeypatch.setattr(background_build, "_start_process", lambda *words: builds.append(words))
+    monkeypatch.setattr(
+        background_build, "_start_process", lambda *words, **_: builds.append(words)
+    )
     done = capdisc("hook", "claude", stdin=event("fold a paper crane"))
-    # An index of folders that were named by hand is not replaced by one of other folders.
+    # Where nothing says what it covered, it is not replaced by one that covers less.
     assert (done.out, bool(builds)) == ("", is_built)
-    assert is_built or f"capdisc index {hermetic / 'more'}" in done.err
+    assert is_built or "capdisc index, with the paths that were added" in done.err
+    if is_built:
+        capdisc("index")
+        assert capdisc("list", "--ids").out.split() == ["skill:crane-folder", "skill:kite-builder"]
 
 
 @pytest.mark.parametrize("home", ["", "missing", "/dev/null"])

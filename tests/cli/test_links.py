@@ -239,7 +239,7 @@ def test_a_workspace_that_is_the_home_folder_gives_clones_in_it_no_freedom(
     write_skill(home / ".claude/skills", "own")
     link(home / "clone/skills/leak", home / "private/secret")
     write_skill(home / "clone/skills", "kind")
-    done = capdisc("index", "clone/skills")
+    done = capdisc("index", "--only", "clone/skills")
     assert "leak is a link that leads out" in done.err
     assert ids(capdisc) == ["skill:kind"]
 

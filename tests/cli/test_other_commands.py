@@ -386,7 +386,7 @@ def test_folders_that_are_no_longer_scanned_are_named(capdisc, here, write_skill
     write_skill(here / "one", "alpha")
     write_skill(here / "two", "beta")
     capdisc("index", "one")
-    assert f"no longer scanned: {here / 'one'}" in capdisc("index", "two").err
+    assert f"no longer scanned: {here / 'one'}" in capdisc("index", "--only", "two").err
 
 
 def test_a_run_that_changes_nothing_repeats_no_warnings(capdisc, here, write_skill) -> None:

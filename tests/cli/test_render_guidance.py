@@ -131,9 +131,9 @@ def test_no_link_is_followed_for_guidance(capdisc, photos, hermetic) -> None:
 def test_the_first_root_wins(capdisc, photos, hermetic) -> None:
     (hermetic / "more" / "guidance").mkdir(parents=True)
     (hermetic / "more" / "guidance" / "Images.md").write_text("The other way round.\n")
-    capdisc("index", "more", "caps")
+    capdisc("index", "--only", "more", "caps")
     assert "The other way round." in capdisc("render", "blur photos").out
-    capdisc("index", "caps", "more")
+    capdisc("index", "--only", "caps", "more")
     assert "Show a small one first." in capdisc("render", "blur photos").out
 
 

@@ -158,7 +158,7 @@ def test_another_name_in_the_declaration_is_taken_up(capdisc, hermetic) -> None:
 def test_named_folders_leave_declared_sources_elsewhere_out(capdisc, collection, hermetic) -> None:
     shutil.copy(FIXTURES / "functions.json", hermetic / "funcs")
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "functions"\npath = "funcs"\n')
-    assert capdisc("index", "things", "--json").json["counts"]["capabilities"] == 10
+    assert capdisc("index", "--only", "things", "--json").json["counts"]["capabilities"] == 10
 
 
 def test_a_source_that_is_gone_is_an_error_and_costs_no_other(capdisc, hermetic) -> None:
@@ -260,7 +260,7 @@ def test_a_flaw_of_a_source_elsewhere_does_not_fail_named_folders(
     (hermetic / "far").mkdir()
     (hermetic / "far/out.json").symlink_to("/etc/hostname")
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "mcp"\npath = "far"\n' * 2)
-    done = capdisc("index", "things")
+    done = capdisc("index", "--only", "things")
     assert (done.code, done.err) == (0, "")
     whole = capdisc("index")
     assert (whole.code, whole.err.count("out.json:1")) == (1, 1)
@@ -275,8 +275,8 @@ def test_sources_that_are_left_out_for_named_folders_are_said(
     expected = (
         f"notice: no longer scanned: 1 file outside these folders, such as {hermetic / 'funcs'}"
     )
-    assert expected in capdisc("index", "things").err
-    assert "declared sources" not in capdisc("index", "things").err
+    assert expected in capdisc("index", "--only", "things").err
+    assert "declared sources" not in capdisc("index", "--only", "things").err
 
 
 @pytest.mark.parametrize("value", ['"many"', "-1", "1000000", "true", "2.5"])

@@ -180,8 +180,8 @@ def test_a_large_first_build_gets_its_table_aside(hermetic, write_skill, monkeyp
     monkeypatch.setenv("CAPDISC_TABLE", "aside")
     write_skill(hermetic / "skills", "boil-egg", "Boils an egg. Use for eggs.")
     code = (
-        "from capdisc.args.command_table import run_command; from capdisc.context import roots; "
-        "roots._MAX_TABLE_SIZE = 0; "
+        "from capdisc.args.command_table import run_command; from capdisc.context import coverage; "
+        "coverage._MAX_TABLE_SIZE = 0; "
         "run_command(['index', 'skills', '--index-dir', 'index', '--json'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

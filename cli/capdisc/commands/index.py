@@ -225,7 +225,7 @@ def index(
             forget=forget,
         )
         roots = list_roots(runtime, config, coverage, last.roots)
-        require_something(runtime, config, where, coverage, roots)
+        require_something(runtime, config, last, coverage, roots, named_paths)
         name_absent_roots(runtime, config, coverage)
         forgotten_paths = named_paths if forget else ()
         build_options = make_build_options(
@@ -267,11 +267,10 @@ def index(
     report = replace(report, degraded=(*waiting, *report.degraded, *missing, *table_notices))
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
     address = shared.url if shared else str(where)
-    _print_report(report, address, table_state, json, quiet, len(waiting), coverage)
-    if paths:
-        _print_coverage(
-            place, coverage, [] if report.changed_ids["added"] or forget else named_paths
-        )
+    covers = describe_coverage(place, coverage) if paths and not (index_dir or shared) else ""
+    _print_report(report, address, table_state, json, quiet, len(waiting), coverage, covers)
+    if not report.changed_ids["added"]:
+        _name_empty_paths(place, last, coverage)
     if not shared:
         table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
@@ -321,8 +320,11 @@ def _print_report(
     quiet: bool,
     printed_count: int,
     coverage: Coverage,
+    covers: str,
 ) -> None:
-    """Print the report; the first `printed_count` texts of `degraded` are on stderr already."""
+    """Print the report, with what the index `covers` where that is of interest; the first
+    `printed_count` texts of `degraded` are on stderr already.
+    """
     _print_findings(report, quiet, coverage)
     for text in report.degraded[printed_count:]:
         console.print_notice(f"notice: {text}")
@@ -346,19 +348,19 @@ def _print_report(
             }
         )
     else:
-        console.print_lines(_format_summary(report))
+        console.print_lines(_format_summary(report, covers))
     if not report.counts["files"]:
         console.print_notice(
             f"hint: looked for {_list_sources()}; to start one: capdisc new skill NAME"
         )
 
 
-def _print_coverage(place: IndexPlace, coverage: Coverage, empty_paths: Sequence[Path]) -> None:
-    """Print what the index covers from now on, and which named paths gave nothing new."""
-    if empty_paths:
-        names = console.format_names([short_path(place, str(path)) for path in empty_paths])
+def _name_empty_paths(place: IndexPlace, last: PreviousBuild, coverage: Coverage) -> None:
+    """Print which of the paths that were added just now gave nothing."""
+    known_paths = last.coverage.added if last.coverage else ()
+    if new_paths := [path for path in coverage.added if path not in known_paths]:
+        names = console.format_names([short_path(place, path) for path in new_paths])
         console.print_notice(f"notice: no new capability was found in {names}")
-    console.print_notice(f"notice: the index now covers {describe_coverage(place, coverage)}")
 
 
 def _list_sources() -> str:
@@ -467,7 +469,7 @@ def _format_for_person(finding: Finding) -> Iterator[str]:
         yield f"  hint: {one_line(finding.hint)}"
 
 
-def _format_summary(report: BuildReport) -> list[str]:
+def _format_summary(report: BuildReport, covers: str) -> list[str]:
     counts = report.counts
     changes = [f"{counts[name]:,} {name}" for name in _CHANGES if counts[name]]
     capabilities = console.format_count(counts["capabilities"], "capability", "capabilities")
@@ -476,7 +478,8 @@ def _format_summary(report: BuildReport) -> list[str]:
     work = f"parsed {counts['parsed']:,}, embedded {counts['embedded']:,}, {report.seconds:.1f} s"
     labels = dict(_COUNT_LABELS) | ({"copies": "identical copy"} if counts["copies"] == 1 else {})
     notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
-    return ["; ".join([summary, work, *([", ".join(notes)] if notes else [])])]
+    parts = [summary, work, ", ".join(notes), covers and f"covers {covers}"]
+    return ["; ".join(filter(None, parts))]
 
 
 _CHANGES = ("added", "updated", "removed")

@@ -21,7 +21,6 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, Coverage, PassageLimits
 from capdisc_indexer.store.folder_stamps import Look
-from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.state_file import grant_folder
 
 if TYPE_CHECKING:
@@ -53,26 +52,15 @@ def load_coverage(
 def complete_coverage(
     runtime: surroundings.Runtime, config: Config, previous: PreviousBuild
 ) -> Coverage:
-    """What the last build covered, also where the library or an earlier release made it; the usual
-    folders where there was none.
+    """What the last build covered, also where an earlier release made it; the usual folders where
+    there was none.
     """
-    coverage = previous.coverage
-    if coverage and (coverage.is_conventional or coverage.added):
-        return coverage
-    if coverage:  # the library built it
-        return replace(coverage, added=previous.roots)
+    if previous.coverage:
+        return previous.coverage
     usual = _real_usual_paths(runtime, config)
     return replace(
         USUAL, added=tuple(root for root in previous.roots if os.path.realpath(root) not in usual)
     )
-
-
-def is_coverage_lost(where: Path, builder_id: str | None) -> bool:
-    """Whether there is an index, and no file of it says any more what it covers."""
-    from capdisc_indexer.indexing.previous_build import recover_settings
-
-    previous = recover_settings(where, builder_id)
-    return bool(read_pointer(where)) and previous.coverage is None and not previous.roots
 
 
 def add_paths(
@@ -212,12 +200,15 @@ def has_other_sources(runtime: surroundings.Runtime, config: Config) -> bool:
 def require_something(
     runtime: surroundings.Runtime,
     config: Config,
-    where: Path,
+    previous: PreviousBuild,
     coverage: Coverage,
     roots: Sequence[Path],
+    named_paths: Sequence[Path] = (),
 ) -> None:
-    """Raises InputError where nothing of what is to be covered exists, and nothing is indexed."""
-    if list_existing_roots(roots) or read_pointer(where):
+    """Raises InputError where nothing of what is to be covered exists, nothing was indexed, and
+    nobody names a path.
+    """
+    if named_paths or previous.is_known or list_existing_roots(roots):
         return
     if not coverage.is_conventional or not has_other_sources(runtime, config):
         raise InputError(

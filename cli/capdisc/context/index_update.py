@@ -143,7 +143,7 @@ def _stay_behind(changed: Sequence[str], reason: str, look: Look) -> Freshness:
 
 
 def describe_coverage(place: IndexPlace, coverage: Coverage) -> str:
-    """What an index covers, as words."""
+    """What an index covers, as words: `the usual folders, docs/skills`."""
     added = [short_path(place, path) for path in coverage.added]
     parts = [*(["the usual folders"] if coverage.is_conventional else []), *added]
     return console.format_names(parts) or "nothing"

@@ -19,6 +19,7 @@ from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
 from capdisc_indexer.store.durable_files import make_private_folder
+from capdisc_indexer.store.generation import read_pointer
 
 PAUSE_S = 600
 # Where files are known to have changed: two prompts in a row start one build.
@@ -38,28 +39,24 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     Raises IndexStateError where nothing says what the last index covered, and CapdiscError where the
     user's state cannot be written.
     """
-    from capdisc.context.coverage import (
-        is_coverage_lost,
-        list_roots,
-        load_coverage,
-        require_something,
-    )
+    from capdisc.context.coverage import complete_coverage, list_roots, require_something
+    from capdisc_indexer.indexing.previous_build import recover_settings
 
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         return f"{shared.url} is built by those who write it"
     place = locate_index(runtime, config, index_dir)
     runtime, config, where = place.runtime, place.config, place.index_dir
-    builder_id = runtime.builder_id(where)
-    if is_coverage_lost(where, builder_id):
+    previous = recover_settings(where, runtime.builder_id(where))
+    if read_pointer(where) and not previous.is_known:
         raise IndexStateError(
             "the index cannot be used, and nothing says what it covered",
             "build it anew: capdisc index, with the paths that were added to it",
         )
-    coverage = load_coverage(runtime, config, where, builder_id)
+    coverage = complete_coverage(runtime, config, previous)
     try:
         roots = list_roots(runtime, config, coverage)
-        require_something(runtime, config, where, coverage, roots)
+        require_something(runtime, config, previous, coverage, roots)
     except InputError as error:
         return error.message
     lock = _lock_build(runtime.user_state_dir() / "hook", where)
@@ -120,7 +117,8 @@ def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool
 
     Raises CapdiscError where the user's state cannot be written.
     """
-    from capdisc.context.coverage import covers_usual_folders, is_coverage_lost
+    from capdisc.context.coverage import complete_coverage
+    from capdisc_indexer.indexing.previous_build import recover_settings
 
     config = runtime.config()
     if runtime.shared_index(index_dir, config):
@@ -134,9 +132,10 @@ def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         if time.time() - _read_time(lock) < PAUSE_S:
             return False
         _write_time(lock)
-        if is_coverage_lost(where, runtime.builder_id(where)):
+        previous = recover_settings(where, runtime.builder_id(where))
+        if read_pointer(where) and not previous.is_known:
             return False
-        again = not covers_usual_folders(where)
+        again = not complete_coverage(runtime, config, previous).is_conventional
         _start_process(lock, index_dir, client, runtime.cwd, again=again)
         return True
     finally:

@@ -26,6 +26,7 @@ from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import (
     BuildOptions,
     BuildReport,
+    Coverage,
     DeclaredSource,
     Finding,
     Generation,
@@ -57,6 +58,11 @@ class BuildRequest:
         """The roots as text."""
         return tuple(map(str, self.roots))
 
+    @property
+    def coverage(self) -> Coverage:
+        """What the options say that the index covers; the roots where they say nothing."""
+        return self.options.coverage or Coverage(added=self.root_names)
+
 
 @frozen(kw_only=True)
 class SelectedEncoder:
@@ -87,14 +93,16 @@ class BuildPlan:
 
     def scan_record(self, builder_id: str) -> ScanRecord:
         """What the generation stores of the scan."""
-        options, known = self.request.options, self.previous.devices
+        known = self.previous.devices
         return make_scan_record(
             self.request.root_names,
             self.scanned_at_ns,
             builder_id,
             self.changes.findings,
-            options.coverage,
-            list_devices(options.places, {path: known[path] for path in self.missing}),
+            self.request.coverage,
+            list_devices(
+                self.request.options.places, {path: known[path] for path in self.missing}
+            ),
             self.missing,
         )
 
@@ -138,7 +146,7 @@ def is_unchanged(plan: BuildPlan) -> bool:
     if (
         previous.generation is None
         or previous.roots != plan.request.root_names
-        or previous.coverage != plan.request.options.coverage
+        or previous.coverage != plan.request.coverage
         or previous.missing != plan.missing
         or previous.generation.fingerprint != plan.selected.fingerprint
     ):

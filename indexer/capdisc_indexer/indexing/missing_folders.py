@@ -1,8 +1,9 @@
 """What becomes of the capabilities of a covered folder that is gone: unmounted, or on another branch?
 
 Their last version stays for a while, so that a checkout or a missing disk empties no index. An
-unmounted folder is mostly still there, empty and on another file system. Where not one file is
-left, everything stays: a build of nothing is more often a mistake than a wish.
+unmounted folder is mostly still there, empty and on another file system. Where all files of an
+index vanish at once, they stay, too: that is more often an accident than a wish. A last file that
+is removed alone goes.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def add_missing_files(
         (place, state)
         for state in (previous.files.values() if kept else ())
         if state.path not in found_paths
+        # What is there and was not found is refused now, such as a link that lost its trust.
+        and not os.path.lexists(state.path)
         and (place := next((place for place in kept if is_inside(state.path, [place])), ""))
     ]
     missing = {path: since[path] for path in kept if any(path == place for place, _ in files)}
@@ -78,7 +81,7 @@ def _find_missing(
     scan: ScanResult, places: Sequence[str], previous: PreviousBuild
 ) -> Iterator[str]:
     covered = [path for path in places if path in previous.devices]
-    if not scan.files:
+    if not scan.files and len(previous.files) > 1:
         yield from covered
         return
     for path in covered:

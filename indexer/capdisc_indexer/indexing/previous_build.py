@@ -74,6 +74,11 @@ class PreviousBuild:
     guidance: GuidanceByCategory = field(default_factory=dict)
     scan_findings: Collection[ScanFinding] = ()
 
+    @property
+    def is_known(self) -> bool:
+        """Whether anything says what the last build covered."""
+        return self.coverage is not None or bool(self.roots)
+
 
 def load_previous_build(
     index_dir: Path,

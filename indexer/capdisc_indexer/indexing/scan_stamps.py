@@ -59,7 +59,7 @@ def save_scan_stamps(
     ]
     tree = StampedTree(
         roots=request.root_names,
-        coverage=options.coverage,
+        coverage=request.coverage,
         missing=report.missing,
         awaited=tuple(awaited),
         folders=[*folders, *declared],

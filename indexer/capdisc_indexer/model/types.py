@@ -479,7 +479,7 @@ class BuildOptions:
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
     says which links are followed out of the roots. A build that would read or remove more than
     `max_changes` files is not made (None: any number).
-    `coverage` is written down with the generation. `places` are the paths that it stands for now,
+    `coverage` is written down with the generation (None: the roots). `places` are the paths that it stands for now,
     whether they exist or not: of a folder among them that is gone, the capabilities stay for a
     while. `awaited` are paths that need not exist and whose change makes another build worth while.
     With
@@ -506,7 +506,7 @@ class BuildOptions:
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
     max_changes: int | None = None
-    coverage: Coverage = Coverage()
+    coverage: Coverage | None = None
     places: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
     max_files: int | None = None

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.types import Coverage
 from capdisc_indexer.store import stamp_watch
 from capdisc_indexer.store.folder_stamps import (
     StampedTree,
@@ -59,7 +60,7 @@ def _stamp(place: Path) -> None:
     awaited = [place / "home" / ".client" / "deep" / "skills", place / "home" / "settings.toml"]
     tree = StampedTree(
         roots=[str(skills)],
-        is_conventional=True,
+        coverage=Coverage(is_conventional=True),
         awaited=[str(path) for path in awaited],
         folders=[(str(path), read_stamp(str(path))) for path in below[:2]],
         files=[(str(path), read_stamp(str(path))) for path in files],
