@@ -11,6 +11,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
     IndexPlace,
     describe_look,
@@ -19,7 +20,12 @@ from capdisc.context.freshness import (
     locate_index,
     look_around,
 )
-from capdisc.context.index_update import refresh_command
+from capdisc.context.index_update import (
+    describe_coverage,
+    describe_missing,
+    forget_command,
+    refresh_command,
+)
 from capdisc.hook import guard
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
@@ -72,7 +78,7 @@ def doctor(
         )
         checks = [
             *index_checks,
-            *(() if shared else _check_freshness(place)),
+            *(() if shared else (_check_coverage(place), *_check_freshness(place))),
             _check_server(),
             *_check_settings(config),
             _check_trust(runtime, config),
@@ -98,6 +104,22 @@ def doctor(
 def _drop_option(command: str, index_dir: Path) -> str:
     """The command without the option that names this folder, for the folder that it takes anyway."""
     return command.replace(f" --index-dir {quote_path(index_dir)}", "")
+
+
+def _check_coverage(place: IndexPlace) -> Check:
+    """Whether the index covers the usual folders, and whether all that it covers is there."""
+    runtime, config, where = place.runtime, place.config, place.index_dir
+    coverage = load_coverage(runtime, config, where, runtime.builder_id(where))
+    text, name = describe_coverage(place, coverage), "covers"
+    missing = look_around(place).missing
+    if missing:
+        text = f"{text}; {describe_missing(place, missing)}"
+        fix = f"put it back, or drop them: {forget_command(missing)}"
+        return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+    if not coverage.is_conventional and find_default_roots(runtime, config):
+        text = f"{text}; not the usual folders, which are here"
+        return Check(name=name, state=CheckState.NOTICE, text=text, fix="capdisc index")
+    return Check(name=name, state=CheckState.OK, text=text)
 
 
 def _check_freshness(place: IndexPlace) -> Iterator[Check]:

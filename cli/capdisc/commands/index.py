@@ -25,7 +25,7 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.gateway_servers import names_servers
+from capdisc.context.gateway_servers import drop_lists_of_removed_servers, names_servers
 from capdisc.context.index_update import (
     LINK_CODE,
     describe_coverage,
@@ -211,6 +211,7 @@ def index(
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = runtime.sources(config, paths or ())
+        drop_lists_of_removed_servers(runtime)
         if not paths and (ask_servers or not quiet):
             server_sources.ask_client_servers(runtime, config, declared, ask_servers)
         builder_id = None if shared else runtime.ensure_builder_id(where)
@@ -266,9 +267,17 @@ def index(
     missing = [describe_missing(place, report.missing)] if report.missing else []
     report = replace(report, degraded=(*waiting, *report.degraded, *missing, *table_notices))
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
-    address = shared.url if shared else str(where)
     covers = describe_coverage(place, coverage) if paths and not (index_dir or shared) else ""
-    _print_report(report, address, table_state, json, quiet, len(waiting), coverage, covers)
+    _print_report(
+        report,
+        shared.url if shared else str(where),
+        table_state,
+        json,
+        quiet,
+        len(waiting),
+        coverage,
+        covers,
+    )
     if not report.changed_ids["added"]:
         _name_empty_paths(place, last, coverage)
     if not shared:

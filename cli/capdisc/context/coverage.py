@@ -15,6 +15,7 @@ from capdisc.context import surroundings
 from capdisc.context.client_places import has_places, link_rules, place_folders, plugin_switches
 from capdisc.context.freshness import is_local_root
 from capdisc.output import console
+from capdisc_indexer.config.client_servers import client_files
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
@@ -171,6 +172,10 @@ def _list_awaited_paths(
         return coverage.added
     files = [runtime.workspace / name for name in ("capdisc.toml", ".capdisc/config.toml")]
     files += [Path(config.file)] if config.file else []
+    if runtime.has_tool_lists():
+        known = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+        # Claude Code writes its own file with every prompt, so that is left to the next build.
+        files += [file.path for file in known if file.path.name != ".claude.json"]
     paths = (
         *runtime.candidate_roots(config),
         *plugin_switches(runtime),

@@ -12,8 +12,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from capdisc.output import console
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
     client_files,
@@ -22,7 +24,7 @@ from capdisc_indexer.config.client_servers import (
     read_servers,
 )
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
-from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.validation.masking import mask_keys
 
@@ -91,6 +93,48 @@ def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
     for declaration in _read_declarations(runtime):
         if declaration.name and declaration.scope == "workspace" and not declaration.problem:
             yield _request(declaration)
+
+
+def drop_lists_of_removed_servers(runtime: Runtime) -> None:
+    """Remove the kept tools of servers that no client's file names any more; none where a file
+    cannot be read, since somebody may be writing it.
+    """
+    if not runtime.has_tool_lists():
+        return
+    from capdisc_indexer.execution import gateway_lists
+
+    declarations = _read_declarations(runtime)
+    if all(declaration.name for declaration in declarations):
+        names = [declaration.name for declaration in declarations]
+        try:
+            gateway_lists.remove_lists(runtime.tool_lists_dir, names)
+        except CapdiscError as error:
+            console.print_notice(f"notice: {error.message} ({error.hint})")
+
+
+def name_unasked_servers_once(runtime: Runtime) -> None:
+    """Say once for each workspace which servers of its .mcp.json were never asked for their tools."""
+    mark = runtime.state_dir() / "servers-named"
+    if mark.exists():
+        return
+    from capdisc_indexer.execution import gateway_lists
+    from capdisc_indexer.store import state_file
+
+    names = [
+        declaration.name
+        for declaration in _read_declarations(runtime)
+        if declaration.name and declaration.scope == "workspace" and not is_capdisc(declaration)
+    ]
+    lists = runtime.tool_lists_dir
+    unasked = [name for name in names if not gateway_lists.list_path(lists, name).exists()]
+    with suppress(CapdiscError, OSError), state_file.lock_folder(mark.parent):
+        state_file.replace_state_file(mark, b"")
+    if unasked:
+        server = "the MCP server" if len(unasked) == 1 else "the MCP servers"
+        console.print_notice(
+            f"notice: tools of {server} {console.format_names(unasked)} are not in the index yet: "
+            "capdisc trust, then capdisc index --ask-servers"
+        )
 
 
 def gateway_places(runtime: Runtime) -> GatewayPlaces:

@@ -7,7 +7,7 @@ whatever goes wrong, an index that stands answers. Imported only where something
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from capdisc.context.coverage import (
     name_absent_roots,
 )
 from capdisc.context.freshness import Freshness, IndexPlace
+from capdisc.context.gateway_servers import drop_lists_of_removed_servers
 from capdisc.output import console, standard_streams
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
@@ -101,6 +102,7 @@ def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
+    drop_lists_of_removed_servers(runtime)
     coverage = load_coverage(runtime, config, place.index_dir, builder_id, look)
     all_roots = list_roots(runtime, config, coverage, look.roots)
     roots = list_existing_roots(all_roots)
@@ -154,11 +156,12 @@ def describe_missing(place: IndexPlace, missing: Mapping[str, float]) -> str:
     names = console.format_names([short_path(place, path) for path in missing], _SHOWN_FOLDERS)
     ends = date.fromtimestamp(min(missing.values()) + KEPT_S)
     verb, owner = ("is", "its") if len(missing) == 1 else ("are", "their")
-    words = " ".join(map(shlex.quote, missing))
-    return (
-        f"{names} {verb} gone or empty; {owner} capabilities stay in the index until {ends}; "
-        f"to drop them now: capdisc index --forget {words}"
-    )
+    return f"{names} {verb} gone or empty; {owner} capabilities stay in the index until {ends}"
+
+
+def forget_command(missing: Iterable[str]) -> str:
+    """The command that drops the capabilities of folders that are gone."""
+    return f"capdisc index --forget {' '.join(map(shlex.quote, missing))}"
 
 
 def describe_lag(place: IndexPlace, freshness: Freshness) -> str:

@@ -279,7 +279,10 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:
     if freshness.state == "behind":
         texts.append(index_update.describe_lag(place, freshness))
     if freshness.missing:
-        texts.append(index_update.describe_missing(place, freshness.missing))
+        texts.append(
+            f"{index_update.describe_missing(place, freshness.missing)}; "
+            f"to drop them now: {index_update.forget_command(freshness.missing)}"
+        )
     for text in texts:
         console.print_notice(f"notice: {text}")
     return tuple(texts)

@@ -85,21 +85,10 @@ def refused_requests(
 
 
 def index_requests(runtime: Runtime, config: Config) -> list[str]:
-    """The lines of all requests that keep something out of the index until the user allows them,
-    links in the folders included. Reads all of these folders.
+    """The lines of all requests that keep something out of the index until the user allows them:
+    those that `capdisc trust` shows. Reads all folders, for the links in them.
     """
-    from capdisc.context.client_places import find_waiting_links
-
-    grant = runtime.load_grant()
-    requests = (
-        *refused_requests(runtime, config),
-        *(
-            request
-            for request in find_waiting_links(runtime, config)
-            if not grant.covers(request, config.digest)
-        ),
-    )
-    return [request.line for request in requests]
+    return [request.line for request in refused_requests(runtime, config, with_clients=True)]
 
 
 def rule_requests(config: Config) -> Iterator[TrustRequest]:
