@@ -131,7 +131,7 @@ def select_format(shape: LayoutOptions, is_laid_out: bool, state_dir: Path) -> R
     """
     form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
     if form.needs_facts and not is_laid_out:
-        form = replace(form, location=lambda path: "")  # each result has a field for it
+        form = replace(form, has_path_fields=True)
     if shape.hint is None:
         return form
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
