@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_read_any_more_keeps_its_last_good_version(
             in done.err
         )
         assert done.out.startswith("2 capabilities from 2 files")
-        assert done.out.endswith("1 failed, 1 stale\n")
+        assert "; 1 failed, 1 stale; " in done.out
     found = capdisc("search", "fold paper cranes", "--json").json["hits"]
     assert next((hit["id"], hit["stale"]) for hit in found) == ("skill:alpha", True)
     assert "stale: its file is broken now" in capdisc("search", "fold paper cranes").out
