@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc_indexer.config.client_places import conventional_places, own_folders
+from capdisc_indexer.config.client_places import SWITCH_FILES, conventional_places, own_folders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
@@ -74,10 +74,10 @@ def place_sources(
     runtime: Runtime, config: Config, paths: Sequence[Path] = ()
 ) -> tuple[DeclaredSource, ...]:
     """The agents and commands of clients and of their plugins as sources; where `paths` are named,
-    only what lies in them. Links of the workspace that wait for trust are left out.
+    only what lies in them. Folders of the workspace that wait for trust are left out.
     """
     within = tuple(str(runtime.expand(path)) for path in paths)
-    waiting = {request.value for request in runtime.waiting_links(config)}
+    waiting = runtime.waiting_places(config)
     sources = [
         DeclaredSource(
             format=form,
@@ -144,8 +144,7 @@ def plugin_switches(runtime: Runtime) -> list[Path]:
         claude / "plugins" / "installed_plugins.json",
         claude / "plugins" / "known_marketplaces.json",
         claude / "settings.json",
-        runtime.workspace / ".claude" / "settings.json",
-        runtime.workspace / ".claude" / "settings.local.json",
+        *workspace_switches(runtime),
         codex / "config.toml",
         home / ".cursor" / "plugins" / "local",
         copilot / "config.json",
@@ -153,6 +152,11 @@ def plugin_switches(runtime: Runtime) -> list[Path]:
         gemini,
         gemini / "extension-enablement.json",
     ]
+
+
+def workspace_switches(runtime: Runtime) -> list[Path]:
+    """The files of the workspace that switch plugins on and off."""
+    return [runtime.workspace / name for name in SWITCH_FILES]
 
 
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
@@ -246,7 +250,8 @@ def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence
         return known[key]
     from capdisc_indexer.config.client_plugins import find_plugins
 
-    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ)
+    left_out = [path for path in workspace_switches(runtime) if runtime.is_of_others(path)]
+    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ, left_out)
     answer = (installed.plugins, installed.problems)
     if known is not None:
         known[key] = answer

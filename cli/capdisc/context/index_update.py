@@ -26,6 +26,7 @@ from capdisc.context.coverage import (
 )
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.gateway_servers import drop_lists_of_removed_servers
+from capdisc.context.workspace_trust import announce, folder_requests
 from capdisc.output import console, standard_streams
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
@@ -261,6 +262,7 @@ def build_first(place: IndexPlace) -> None:
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
     _print_unknown_settings(place)
+    announce(folder_requests(runtime, config), str(runtime.workspace))
     # A first build may have hundreds of errors in files that nobody asked about.
     _print_findings([finding for finding in report.findings if finding.code == LINK_CODE])
     if failed := report.counts["failed"]:
