@@ -10,6 +10,7 @@ allowed it with `capdisc trust`.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -125,18 +126,24 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
     is empty, and for a path outside of the workspace.
     """
     owners: dict[int, str] = {}
-    if not own_users:
-        return owners
-    folder = os.path.realpath(workspace)
-    written = os.path.join(folder, os.path.relpath(path, workspace))  # noqa: PTH118
-    for place in dict.fromkeys((os.path.normpath(written), os.path.realpath(path))):
-        if not is_inside(place, [folder]):
-            continue
-        for part in (*reversed(Path(place).parents), Path(place)):
-            if part.is_relative_to(folder) and os.path.exists(part):  # noqa: PTH110
-                for user in (part.lstat().st_uid, part.stat().st_uid):
-                    if user not in own_users:
-                        owners.setdefault(user, str(part))
+    folder = os.path.realpath(workspace) if own_users else ""
+    relative = os.path.relpath(path, workspace) if own_users else ".."
+    while relative.split("/", 1)[0] != "..":
+        part, has_links = folder, False
+        for name in (".", *relative.split("/")):
+            part = part if name == "." else f"{part.rstrip('/')}/{name}"
+            try:
+                status = os.lstat(part)
+                is_link = stat.S_ISLNK(status.st_mode)
+                users = {status.st_uid, os.stat(part).st_uid if is_link else status.st_uid}  # noqa: PTH116
+            except OSError:  # nothing is there
+                return owners
+            has_links |= is_link
+            for user in users.difference(own_users):
+                owners.setdefault(user, part)
+        if not has_links:
+            break
+        relative = os.path.relpath(os.path.realpath(part), folder)
     return owners
 
 
