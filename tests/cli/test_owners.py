@@ -79,6 +79,8 @@ PARTS = {
     ".claude/skills": "skill:fold",
     "more": "skill:cut",
     "docs": "document:guide",
+    ".claude/skills/fold": "skill:fold",
+    "more/cut": "skill:cut",
 }
 
 
@@ -90,6 +92,8 @@ def test_a_folder_of_another_user_costs_its_own_capabilities_alone(
     assert capdisc("index").err == ""
     assert ids(capdisc) == EVERYTHING
     os.chown(shared / part, STRANGER, STRANGER)
+    if part != ".claude":  # of which a query looks at the folders inside alone
+        assert ids(capdisc) == EVERYTHING - {PARTS[part]}
     done = capdisc("index")
     assert f"{shared}/{part}" in done.err and f"user {STRANGER}" in done.err
     assert ids(capdisc) == EVERYTHING - {PARTS[part]}

@@ -190,11 +190,11 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
         return False
     if not (is_workspace(str(path)) or _is_index(path)):
         return True
-    from capdisc.context.client_places import find_waiting_links
+    from capdisc.context.client_places import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
     real_path = str(Path(os.path.realpath(path.parent)) / path.name)
-    return any(request.value == real_path for request in find_waiting_links(there, there.config()))
+    return any(request.value == real_path for request in find_scan_requests(there, there.config()))
 
 
 def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:

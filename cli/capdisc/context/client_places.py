@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from capdisc_indexer.config.client_places import SWITCH_FILES, conventional_places, own_folders
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.config.trust import TrustRequest, is_inside
+from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
@@ -205,26 +205,28 @@ def link_rules(runtime: Runtime) -> LinkRules:
     return LinkRules(
         workspace="" if is_home_inside else runtime.real_workspace,
         own_places=tuple(dict.fromkeys(map(os.path.realpath, own_folders(runtime.home)))),
-        trusted=frozenset(line for line in lines if line.startswith("link ")),
+        trusted=frozenset(line for line in lines if line.startswith((f"{LINK} ", f"{OWNER} "))),
+        own_users=runtime.own_users,
     )
 
 
-def find_waiting_links(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """A request for each link of the workspace's folders that leads out of the scanned ones, trusted
-    or not. Reads all of these folders.
+def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """A request for each link in the workspace's folders that leads out of the scanned ones, trusted
+    or not, and for each folder of another user there that is not. Reads all of these folders.
     """
     from capdisc_indexer.model.frozen import replace
     from capdisc_indexer.sources.scan.file_scan import scan_roots
 
     roots = [path for _, path in runtime.roots(config) if path.exists()]
-    rules = replace(link_rules(runtime), trusted=frozenset())
+    rules = link_rules(runtime)
+    owners = frozenset(line for line in rules.trusted if line.startswith(f"{OWNER} "))
     scan = scan_roots(
         list(dict.fromkeys(roots)),
         place_sources(runtime, config),
         confined=runtime.confined_roots(config),
-        links=rules,
+        links=replace(rules, trusted=owners),
     )
-    return scan.waiting_links
+    return scan.waiting
 
 
 def _list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:

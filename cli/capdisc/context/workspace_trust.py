@@ -69,7 +69,7 @@ def list_requests(
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
     starts, and the links in its folders.
     """
-    from capdisc.context.client_places import find_waiting_links
+    from capdisc.context.client_places import find_scan_requests
     from capdisc.context.gateway_servers import workspace_requests
 
     requests = (
@@ -78,7 +78,7 @@ def list_requests(
         *_server_requests(runtime, config),
         *chain.from_iterable(runtime.place_requests(config).values()),
         *(workspace_requests(runtime) if with_clients else ()),
-        *(find_waiting_links(runtime, config) if with_clients else ()),
+        *(find_scan_requests(runtime, config) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
 
