@@ -164,7 +164,7 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     return Check(
         name="trust",
         state=CheckState.NOTICE,
-        text=f"left out: {console.format_names(lines)}",
+        text=f"left out: {workspace_trust.format_lines(lines)}",
         fix="capdisc trust",
     )
 

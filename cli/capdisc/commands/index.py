@@ -27,7 +27,7 @@ from capdisc.context.coverage import (
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.gateway_servers import drop_lists_of_removed_servers, names_servers
 from capdisc.context.index_update import (
-    LINK_CODE,
+    WAITING_CODES,
     describe_coverage,
     describe_missing,
     short_path,
@@ -390,7 +390,7 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
             or (
                 _is_shown(finding)
                 and not quiet
-                and (report.published or finding.code == LINK_CODE)
+                and (report.published or finding.code in WAITING_CODES)
             )
         ]
     )

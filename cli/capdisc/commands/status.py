@@ -7,7 +7,7 @@ import time
 from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.context.freshness import format_age
-from capdisc.context.workspace_trust import index_requests
+from capdisc.context.workspace_trust import format_lines, index_requests
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
@@ -155,7 +155,7 @@ def _format_status(status: JsonObject) -> list[str]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
         held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
-    if lines := console.format_names(status["waiting"]):
+    if lines := format_lines(status["waiting"]):
         waiting = [f"waiting     {lines}: left out until you trust it: capdisc trust"]
     if names := console.format_names(status["stale"]):
         stale = [

@@ -137,8 +137,8 @@ def trust(
     """Show what a workspace asks for beyond its own folder, line by line, and allow it.
 
     The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
-    index or a model elsewhere, databases, servers, and silencing rules that guard the reader wait
-    for this command. Trust holds for the file as it is now: a changed file waits again. For a
+    index or a model elsewhere, databases, servers, what belongs to another user, and silencing
+    rules that guard the reader wait for this command. Trust holds for the file as it is now: a changed file waits again. For a
     symbolic link: lets a scan follow it to where it leads now. For an index folder: shows whose
     it is, and trusts it as your own. For the id of a tool of an MCP server (tool:SERVER.TOOL, or
     tool:SERVER.*): lets agents call it through `capdisc mcp --gateway`. Exit status 5: nobody
@@ -190,11 +190,11 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
         return False
     if not (is_workspace(str(path)) or _is_index(path)):
         return True
-    from capdisc.context.client_places import find_waiting_links
+    from capdisc.context.client_places import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
     real_path = str(Path(os.path.realpath(path.parent)) / path.name)
-    return any(request.value == real_path for request in find_waiting_links(there, there.config()))
+    return any(request.value == real_path for request in find_scan_requests(there, there.config()))
 
 
 def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:

@@ -15,7 +15,7 @@ from capdisc.context.gateway_servers import select_servers
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, escape_line
+from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
@@ -43,9 +43,9 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)
     if is_allowed and refused:
-        # Links that were trusted one by one stay trusted.
+        # Links that were trusted one by one stay trusted, and folders of other users.
         stored = runtime.load_grant().lines
-        lines = {line for line in stored if line.startswith(f"{LINK} ")}
+        lines = {line for line in stored if line.startswith((f"{LINK} ", f"{OWNER} "))}
         grant = Grant(
             digest=config.digest,
             lines=frozenset({*lines, *(request.line for request in requests)}),

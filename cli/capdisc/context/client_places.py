@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc_indexer.config.client_places import conventional_places, own_folders
+from capdisc_indexer.config.client_places import SWITCH_FILES, conventional_places, own_folders
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.config.trust import TrustRequest, is_inside
+from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def place_sources(
     runtime: Runtime, config: Config, paths: Sequence[Path] = ()
 ) -> tuple[DeclaredSource, ...]:
     """The agents and commands of clients and of their plugins as sources; where `paths` are named,
-    only what lies in them. Links of the workspace that wait for trust are left out.
+    only what lies in them. Folders of the workspace that wait for trust are left out.
     """
     within = tuple(str(runtime.expand(path)) for path in paths)
-    waiting = {request.value for request in runtime.waiting_links(config)}
+    waiting = runtime.waiting_places(config)
     sources = [
         DeclaredSource(
             format=form,
@@ -144,8 +144,7 @@ def plugin_switches(runtime: Runtime) -> list[Path]:
         claude / "plugins" / "installed_plugins.json",
         claude / "plugins" / "known_marketplaces.json",
         claude / "settings.json",
-        runtime.workspace / ".claude" / "settings.json",
-        runtime.workspace / ".claude" / "settings.local.json",
+        *workspace_switches(runtime),
         codex / "config.toml",
         home / ".cursor" / "plugins" / "local",
         copilot / "config.json",
@@ -153,6 +152,11 @@ def plugin_switches(runtime: Runtime) -> list[Path]:
         gemini,
         gemini / "extension-enablement.json",
     ]
+
+
+def workspace_switches(runtime: Runtime) -> list[Path]:
+    """The files of the workspace that switch plugins on and off."""
+    return [runtime.workspace / name for name in SWITCH_FILES]
 
 
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
@@ -201,26 +205,28 @@ def link_rules(runtime: Runtime) -> LinkRules:
     return LinkRules(
         workspace="" if is_home_inside else runtime.real_workspace,
         own_places=tuple(dict.fromkeys(map(os.path.realpath, own_folders(runtime.home)))),
-        trusted=frozenset(line for line in lines if line.startswith("link ")),
+        trusted=frozenset(line for line in lines if line.startswith((f"{LINK} ", f"{OWNER} "))),
+        own_users=runtime.own_users,
     )
 
 
-def find_waiting_links(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """A request for each link of the workspace's folders that leads out of the scanned ones, trusted
-    or not. Reads all of these folders.
+def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """A request for each link in the workspace's folders that leads out of the scanned ones, trusted
+    or not, and for each folder of another user there that is not. Reads all of these folders.
     """
     from capdisc_indexer.model.frozen import replace
     from capdisc_indexer.sources.scan.file_scan import scan_roots
 
     roots = [path for _, path in runtime.roots(config) if path.exists()]
-    rules = replace(link_rules(runtime), trusted=frozenset())
+    rules = link_rules(runtime)
+    owners = frozenset(line for line in rules.trusted if line.startswith(f"{OWNER} "))
     scan = scan_roots(
         list(dict.fromkeys(roots)),
         place_sources(runtime, config),
         confined=runtime.confined_roots(config),
-        links=rules,
+        links=replace(rules, trusted=owners),
     )
-    return scan.waiting_links
+    return scan.waiting
 
 
 def _list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
@@ -246,7 +252,8 @@ def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence
         return known[key]
     from capdisc_indexer.config.client_plugins import find_plugins
 
-    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ)
+    left_out = [path for path in workspace_switches(runtime) if runtime.is_of_others(path)]
+    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ, left_out)
     answer = (installed.plugins, installed.problems)
     if known is not None:
         known[key] = answer

@@ -26,6 +26,7 @@ from capdisc.context.coverage import (
 )
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.gateway_servers import drop_lists_of_removed_servers
+from capdisc.context.workspace_trust import announce, folder_requests
 from capdisc.output import console, standard_streams
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
@@ -52,8 +53,8 @@ _MAX_FILES = 20_000
 FIRST_FILES = 1_000
 # Another process that takes in the same change is done by then.
 _LOCK_WAIT_S = 0.5
-# A link that waits for trust is a warning, and what it leads to is not found.
-LINK_CODE = "symlink"
+# What waits for trust is a warning, and what it leads to or holds is not found.
+WAITING_CODES = ("symlink", "other-owner")
 _TAKEN_IN = "it is being taken in, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
@@ -209,7 +210,7 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
     errors = [
         finding
         for finding in report.findings
-        if (finding.severity is Severity.ERROR or finding.code == LINK_CODE)
+        if (finding.severity is Severity.ERROR or finding.code in WAITING_CODES)
         and any(
             finding.path == place or (place.endswith("/") and finding.path.startswith(place))
             for place in places
@@ -261,8 +262,9 @@ def build_first(place: IndexPlace) -> None:
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
     _print_unknown_settings(place)
+    announce(folder_requests(runtime, config), str(runtime.workspace))
     # A first build may have hundreds of errors in files that nobody asked about.
-    _print_findings([finding for finding in report.findings if finding.code == LINK_CODE])
+    _print_findings([finding for finding in report.findings if finding.code in WAITING_CODES])
     if failed := report.counts["failed"]:
         verb = "has" if failed == 1 else "have"
         state += f"; {failed:,} {verb} errors: {refresh_command(place)}"

@@ -20,7 +20,7 @@ from capdisc_indexer.config.configuration import (
     default_state_dir,
     load_config,
 )
-from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, is_inside
+from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, is_inside, owner_requests
 from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Runtime:
-    """The environment, the folders and the terminals of one command."""
+    """The environment, the folders and the terminals of one command. `own_users` are the users whose
+    folders count as this user's own (empty: all).
+    """
 
     environ: Mapping[str, str]
     cwd: Path
@@ -41,6 +43,7 @@ class Runtime:
     stdin_is_terminal: bool
     stdout_is_terminal: bool
     stderr_is_terminal: bool
+    own_users: frozenset[int] = frozenset()
 
     @property
     def workspace(self) -> Path:
@@ -93,6 +96,7 @@ class Runtime:
             os.pathsep,
             self.expand,
             self.load_grant,
+            self.own_users,
         )
 
     @property
@@ -188,14 +192,16 @@ class Runtime:
 
     def definition_guard(self) -> DefinitionGuard:
         """What tells other people's definitions from the user's own: those in the workspace
-        (unless it is the home folder or above it) and in the user's folders of every client.
+        (unless it is the home folder or above it, or another user's) and in the user's folders of
+        every client.
         """
         # No query needs these.
         from capdisc_indexer.config.client_places import own_folders
         from capdisc_indexer.sources.scan.folder_tree import is_inside
 
         home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
-        places = [workspace] if not is_inside(home, [workspace]) else []
+        is_own = not owner_requests(workspace, workspace, self.own_users)
+        places = [workspace] if is_own and not is_inside(home, [workspace]) else []
         places += map(os.path.realpath, own_folders(self.home))
         memory = str(self.state_dir() / "definitions" / "memory.sqlite")
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
@@ -308,7 +314,7 @@ class Runtime:
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
         """The configured roots, then the conventional ones and those of plugins, as pairs of
-        origin and path; they need not exist. Links of the workspace that wait for trust are left
+        origin and path; they need not exist. Those of the workspace that wait for trust are left
         out.
         """
         from capdisc.context.client_places import plugin_roots
@@ -318,13 +324,13 @@ class Runtime:
     def _own_roots(self, config: Config) -> list[tuple[str, Path]]:
         """The roots without those of plugins."""
         configured = [(config.origins["roots"], path) for path in self.configured_roots(config)]
-        waiting = {request.value for request in self.waiting_links(config)}
+        waiting = self.waiting_places(config)
         return configured + [
             (scope, path) for scope, path in self.conventional(config) if str(path) not in waiting
         ]
 
     def candidate_roots(self, config: Config) -> list[Path]:
-        """The same with the links that wait for trust and without plugins; no look at the disk."""
+        """The same with what waits for trust and without plugins; no look at the disk."""
         conventional = (path for _, path in self.conventional(config))
         return [*self.configured_roots(config), *conventional]
 
@@ -350,32 +356,45 @@ class Runtime:
         """The same surroundings with the home folder as the current one."""
         return replace(self, cwd=self.home)
 
-    def link_requests(self, config: Config) -> tuple[TrustRequest, ...]:
-        """A request for each conventional folder of the workspace that is a link out of it, to a
-        place that is not scanned anyway: a clone can bring links.
+    def place_requests(self, config: Config) -> dict[str, tuple[TrustRequest, ...]]:
+        """What has to be allowed before a folder or file of clients in the workspace is read, by its
+        path: that it belongs to another user, or is a link out of the workspace to a place that is
+        not scanned anyway. Others can make folders above the current one, a clone can bring links.
         """
-        from capdisc.context.client_places import place_folders
+        from capdisc.context.client_places import place_folders, workspace_switches
 
-        requests = []
-        for scope, path in (*self.conventional(config), *place_folders(self, config)):
+        places = [*self.conventional(config), *place_folders(self, config)]
+        places += [("switches", path) for path in workspace_switches(self)]
+        requests: dict[str, tuple[TrustRequest, ...]] = {}
+        for scope, path in places:
             # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
-            if scope != "workspace" or not os.path.exists(path):  # noqa: PTH110
+            if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
                 continue
+            asked = owner_requests(str(path), str(self.workspace), self.own_users)
             target = os.path.realpath(path)
-            if is_inside(target, [self.real_workspace]):
-                continue
-            if not is_inside(target, self._allowed_places(config)):
-                request = TrustRequest(
+            if scope == "workspace" and not is_inside(target, self._allowed_places(config)):
+                link = TrustRequest(
                     setting=LINK, value=str(path), place=target, origin=str(self.workspace)
                 )
-                requests.append(request)
-        return tuple(requests)
+                asked = (*asked, link)
+            requests[str(path)] = asked
+        return requests
 
-    def waiting_links(self, config: Config) -> tuple[TrustRequest, ...]:
-        """The requests for links that the user has not allowed."""
-        requests = self.link_requests(config)
-        grant = self.load_grant() if requests else Grant()
-        return tuple(request for request in requests if not grant.covers(request, config.digest))
+    def is_of_others(self, path: Path) -> bool:
+        """Whether a path of the workspace belongs to another user, which nobody has allowed."""
+        owners = owner_requests(str(path), str(self.workspace), self.own_users)
+        grant = self.load_grant() if owners else Grant()
+        return not all(grant.covers(request, "") for request in owners)
+
+    def waiting_places(self, config: Config) -> dict[str, list[TrustRequest]]:
+        """Those of these folders and files that are left out, with what the user has not allowed."""
+        requests = self.place_requests(config)
+        grant = self.load_grant() if any(requests.values()) else Grant()
+        waiting = {
+            path: [request for request in asked if not grant.covers(request, config.digest)]
+            for path, asked in requests.items()
+        }
+        return {path: refused for path, refused in waiting.items() if refused}
 
     def confined_roots(self, config: Config) -> dict[str, tuple[str, ...]]:
         """The roots that the workspace chose, each with the real folders that it may lead into: a
@@ -444,7 +463,15 @@ def current_runtime() -> Runtime:
         stdin_is_terminal=is_terminal(sys.stdin),
         stdout_is_terminal=is_terminal(sys.stdout),
         stderr_is_terminal=is_terminal(sys.stderr),
+        own_users=_find_own_users(),
     )
+
+
+def _find_own_users() -> frozenset[int]:
+    """This user and root; for root by sudo also the user who called it, as git has it."""
+    user, caller = os.geteuid(), os.environ.get("SUDO_UID", "")
+    is_by_sudo = user == 0 and caller.isascii() and caller.isdecimal()
+    return frozenset((user, 0, int(caller) if is_by_sudo else 0))
 
 
 def enter_folder(folder: str) -> None:

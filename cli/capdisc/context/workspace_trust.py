@@ -4,7 +4,8 @@ one notice about what is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
@@ -30,14 +31,17 @@ def announce(requests: Iterable[TrustRequest], where: str) -> tuple[str, ...]:
     waiting = tuple(requests)
     if not waiting:
         return ()
-    lines = ", ".join(
-        one_line(request.line, _MAX_CHARACTERS) for request in waiting[:_MAX_REQUESTS]
-    )
-    if len(waiting) > _MAX_REQUESTS:
-        lines += f" and {len(waiting) - _MAX_REQUESTS:,} more"
+    lines = format_lines([request.line for request in waiting])
     console.print_notice(f"notice: left out until you trust it: {lines} ({where}); {TRUST_HINT}")
     names = ", ".join(dict.fromkeys(request.setting for request in waiting))
     return (f"left out until the user trusts this workspace: {names}; {TRUST_HINT}",)
+
+
+def format_lines(lines: Sequence[str]) -> str:
+    """The first lines of requests, and how many more there are, on one line."""
+    shown = ", ".join(one_line(line, _MAX_CHARACTERS) for line in lines[:_MAX_REQUESTS])
+    more = len(lines) - _MAX_REQUESTS
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def announce_settings(config: Config) -> tuple[str, ...]:
@@ -46,8 +50,8 @@ def announce_settings(config: Config) -> tuple[str, ...]:
 
 
 def announce_all(runtime: Runtime, config: Config) -> tuple[str, ...]:
-    """The same for the requests of the file and for links in place of conventional folders."""
-    waiting = (*config.waiting, *runtime.waiting_links(config))
+    """The same for the requests of the file and for conventional folders that are left out."""
+    waiting = (*config.waiting, *folder_requests(runtime, config))
     return (*announce_strays(config), *announce(waiting, config.file or str(runtime.workspace)))
 
 
@@ -62,6 +66,12 @@ def announce_strays(config: Config) -> tuple[str, ...]:
     return notices
 
 
+def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """The requests that keep conventional folders of the workspace out."""
+    waiting = runtime.waiting_places(config)
+    return tuple(dict.fromkeys(chain.from_iterable(waiting.values())))
+
+
 def list_requests(
     runtime: Runtime, config: Config, with_clients: bool = False
 ) -> tuple[TrustRequest, ...]:
@@ -69,16 +79,16 @@ def list_requests(
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
     starts, and the links in its folders.
     """
-    from capdisc.context.client_places import find_waiting_links
+    from capdisc.context.client_places import find_scan_requests
     from capdisc.context.gateway_servers import workspace_requests
 
     requests = (
         *config.requests,
         *rule_requests(config),
         *_server_requests(runtime, config),
-        *runtime.link_requests(config),
+        *chain.from_iterable(runtime.place_requests(config).values()),
         *(workspace_requests(runtime) if with_clients else ()),
-        *(find_waiting_links(runtime, config) if with_clients else ()),
+        *(find_scan_requests(runtime, config) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
 
@@ -124,9 +134,9 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
-        from capdisc.commands.server_sources import server_requests
+        from capdisc.commands.server_sources import source_requests
 
-        yield from server_requests(runtime, runtime.place(sources))
+        yield from source_requests(runtime, runtime.place(sources))
 
 
 def declares_servers(source: DeclaredSource) -> bool:

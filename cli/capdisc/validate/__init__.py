@@ -16,7 +16,7 @@ from capdisc.context.client_places import has_places, link_rules, place_sources
 from capdisc.context.coverage import find_default_roots
 from capdisc.output import console, standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.config.trust import Grant, TrustRequest
+from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
@@ -112,9 +112,9 @@ def _waiting_requests(
         and not grant.covers(request, config.digest)
     ]
     if not has_paths:
-        folders = (*config.waiting, *runtime.waiting_links(config))
+        folders = (*config.waiting, *workspace_trust.folder_requests(runtime, config))
         waiting += [
-            request for request in folders if request.setting in ("roots", "source", "link")
+            request for request in folders if request.setting in ("roots", "source", LINK, OWNER)
         ]
     return tuple(waiting)
 

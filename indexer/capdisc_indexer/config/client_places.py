@@ -24,6 +24,8 @@ class ClientPlace(NamedTuple):
     machine: tuple[str, ...] = ()
 
 
+# The files of a workspace that switch plugins on and off.
+SWITCH_FILES = (".claude/settings.json", ".claude/settings.local.json")
 _MACHINE_CLAUDE = "/etc/claude-code/.claude"
 _VSCODE_USER = (".config/Code/User/prompts", "Library/Application Support/Code/User/prompts")
 # As documented in 2026, and as the clients' own packages read them: Claude Code 2.1, Codex 0.169,

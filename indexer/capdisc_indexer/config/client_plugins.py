@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from capdisc_indexer.config.client_places import SWITCH_FILES
 from capdisc_indexer.config.settings_reader import leads_out, parse_settings, read_text
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
@@ -58,13 +59,18 @@ class InstalledPlugins:
 
 
 def find_plugins(
-    profile: str, home: Path, workspace: Path, environ: Mapping[str, str]
+    profile: str,
+    home: Path,
+    workspace: Path,
+    environ: Mapping[str, str],
+    left_out: Collection[Path] = (),
 ) -> InstalledPlugins:
-    """The plugins of the profile's clients ("all": of every client) that count in the workspace.
+    """The plugins of the profile's clients ("all": of every client) that count in the workspace,
+    whose files in `left_out` are not read.
 
     Costs a few reads where nothing is installed, and one or two more for each plugin.
     """
-    reader = _Reader(workspace)
+    reader = _Reader(workspace, left_out)
     finders = {
         "claude": _claude_plugins,
         "codex": _codex_plugins,
@@ -84,8 +90,8 @@ def find_plugins(
 class _Reader:
     """Reads files of clients once each, and keeps a sentence about those that cannot be read."""
 
-    def __init__(self, workspace: Path) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Path, left_out: Collection[Path]) -> None:
+        self.workspace, self.left_out = workspace, left_out
         self.problems: list[str] = []
         self._tables: dict[Path, _Table] = {}
 
@@ -153,8 +159,9 @@ def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
     """Whether each plugin is switched on, by its id: the project's settings win over the user's,
     those of the machine's administrator over all.
     """
-    project = reader.workspace / ".claude"
-    own = [project / name for name in ("settings.json", "settings.local.json")]
+    own = [
+        path for name in SWITCH_FILES if (path := reader.workspace / name) not in reader.left_out
+    ]
     files = [
         settings_folder / "settings.json",
         *(path for path in own if reader.is_in_workspace(path)),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,7 +28,9 @@ from capdisc_indexer.config.trust import (
     Bounds,
     Grant,
     TrustRequest,
+    find_other_owners,
     is_address,
+    owner_requests,
     permitted_value,
     real_path,
     setting_requests,
@@ -143,21 +145,33 @@ def load_config(
     path_separator: str,
     expand: Callable[[Path], Path] = Path.absolute,
     load_grant: Callable[[], Grant] = Grant,
+    own_users: Collection[int] = (),
 ) -> Config:
     """The effective settings. Raises InputError for a file that is not TOML or a value of the
     wrong type.
 
     `expand` makes a path absolute as its readers will. `load_grant` gives what the user allowed
-    this workspace, and is called only where its file requests something.
+    this workspace, and is called only where its file requests something. A file of other users than
+    `own_users` is not read without a grant (empty: whoever's it is).
     """
     user_settings = _load_file(user_file, is_users=True)
     file = find_workspace_file(workspace)
-    if file is None:
-        workspace_settings, permitted = None, _Permitted(values={})
+    owners = owner_requests(str(file), str(workspace), own_users) if file else ()
+    grant = load_grant() if owners else Grant()
+    foreign = tuple(request for request in owners if not grant.covers(request, ""))
+    if file is None or foreign:
+        workspace_settings = None
+        permitted = _Permitted(values={}, requests=owners, refused=foreign)
     else:
         workspace_settings = _load_file(file, is_users=False)
-        bounds = Bounds(folder=real_path(workspace, str(file)), expand=expand, origin=str(file))
+        bounds = Bounds(
+            folder=real_path(workspace, str(file)),
+            expand=expand,
+            origin=str(file),
+            own_users={*own_users, *find_other_owners(str(file), str(workspace), own_users)},
+        )
         permitted = _permit(workspace_settings, bounds, load_grant)
+        permitted = replace(permitted, requests=(*owners, *permitted.requests))
     effective = {
         **_make_layer({name: setting.default for name, setting in SETTINGS.items()}, "default"),
         **_make_layer(user_settings.values, str(user_file)),

@@ -10,7 +10,8 @@ allowed it with `capdisc trust`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from capdisc_indexer.text.normalization import compile_late
 _ADDRESS = compile_late(r"[a-z][a-z0-9]+:/+")
 # The end of every message on what waits for its user.
 TRUST_HINT = "run: capdisc trust"
-# The setting of a request for a symbolic link.
-LINK = "link"
+# The settings of requests for a symbolic link, and for what belongs to another user.
+LINK, OWNER = "link", "owner"
 
 
 @frozen(kw_only=True)
@@ -58,9 +59,9 @@ class Grant:
     def covers(self, request: TrustRequest, digest: str) -> bool:
         """Whether the user allowed exactly this request of the file with this digest. The line
         holds the real place: once a link leads elsewhere, it is another request. No file says
-        where a link leads, so that of a link holds whatever the file says now.
+        where a link leads or whose a folder is, so that of these holds whatever the file says now.
         """
-        is_of_file = request.setting != LINK
+        is_of_file = request.setting not in (LINK, OWNER)
         return request.line in self.lines and not (is_of_file and self.digest != digest)
 
 
@@ -68,19 +69,31 @@ class Grant:
 class Bounds:
     """The real folder of a workspace, which is as far as its own file may lead without a grant.
 
-    `expand` makes a path absolute as every later step will; `origin` is the file.
+    `expand` makes a path absolute as every later step will; `origin` is the file. What belongs to
+    other users than `own_users` needs a grant as well (empty: whoever's it is).
     """
 
     folder: str
     expand: Callable[[Path], Path]
     origin: str
+    own_users: Collection[int] = ()
 
     def path_request(self, setting: str, value: str) -> TrustRequest | None:
-        """The request for a path that leads outside; None for a path that stays inside."""
+        """The request for a path that leads outside, or to what belongs to another user; None for
+        any other.
+        """
         place = real_path(self.expand(Path(value)), self.origin)
-        if is_inside(place, [self.folder]):
-            return None
-        return self.make_request(setting, value, place)
+        return self.place_request(setting, value, place, place)
+
+    def place_request(
+        self, setting: str, value: str, place: str, shown_place: str
+    ) -> TrustRequest | None:
+        """The same for the real path of a value."""
+        if not is_inside(place, [self.folder]):
+            return self.make_request(setting, value, shown_place)
+        for user, part in find_other_owners(place, self.folder, self.own_users).items():
+            return self.make_request(setting, value, f"{part} of user {user}")
+        return None
 
     def make_request(self, setting: str, value: str, place: str = "") -> TrustRequest:
         """A request of this file."""
@@ -105,6 +118,44 @@ def is_inside(place: str, folders: Iterable[str]) -> bool:
     (True, False, True)
     """
     return any(Path(place).is_relative_to(folder) for folder in folders)
+
+
+def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> dict[int, str]:
+    """The users other than these to whom a part of the path belongs, from the workspace down, each
+    with the first such part: as the path is written, and as its links lead. None where `own_users`
+    is empty, and for a path outside of the workspace.
+    """
+    owners: dict[int, str] = {}
+    folder = os.path.realpath(workspace) if own_users else ""
+    relative = os.path.relpath(path, workspace) if own_users else ".."
+    while relative.split("/", 1)[0] != "..":
+        part, has_links = folder, False
+        for name in (".", *relative.split("/")):
+            part = part if name == "." else f"{part.rstrip('/')}/{name}"
+            try:
+                status = os.lstat(part)
+                is_link = stat.S_ISLNK(status.st_mode)
+                users = {status.st_uid, os.stat(part).st_uid if is_link else status.st_uid}  # noqa: PTH116
+            except OSError:  # nothing is there
+                return owners
+            has_links |= is_link
+            for user in users.difference(own_users):
+                owners.setdefault(user, part)
+        if not has_links:
+            break
+        relative = os.path.relpath(os.path.realpath(part), folder)
+    return owners
+
+
+def owner_requests(
+    path: str, workspace: str, own_users: Collection[int]
+) -> tuple[TrustRequest, ...]:
+    """A request for each other user to whom a part of the path belongs (see `find_other_owners`)."""
+    owners = find_other_owners(path, workspace, own_users)
+    return tuple(
+        TrustRequest(setting=OWNER, value=part, place=f"user {user}", origin=workspace)
+        for user, part in owners.items()
+    )
 
 
 def is_address(text: str) -> bool:
@@ -160,8 +211,8 @@ def source_place(source: DeclaredSource, expand: Callable[[Path], Path]) -> tupl
 
 
 def source_request(source: DeclaredSource, bounds: Bounds) -> TrustRequest | None:
-    """The request of a declared source that is a database or lies outside of the workspace; None
-    for one that may be read without a grant.
+    """The request of a declared source that is a database, lies outside of the workspace or belongs
+    to another user; None for one that may be read without a grant.
 
     Programs that a file of servers names start only when the user asks for it, and each of them is
     a request of its own then.
@@ -176,10 +227,9 @@ def source_request(source: DeclaredSource, bounds: Bounds) -> TrustRequest | Non
     if source.url:
         return bounds.make_request("source", f"{source.format}{name} {source.url}")
     place, pattern = source_place(source, bounds.expand)
-    if is_inside(place, [bounds.folder]):
-        return None
     full_place = f"{place.rstrip('/')}/{pattern}" if pattern else place
-    return bounds.make_request("source", f"{source.format}{name} {source.path}", full_place)
+    value = f"{source.format}{name} {source.path}"
+    return bounds.place_request("source", value, place, full_place)
 
 
 def escape_line(text: str) -> str:

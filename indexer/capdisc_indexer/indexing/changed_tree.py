@@ -113,6 +113,10 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
         new = [inner for inner in state.view.inner if inner.path not in known]
         folders += _read_new_folders(new, _MAX_NEW_FOLDERS - len(folders))
         gone.update(_with_contents(known - state.entries - stamps.awaited, stamps))
+    # Whether those of other users are read is decided by a scan of everything.
+    own_users = comparison.request.options.links.own_users
+    places = [state.folder.resolved for state in folders] if own_users else []
+    require(all(os.lstat(place).st_uid in own_users for place in places))
     require(not any(map(_is_guidance, gone)) and named.isdisjoint(map(printable_path, gone)))
     return ChangedTree(folders=folders, gone=frozenset(gone))
 

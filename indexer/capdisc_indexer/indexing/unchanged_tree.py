@@ -211,7 +211,7 @@ def _can_rely_on_stamps(
         and all(map(os.path.isdir, request.root_names))
         and not snapshot.memory.uncertain_count
         and not scan.outside_places
-        and not scan.waiting_links
+        and not scan.waiting
         and all(
             finding.code in ABOUT_NAMES or finding in known_findings for finding in scan.findings
         )

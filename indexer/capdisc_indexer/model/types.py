@@ -407,16 +407,19 @@ class DeclaredSource:
 
 @frozen(kw_only=True)
 class LinkRules:
-    """Which links a scan follows out of the scanned folders.
+    """Which links a scan follows out of the scanned folders, and which folders in those of the
+    workspace it enters.
 
     A link that lies in one of `own_places` leads anywhere, a link in `workspace` anywhere inside
-    it ("": no such folder); all are folders without links. `trusted` are the lines of the links
+    it ("": no such folder); all are folders without links. A folder of another user than `own_users`
+    is left out (empty: none is). `trusted` are the lines of the links and of other users' folders
     that the user allowed, as `TrustRequest` writes them.
     """
 
     workspace: str = ""
     own_places: tuple[str, ...] = ()
     trusted: frozenset[str] = frozenset()
+    own_users: frozenset[int] = frozenset()
 
 
 @frozen(kw_only=True)

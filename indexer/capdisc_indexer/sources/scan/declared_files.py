@@ -144,6 +144,9 @@ def _files_below(
         if folder.resolved in entered:
             continue
         entered.add(folder.resolved)
+        if not declaration.trusted and (finding := links.refuse_owner(folder)):
+            yield finding
+            continue
         entries = _entries(folder)
         for entry in entries:
             source = None if is_folder(entry) else _format_of(declaration, entry.name)

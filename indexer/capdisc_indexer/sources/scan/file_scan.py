@@ -5,7 +5,7 @@ the files that are declared.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -51,7 +51,7 @@ from capdisc_indexer.sources.scan.symlinks import (
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118
+# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118, PTH120
 
 __all__ = ["MAX_DEPTH", "SKIPPED_FOLDERS", "ScanResult", "scan_roots"]
 
@@ -62,14 +62,14 @@ class ScanResult:
     files of guidance.
 
     `outside_places` are the real folders and files outside of the roots that links led to, and
-    `waiting_links` those links that wait until the user trusts them.
+    `waiting` the requests for links and other users' folders that wait until the user trusts them.
     """
 
     files: tuple[FoundFile, ...]
     findings: tuple[Finding, ...]
     guidance: tuple[FileStat, ...] = ()
     outside_places: tuple[str, ...] = ()
-    waiting_links: tuple[TrustRequest, ...] = ()
+    waiting: tuple[TrustRequest, ...] = ()
 
 
 NOWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -101,7 +101,7 @@ def scan_roots(
             accepted.append(root._replace(order=len(accepted)))
         else:
             stray_findings.append(stray_finding(root.path))
-    walk = _Walk(accepted, memory or DirectoryCache(), links)
+    walk = _Walk(accepted, memory or DirectoryCache(), links, confined)
     walk.findings += stray_findings
     walk.declare(declared, confined)
     for root in walk.roots:
@@ -112,9 +112,13 @@ def scan_roots(
     return ScanResult(
         files=with_other_paths(files, walk.linked_places),
         findings=tuple(findings),
-        guidance=guidance_files([Path(root.path) for root in walk.roots]),
+        guidance=tuple(
+            file
+            for file in guidance_files([Path(root.path) for root in walk.roots])
+            if os.path.dirname(file.resolved) not in walk.refused
+        ),
         outside_places=tuple(sorted(walk.links.outside_places)),
-        waiting_links=tuple(sorted(set(walk.links.waiting), key=lambda request: request.value)),
+        waiting=tuple(sorted(set(walk.links.waiting), key=lambda request: request.value)),
     )
 
 
@@ -167,9 +171,14 @@ class _Walk:
     """
 
     def __init__(
-        self, roots: Sequence[ScanRoot], memory: DirectoryCache, rules: LinkRules
+        self,
+        roots: Sequence[ScanRoot],
+        memory: DirectoryCache,
+        rules: LinkRules,
+        confined: Collection[str] = (),
     ) -> None:
-        self.roots, self._memory = roots, memory
+        self.roots, self._memory, self._confined = roots, memory, confined
+        self.refused: set[str] = set()  # real folders of other users
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
         # For a root that is a file, links may lead into its folder.
@@ -248,7 +257,13 @@ class _Walk:
                 pending += reversed(self.open(folder))
 
     def _may_enter(self, folder: ScanFolder) -> bool:
-        """Whether the folder is one of the first behind its link; else a finding says so."""
+        """Whether the folder is none of another user in what the workspace chose, and one of the first
+        behind its link; else a finding says so.
+        """
+        if folder.root.path in self._confined and (finding := self.links.refuse_owner(folder)):
+            self.refused.add(folder.resolved)
+            self.findings.append(finding)
+            return False
         if not folder.outside:
             return True
         count = self._outside_counts[folder.outside] = (

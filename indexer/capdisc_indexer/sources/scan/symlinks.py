@@ -1,4 +1,5 @@
-"""Which symbolic links does a scan follow, and by which other paths is a file known?
+"""Which symbolic links does a scan follow, which folders of other users does it enter, and by which
+other paths is a file known?
 
 People keep their skills in one place and link them into the folders of several clients, so links
 are followed. A clone can bring links, too, so a link of a workspace leads out of it only where the
@@ -11,16 +12,17 @@ import os
 import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from capdisc_indexer.config.trust import LINK, TrustRequest
+from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, LinkRules, Severity
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH120
+# ruff: noqa: PTH116, PTH120
 
 # Behind one link that leads out of the roots; a link to a whole home folder would have a million.
 MAX_LINKED_FOLDERS = 5_000
@@ -39,8 +41,8 @@ class FollowedLink(NamedTuple):
 
 
 class LinkFollower:
-    """Decides about each link of one scan, and remembers those that wait for the user's trust and
-    the places outside that the others led to.
+    """Decides about each link of one scan and about folders of other users, and remembers those that
+    wait for the user's trust and the places outside that the other links led to.
     """
 
     def __init__(self, rules: LinkRules, places: Iterable[str]) -> None:
@@ -69,6 +71,36 @@ class LinkFollower:
             return FollowedLink(resolved, resolved)
         self.waiting.append(request)
         return _waiting_finding(path, resolved, severity)
+
+    def refuse_owner(self, folder: ScanFolder) -> Finding | None:
+        """The finding that a folder below its root belongs to another user, whom nobody has allowed;
+        None for any other.
+        """
+        own_users = self._rules.own_users
+        if not own_users or folder.resolved == folder.root.resolved:
+            return None
+        try:
+            user = os.stat(folder.resolved, follow_symlinks=False).st_uid
+            # Whose root it is was decided about before the scan.
+            if user in own_users or user == os.stat(folder.root.resolved).st_uid:
+                return None
+        except OSError:
+            return None
+        place = Path(folder.resolved)
+        requests = [
+            TrustRequest(setting=OWNER, value=str(part), place=f"user {user}", origin="")
+            for part in (place, *place.parents)
+        ]
+        if any(request.line in self._rules.trusted for request in requests):
+            return None
+        self.waiting.append(replace(requests[0], origin=folder.root.path))
+        return Finding(
+            code="other-owner",
+            severity=Severity.WARNING,
+            message=f"the folder belongs to another user (user {user}); not read",
+            hint="to read it: capdisc trust",
+            path=printable_path(folder.path),
+        )
 
     def outside_of(self, folder: ScanFolder, resolved: str) -> str:
         """The place outside that a file of the folder belongs to, given where its links lead."""
