@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,29 @@ def test_a_removed_skill_is_not_found_any_more(indexed, write_skill, capdisc) ->
     assert capdisc("list", "--ids").out.split() == ["skill:paper-crane"]
     (indexed / "paper-crane" / "SKILL.md").unlink()
     assert capdisc("list", "--ids").out.split() == []
+
+
+def test_a_folder_is_not_missing_since_a_time_in_the_future(
+    indexed, hermetic, write_skill, capdisc, monkeypatch
+) -> None:
+    path = write_skill(hermetic / "more", "swan", "Folds linen swans. Use for linen swans.")
+    assert capdisc("index", "more").code == 0
+    path.parent.parent.rename(hermetic / "unmounted")
+    clock = time.time
+    with monkeypatch.context() as ahead:
+        ahead.setattr(time, "time", lambda: clock() + 365 * 24 * 3600)
+        assert capdisc("index").code == 0
+    in_time = date.fromtimestamp(clock() + 8 * 24 * 3600)
+    assert _last_day(capdisc) > in_time
+    assert capdisc("search", "linen swans", "--ids").out.split()[0] == "skill:swan"
+    assert date.today() < _last_day(capdisc) <= in_time
+    assert capdisc("search", "linen swans", "--ids").out.split()[0] == "skill:swan"
+
+
+def _last_day(capdisc) -> date:
+    """The day until which the capabilities of folders that are gone stay."""
+    text = capdisc("status", "--json").json["covers"]["text"]
+    return date.fromisoformat(text.rpartition("until ")[2][:10])
 
 
 def test_a_folder_that_appears_is_a_new_root(indexed, hermetic, write_skill, capdisc) -> None:

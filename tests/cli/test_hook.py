@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_table import run_command
+from capdisc.context.surroundings import current_runtime
 from capdisc.hook import background_build, client_session, guard, suggestions
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
@@ -24,6 +25,7 @@ REQUEST = "join two PDF files into one"
 # As long as a busy machine may need: what is tested is the answer, not the time.
 PATIENCE = ("--deadline", "60s")
 REFRESH_INDEX = background_build.start_refresh
+NEXT_YEAR_S = 365 * 24 * 3600
 CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
@@ -342,11 +344,12 @@ def test_the_memory_of_sessions_is_bounded_and_expires(tmp_path) -> None:
     many = {f"skill:{number}": "1" for number in range(client_session.MAX_ENTRIES + 50)}
     client_session.record_printed(folder, "claude", "long", many)
     assert len(client_session.record_printed(folder, "claude", "long", many)) == 50
-    old = time.time() - client_session.EXPIRES_AFTER_S - 60
-    for path in (folder / "hook").glob("*.json"):
-        os.utime(path, (old, old))
-    client_session.record_printed(folder, "claude", "new", {"skill:a": "1"})
-    assert len(list((folder / "hook").glob("*.json"))) == 1
+    for offset_s in (-client_session.EXPIRES_AFTER_S - 60, NEXT_YEAR_S):
+        moment = time.time() + offset_s
+        for path in (folder / "hook").glob("*.json"):
+            os.utime(path, (moment, moment))
+        client_session.record_printed(folder, "claude", f"new {offset_s}", {"skill:a": "1"})
+        assert len(list((folder / "hook").glob("*.json"))) == 1
 
 
 # The index.
@@ -400,6 +403,33 @@ def test_twenty_prompts_start_one_build(capdisc, hermetic, write_skill, monkeypa
     for _ in range(20):
         assert capdisc("hook", "claude", stdin=event("fold a paper crane")).out == ""
     assert len(builds) == 1
+
+
+def test_a_clock_that_was_ahead_holds_up_no_build(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setattr(background_build, "start_refresh", REFRESH_INDEX)
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")
+    prompt = event("fold a paper crane")
+    builds = []
+    monkeypatch.setattr(
+        background_build, "_start_process", lambda *words, **_: builds.append(words)
+    )
+
+    def next_year() -> None:
+        (stamp,) = hermetic.parent.rglob("hook/*.build")
+        stamp.write_text(f"{time.time() + NEXT_YEAR_S:.0f}")
+
+    capdisc("hook", "claude", stdin=prompt)
+    next_year()
+    assert len(builds) == 1
+    explained = capdisc("hook", "claude", "--explain", stdin=prompt)
+    assert "is being built from now on" in explained.err and len(builds) == 2
+    assert capdisc("index").code == 0
+    next_year()
+    assert capdisc("hook", "claude", stdin=prompt).out and len(builds) == 3
+    assert capdisc("hook", "claude", stdin=prompt).out and len(builds) == 3
 
 
 def test_a_build_is_not_started_where_there_is_nothing_to_build(capdisc, monkeypatch) -> None:
@@ -492,7 +522,10 @@ def test_an_error_costs_the_client_nothing_and_doctor_shows_it(
     assert REQUEST not in json.dumps(report)
 
 
-def test_without_errors_doctor_has_nothing_to_say(capdisc, small) -> None:
+def test_without_recent_errors_doctor_has_nothing_to_say(capdisc, small, monkeypatch) -> None:
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "gmtime", lambda *_: (2999, 1, 1, 0, 0, 0, 3, 1, 0))
+        guard.log_failure(current_runtime().user_state_dir(), "claude", "the clock was ahead")
     report = capdisc("doctor", "--json").json
     check = next(check for check in report["checks"] if check["name"] == "hook")
     assert (check["state"], check["fix"]) == ("ok", "")

@@ -1,6 +1,8 @@
 """How much `capdisc render` prints, and whose tokens count."""
 
 import json
+import math
+import random
 import sys
 import types
 
@@ -238,13 +240,56 @@ def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
         == sum(value for key, value in estimate.items() if key != "total")
         == made["tokens"]
     )
-    parts = [
-        COUNT("".join(f"{block['text']}\n" for block in tier["blocks"])) for tier in made["tiers"]
+    assert [tier["tokens"] for tier in made["tiers"]] == [
+        COUNT(printed_tier(tier)) for tier in made["tiers"]
     ]
-    assert all(
-        0 <= tier["tokens"] - tokens < 25
-        for tier, tokens in zip(made["tiers"], parts, strict=True)
-    )
+
+
+def printed_tier(tier: dict) -> str:
+    """What plain text prints for a tier of the JSON, whose paths are fields."""
+    heading, ending = {
+        0: (
+            "Available capabilities:\n",
+            'More: capdisc search "what you need", capdisc show ID\n',
+        ),
+        1: ("Relevant capabilities:\n", ""),
+        2: ("--- Detailed Capability Reference ---\n", ""),
+    }[tier["level"]]
+    lines = [
+        f"{block['text']}\n" + (f"  {block['path']}\n" if tier["level"] == 1 else "")
+        for block in tier["blocks"]
+    ]
+    return "".join([heading, *lines, ending]) if lines else ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "", "--hints", "--tier 0", "--tier 1", "--tier 1,2", "--tier-budget 1=200", "--detail name",
+        "--hint none", "--style tools", "--style full", "--template minimal", "--template full",
+        "--split prefix", "--split suffix", "--split both", "--split both --tier 1",
+        "--split prefix --template full", "--split both --style full", "--append note.md",
+    ],
+)  # fmt: skip
+def test_json_counts_the_text_that_render_prints(capdisc, small, hermetic, options: str) -> None:
+    (hermetic / "note.md").write_text("Invoices are sent on Fridays.\n")
+    for words in (QUERY, "search the web", "send an e-mail to a customer", "thanks", ""):
+        argv = ["render", *filter(None, [words]), *options.split(), "--budget", "30000"]
+        printed, made = capdisc(*argv).out, capdisc(*argv, "--json").json
+        assert made["tokens"] == made["tokenEstimate"]["total"] == COUNT(printed), argv
+        argv += ["--tokenizer", "chars4"]
+        printed, made = capdisc(*argv).out, capdisc(*argv, "--json").json
+        assert made["tokens"] == math.ceil(len(printed) / 4), argv
+
+
+def test_json_of_any_budget_counts_its_own_text_and_keeps_the_budget(capdisc, small) -> None:
+    rng = random.Random(7)
+    for budget in rng.sample(range(120, 2400), 20):
+        words = rng.choice([QUERY, "search the web", "send an e-mail to a customer"])
+        done = capdisc("render", words, "--json", "--budget", str(budget))
+        assert COUNT(done.out) <= budget
+        text = "".join(map(printed_tier, done.json["tiers"]))
+        assert done.json["tokens"] == COUNT(text), (words, budget)
 
 
 def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> None:

@@ -175,13 +175,17 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
         failures = guard.read_failures(runtime.user_state_dir())
     except InputError as error:
         return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
-    oldest = time.strftime(guard.TIME_FORMAT, time.gmtime(time.time() - _HOOK_ERRORS_S))
-    recent = [failure for failure in failures if str(failure["at"]) >= oldest]
+    now_s = time.time()
+    oldest, newest_time = (
+        time.strftime(guard.TIME_FORMAT, time.gmtime(moment_s))
+        for moment_s in (now_s - _HOOK_ERRORS_S, now_s)
+    )
+    recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]
     if not recent:
         return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
     newest = recent[-1]
     client = newest["client"] if newest["client"] in CLIENTS else ""
-    age = format_elapsed(str(newest["at"]), time.time())
+    age = format_elapsed(str(newest["at"]), now_s)
     is_of_build = str(newest["error"]).startswith(background_process.FAILURE)
     origin = client or ("in the background" if is_of_build else "client not named")
     text = f"{origin}, {age}: {newest['error']}"

@@ -161,7 +161,9 @@ def _lock_build(folder: Path, where: Path) -> int | None:
 
 def _read_time(lock: int) -> float:
     with suppress(OSError, ValueError):
-        return float(os.pread(lock, 30, 0))
+        written_s = float(os.pread(lock, 30, 0))
+        # Rounded to a second. A later time was written while the clock was ahead.
+        return written_s if written_s <= time.time() + 1 else 0.0
     return 0.0
 
 

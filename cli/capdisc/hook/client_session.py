@@ -81,8 +81,10 @@ def _drop_old_sessions(folder: Path) -> None:
         with suppress(OSError):
             changed_at[path] = path.stat().st_mtime
     newest_first = sorted(changed_at, key=lambda path: -changed_at[path])
-    oldest_s = time.time() - EXPIRES_AFTER_S
+    now_s = time.time()
     for position, path in enumerate(newest_first, 1):
-        if position >= MAX_SESSIONS or changed_at[path] < oldest_s:
+        # A time in the future was written while the clock was ahead, and would never expire.
+        is_current = 0 <= now_s - changed_at[path] <= EXPIRES_AFTER_S
+        if position >= MAX_SESSIONS or not is_current:
             with suppress(OSError):
                 path.unlink()

@@ -192,9 +192,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     if working_mode or options.prompting.template == NO_TEMPLATE:
         template = working_mode.mode if working_mode else ""
         options = replace(options, prompting=replace(options.prompting, template=template))
-    prompting = options.prompting
-    is_laid_out = bool(options.shape.split or prompting.template or prompting.has_style)
-    form = tier_selection.select_format(options.shape, is_laid_out, ctx.runtime.user_state_dir())
+    form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
     limits = build_token_limits(ctx.config, options.limits)
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"

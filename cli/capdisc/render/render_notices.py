@@ -89,6 +89,7 @@ def _result_facts(
             return {}
         return {
             **_hit_facts(hits.get(identifier)),
+            **({"warnings": list(descriptor.warnings)} if descriptor.warnings else {}),
             "source": _relative_path(descriptor),
             **_location_facts(locate(descriptor, workspace)),
         }
@@ -160,8 +161,20 @@ def print_notices(
         console.print_notice(
             f"notice: style {catalogue_mode.style.name} for {catalogue_mode.style.model}: {catalogue_mode.style.reason}"
         )
+    _print_warnings(relevant, context)
     _print_imitations(context)
     _print_shortened(context)
+
+
+def _print_warnings(relevant: RelevantCapabilities, context: Context) -> None:
+    printed = {block.id for tier in context.tiers for block in tier.blocks}
+    names = [
+        f"{d.id} ({', '.join(d.warnings)})"
+        for d, _ in relevant.stored
+        if d.warnings and d.id in printed
+    ]
+    if names:
+        console.print_notice(f"notice: review before use: {console.format_names(names)}")
 
 
 def _print_imitations(context: Context) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from capdisc.output import console
 from capdisc.render.render_options import LayoutOptions, RenderOptions
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES, with_mark_key
@@ -125,13 +124,9 @@ def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
     return tuple(sorted(int(tier) for tier in tiers))
 
 
-def select_format(shape: LayoutOptions, is_laid_out: bool, state_dir: Path) -> RenderFormat:
-    """The format with the hint that the options name, and with frame marks of this user's secret;
-    `is_laid_out` says that it prints a prompt as one text.
-    """
+def select_format(shape: LayoutOptions, state_dir: Path) -> RenderFormat:
+    """The format with the hint that the options name, and with frame marks of this user's secret."""
     form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
-    if form.needs_facts and not is_laid_out:
-        form = replace(form, has_path_fields=True)
     if shape.hint is None:
         return form
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint

@@ -136,13 +136,13 @@ class Gateway:
 
     def stale_servers(self) -> list[str]:
         """The servers that have no list, one of another entry, or an old one."""
-        oldest = time.time() - LIST_SECONDS
+        now_s = time.time()
         return [
             name
             for name, declaration in self.servers.items()
             if not (stored := read_list(self._places.lists, name))
             or stored.start != start_digest(declaration)
-            or stored.asked_at_s < oldest
+            or not 0 <= now_s - stored.asked_at_s <= LIST_SECONDS
         ]
 
     def close(self) -> None:

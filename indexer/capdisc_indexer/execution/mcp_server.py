@@ -4,7 +4,10 @@ the SDK speaks, and tells its clients when the index has changed.
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -33,6 +36,7 @@ OVERVIEW_URI = "capdisc://tier0"
 _POLL_SECONDS = 1.0
 # Less than the time between a signal and the end of the process.
 _SETTLE_SECONDS = 1.0
+_MAX_THREADS = 40
 # A capability is a resource under its id.
 CAPABILITY_URI = "capdisc://capability/"
 PROMPT = "find-capabilities"
@@ -74,13 +78,12 @@ class RequestTracker:
         """The text of the answer and False, or that of an error and True. Raises InputNeededError
         where the user has to answer something first.
         """
-        abandoned, finished = threading.Event(), threading.Event()
-        self._unfinished.add(finished)
+        abandoned = threading.Event()
         caller = make_caller(self._sdk, context, params, abandoned.is_set)
         try:
-            answer = partial(self._answer, params.name, params.arguments or {}, caller, finished)
+            answer = partial(self._answer, params.name, params.arguments or {}, caller)
             text, is_error = await self._sdk.anyio.to_thread.run_sync(
-                answer, abandon_on_cancel=True
+                answer, abandon_on_cancel=True, limiter=self._sdk.answer_threads
             )
             return text, is_error
         finally:
@@ -88,16 +91,14 @@ class RequestTracker:
 
     def settle(self) -> None:
         """Waits a moment for abandoned calls to end what they run."""
+        ends = time.monotonic() + _SETTLE_SECONDS
         for finished in list(self._unfinished):
-            finished.wait(_SETTLE_SECONDS)
+            finished.wait(max(0.0, ends - time.monotonic()))
 
-    def _answer(
-        self,
-        name: str,
-        arguments: Arguments,
-        caller: Caller,
-        finished: threading.Event,
-    ) -> tuple[str, bool]:
+    def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        # Only here: a call that is cancelled while it waits for a thread never begins.
+        finished = threading.Event()
+        self._unfinished.add(finished)
         try:
             return self._service.answer(name, arguments, caller)
         except InputNeededError:
@@ -119,6 +120,8 @@ def format_error(error: CapdiscError) -> str:
 def serve(service: ToolService) -> None:
     """Serves until stdin ends. Raises InputError without the SDK."""
     sdk = lazy_imports.mcp_sdk()
+    # Not anyio's own threads, which read stdin: its end would be seen behind all waiting calls.
+    sdk.answer_threads = sdk.anyio.CapacityLimiter(_MAX_THREADS)
     calls = RequestTracker(sdk, service)
     try:
         sdk.anyio.run(_serve, sdk, service, calls)
@@ -137,6 +140,10 @@ async def _serve(sdk: Any, service: ToolService, calls: RequestTracker) -> None:
         tasks.start_soon(_notify_changes, sdk, service, bus, sessions)
         await server.run(incoming, outgoing, options)
         tasks.cancel_scope.cancel()
+        # A client that reads no more would hold up the answer that is being written.
+        end = threading.Timer(_SETTLE_SECONDS, os.kill, (os.getpid(), signal.SIGTERM))
+        end.start()
+    end.cancel()
 
 
 def _build_server(
@@ -298,7 +305,9 @@ def _prompt_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
 async def _answer_in_thread(sdk: Any, answer: Callable[..., T], *arguments: object) -> T:
     """The answer, as a search may wait for a first build; errors as the protocol has them."""
     try:
-        value: T = await sdk.anyio.to_thread.run_sync(partial(answer, *arguments))
+        value: T = await sdk.anyio.to_thread.run_sync(
+            partial(answer, *arguments), limiter=sdk.answer_threads
+        )
     except CapdiscError as error:
         is_usage = isinstance(error, UsageError)
         code = sdk.types.INVALID_PARAMS if is_usage else sdk.types.INTERNAL_ERROR

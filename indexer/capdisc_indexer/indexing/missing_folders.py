@@ -37,8 +37,10 @@ class CompletedScan:
 
 
 def has_expired(since_s: float, now_s: float) -> bool:
-    """Whether a folder has been gone for so long that its capabilities go, too."""
-    return now_s - since_s > KEPT_S
+    """Whether a folder has been gone for so long that its capabilities go, too. A time in the future
+    tells nothing: the build that follows counts from its own time on.
+    """
+    return not 0 <= now_s - since_s <= KEPT_S
 
 
 def add_missing_files(

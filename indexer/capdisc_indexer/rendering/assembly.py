@@ -31,7 +31,7 @@ from capdisc_indexer.rendering.details import (
     stable_overviews,
 )
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
-from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_full_text
+from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_layout
 from capdisc_indexer.rendering.render_job import RenderInputs, RenderJob
 from capdisc_indexer.rendering.summaries import build_summaries
 from capdisc_indexer.rendering.truncation import enclose_text
@@ -91,12 +91,13 @@ def _fit_with_overview(job: RenderJob, overview: Tier | None) -> Context | None:
     budget = high
     while low <= high:
         context = _count_tokens(job, _assemble_tiers(job, budget, overview))
-        if _count_printed_tokens(job, context) <= job.budgets.total:
+        whole = _count_whole(job, context)
+        if whole.tokens <= job.budgets.total:
             best, low = context, budget + 1
         else:
             # A budget far above what its pieces need changes nothing. Skipping those spares most
             # steps of a large budget.
-            high = min(budget - 1, 2 * context.text_tokens)
+            high = min(budget - 1, 2 * whole.text_tokens)
         budget = (low + high) // 2
     return best
 
@@ -121,8 +122,8 @@ def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
 
 def _count_tokens(job: RenderJob, context: Context) -> Context:
     """The context with the tokens of its printed text, counted whole."""
-    if job.printing.layout or not job.counter.additive:
-        text = format_full_text(job.form, context)
+    if context.printing.layout or context.printing.split or not job.counter.additive:
+        text = format_layout(job.form, context)
         context = replace(context, text_tokens=_count_exactly(job, text))
     return replace(context, tokens=_count_exactly(job, job.form.format_context(job.form, context)))
 
@@ -136,14 +137,13 @@ def _count_exactly(job: RenderJob, text: str) -> int:
     return job.whole_texts[text]
 
 
-def _count_printed_tokens(job: RenderJob, context: Context) -> int:
-    """The tokens of what is printed. One half of a split is charged for both halves, so that it is
-    the same text whether one or both are printed.
+def _count_whole(job: RenderJob, context: Context) -> Context:
+    """The context with the tokens that it is charged with. One half of a split is charged for both
+    halves, so that it is the same text whether one or both are printed.
     """
     if not job.printing.split:
-        return context.tokens
-    both_halves = replace(context, printing=replace(job.printing, split="both"))
-    return _count_exactly(job, job.form.format_context(job.form, both_halves))
+        return context
+    return _count_tokens(job, replace(context, printing=replace(job.printing, split="both")))
 
 
 def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -> Context:

@@ -281,12 +281,15 @@ def pointer_line(descriptor: Descriptor, note: str = "") -> str:
     return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
 
 
-def availability_note(names: Sequence[str], is_available: bool = True) -> str:
-    """The note on a capability that its author switched off, or that lacks these secrets or
-    programs here.
+def availability_note(
+    names: Sequence[str], is_available: bool = True, warnings: Sequence[str] = ()
+) -> str:
+    """The note on a capability that its author switched off, that lacks these secrets or programs
+    here, or that its reader should know these rules about.
     """
     parts = [] if is_available else ["not available"]
     parts += [f"missing: {', '.join(one_line(name, 60) for name in names)}"] if names else []
+    parts += [f"review before use: {', '.join(warnings)}"] if warnings else []
     return f"[{'; '.join(parts)}]" if parts else ""
 
 

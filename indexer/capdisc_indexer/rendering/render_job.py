@@ -85,10 +85,11 @@ class RenderInputs:
     workspace: PurePath | None = None
 
     def note(self, descriptor: Descriptor) -> str:
-        """The note on a capability that is switched off, or on secrets and programs that are missing
-        here; empty when nothing is.
+        """The note on a capability that is switched off or to be reviewed before use, or on secrets
+        and programs that are missing here; empty when nothing is.
         """
-        return availability_note(self.missing.get(descriptor.id, ()), descriptor.available)
+        missing = self.missing.get(descriptor.id, ())
+        return availability_note(missing, descriptor.available, descriptor.warnings)
 
 
 @frozen(kw_only=True)

@@ -203,5 +203,4 @@ def _line_block(job: RenderJob, d: Descriptor, line: str) -> Block:
     """The line with the path of the capability's file."""
     path = job.location(d).path
     pieces = (job.form.summary(d, line, path), job.form.location(path))
-    text = pieces[0] if job.form.has_path_fields else "".join(pieces)
-    return Block(id=d.id, text=text, tokens=sum(map(job.counter.count, pieces)))
+    return Block(id=d.id, text="".join(pieces), tokens=sum(map(job.counter.count, pieces)))

@@ -16,6 +16,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
+from capdisc_indexer.rendering.capability_text import availability_note
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.query_rules import require_known_filters, select_shown_hits
 from capdisc_indexer.text.normalization import one_line, space_identifiers
@@ -140,9 +141,15 @@ def headers_of_kinds(ctx: ToolContext, *kinds: str) -> Iterator[CapabilityHeader
 
 
 def short_description(header: CapabilityHeader | Descriptor) -> str:
-    """The description on one line, at most DESCRIPTION_CHARACTERS long."""
+    """The description on one line, at most DESCRIPTION_CHARACTERS long, and the mark."""
     description = header.description if isinstance(header, Descriptor) else header["description"]
-    return one_line(description, DESCRIPTION_CHARACTERS)
+    return mark_for_review(one_line(description, DESCRIPTION_CHARACTERS), header)
+
+
+def mark_for_review(text: str, header: CapabilityHeader | Descriptor) -> str:
+    """The text with a mark behind it where the capability should be reviewed before use."""
+    warnings = header.warnings if isinstance(header, Descriptor) else header.get("warnings", ())
+    return f"{text} {availability_note((), warnings=warnings)}".rstrip()
 
 
 class HitRow(TypedDict):

@@ -26,6 +26,7 @@ from capdisc_indexer.tools.capability_lookup import (
     find_by_name,
     headers_of_kinds,
     hit_row,
+    mark_for_review,
     search_capabilities,
     short_description,
 )
@@ -211,7 +212,7 @@ def _summary_row(hit: Hit, header: CapabilityHeader) -> SummaryRow:
         "name": header["name"],
         "kind": header["kind"],
         "category": header.get("category") or UNCATEGORISED,
-        "summary": summary(header["description"]),
+        "summary": mark_for_review(summary(header["description"]), header),
         "score": round(hit.score, 4),
         "relevance": round(hit.relevance, 2),
     }

@@ -21,6 +21,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     plain_look,
 )
 from capdisc_indexer.sources.scan.scanned_files import printable_path
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
 from capdisc_indexer.validation.competing_descriptions import find_competitions
@@ -46,15 +47,20 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     identical copies have none. Inside one root the later one is wrong, across roots the earlier
     one wins.
 
-    Two skills of one name are only a warning: collections of skills have many, and the index tells
-    them apart by folder.
+    Two skills of one name are only a warning where no client reads both: collections of skills have
+    many, and the index tells them apart by folder.
     """
     owners: dict[str, CatalogueMember] = {}
+    read_together: dict[tuple[str, str], CatalogueMember] = {}
     names: dict[str, CatalogueMember] = {}
     for member in members:
         owner = owners.setdefault(fold_id(member.id), member)
         outcome = judge_claim(_claim(owner), _claim(member))
-        if owner is not member and outcome is not ClaimOutcome.COPY:
+        folder = _shared_folder(member)
+        rival = read_together.setdefault((fold_id(member.id), folder), member)
+        if folder and rival is not member:
+            yield _collision(rival, member, ClaimOutcome.DUPLICATE)
+        elif owner is not member and outcome is not ClaimOutcome.COPY:
             yield _collision(owner, member, outcome)
         namesake = names.setdefault(member.name.casefold(), member)
         if namesake.kind != member.kind and namesake.root_order == member.root_order:
@@ -62,6 +68,21 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
             yield finding_at(
                 member, "name-clash", Severity.INFO, message, "call for each by its id"
             )
+
+
+# The skills of a client, such as those in `.claude/skills`.
+_CLIENT_SKILLS = compile_late(r"(?:^|.*/)\.[^/]+/skills?(?=/)")
+
+
+def _shared_folder(member: CatalogueMember) -> str:
+    """The folder of which a client reads all skills: one of its own, else that of the skill's
+    folder; "" for what is no SKILL.md.
+    """
+    folder, _, name = member.path.rpartition("/")
+    if name.casefold() != "skill.md":
+        return ""
+    match = _CLIENT_SKILLS.match(folder)
+    return match[0] if match else folder.rpartition("/")[0]
 
 
 def _claim(member: CatalogueMember) -> IdClaim:

@@ -318,6 +318,38 @@ def test_a_signal_ends_it(catalogue) -> None:
     assert (server.returncode, out, err) == (143, b"", b"")
 
 
+def test_the_end_of_stdin_ends_it_while_calls_wait_and_are_cancelled(catalogue, hermetic) -> None:
+    catalogue("linger", f'run: {{command: [sh, -c, "touch began; sleep {2 * ENOUGH}"]}}\n')
+    lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    for number in range(2, 182):
+        call = {"name": "run_capability", "arguments": {"id": "linger"}}
+        lines.append({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+        if number % 3 == 0:
+            cancelled = {"method": "notifications/cancelled", "params": {"requestId": number}}
+            lines.append({"jsonrpc": "2.0", **cancelled})
+    with start_server("--allow-run", "--yes") as server:
+        server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        server.stdin.flush()
+        wait_for(hermetic / "began")
+        try:
+            server.communicate(timeout=ENOUGH)
+        finally:
+            server.kill()
+    assert server.returncode == 0
+
+
+def test_the_end_of_stdin_ends_it_though_nobody_reads_its_answers(catalogue) -> None:
+    lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    lines += [{"jsonrpc": "2.0", "id": n, "method": "tools/list"} for n in range(2, 102)]
+    with start_server() as server:
+        server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        server.stdin.close()
+        try:
+            assert server.wait(ENOUGH) == 143
+        finally:
+            server.kill()
+
+
 @pytest.mark.parametrize("how", ["stdin", "signal"])
 def test_with_the_server_ends_what_it_runs(catalogue, hermetic, how: str) -> None:
     catalogue("linger", 'run: {command: [sh, -c, "touch began; sleep 4; touch lingered"]}\n')

@@ -346,6 +346,15 @@ def test_one_server_that_is_down_leaves_the_others(desk, tmp_path) -> None:
     assert opened.text("tell_pid")
 
 
+def test_a_list_from_the_future_is_asked_for_again(desk) -> None:
+    opened = desk()
+    opened.gateway.refresh_lists(["notes"])
+    assert opened.gateway.stale_servers() == []
+    moment = time.time() + 365 * 24 * 3600
+    os.utime(gateway_lists.list_path(opened.places.lists, "notes"), (moment, moment))
+    assert opened.gateway.stale_servers() == ["notes"]
+
+
 def test_only_the_tools_that_the_entry_takes_are_listed(desk, tmp_path) -> None:
     opened = desk(declare(tmp_path, only=("tell_pid", "fail"), without=("fail",)))
     opened.descriptor("tell_pid")

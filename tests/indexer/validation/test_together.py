@@ -41,6 +41,25 @@ def test_two_skills_of_one_name_are_a_warning_and_copies_are_nothing(codes: Code
     assert codes(files) == ["warning duplicate-id"]
 
 
+@pytest.mark.parametrize("folders", [".claude/skills/a .claude/skills/b", "skills/a skills/b"])
+@pytest.mark.parametrize("body", ["Else.\n", "The body.\n"])
+def test_two_skills_of_one_name_that_a_client_reads_are_an_error(findings, folders, body) -> None:
+    texts = skill(body="The body.\n"), skill(body=body)
+    files = dict(zip([f"{folder}/SKILL.md" for folder in folders.split()], texts, strict=True))
+    (taken,) = [each for each in findings(files) if each.code == "duplicate-id"]
+    assert taken.severity == "error" and "/a/SKILL.md" in taken.message
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [".claude/skills/a .agents/skills/a", "plugins/x/skills/a plugins/y/skills/a", "x/a y/a"],
+)
+def test_two_skills_of_one_name_for_different_clients_are_a_warning(codes: Codes, folders) -> None:
+    first, second = (f"{folder}/SKILL.md" for folder in folders.split())
+    assert codes({first: skill(), second: skill(body="Else.\n")}) == ["warning duplicate-id"]
+    assert codes({first: skill(), second: skill()}) == []
+
+
 def test_an_id_of_an_earlier_root_is_shadowed_and_both_are_named(tmp_path: Path) -> None:
     for root, more in (("user", ""), ("work", "category: x\n")):
         (tmp_path / root / "a").mkdir(parents=True)

@@ -48,8 +48,6 @@ class RenderFormat:
       its tiers are needed without a query, too.
     - `needs_facts`: prints what is known of the query and of each result; without it, diagnostics
       go to stderr.
-    - `has_path_fields`: each result has a field for its path, so that its line is printed without;
-      the path counts as it does in plain text.
     - `needs_request`: repeats the user's request, which counts against the budget.
     - `is_fixed_form`: another program defines the form, which has no place for a template, a
       session or other texts.
@@ -77,7 +75,6 @@ class RenderFormat:
     has_closing_tags: bool = False
     is_always_split: bool = False
     needs_facts: bool = False
-    has_path_fields: bool = False
     needs_request: bool = False
     is_fixed_form: bool = False
     suits: Callable[[str], bool] = lambda kind: True

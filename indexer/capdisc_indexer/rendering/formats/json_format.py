@@ -55,7 +55,8 @@ def context_document(context: Context) -> JsonObject:
 
 def _cost_fields(context: Context) -> JsonObject:
     """What the prompt costs, part by part, and against all capabilities in full. The total is that
-    of the printed text, which has frames, and which an estimate by characters rounds once.
+    of the text that this context is printed as, which has frames and the line between the halves of
+    a split, and which an estimate by characters rounds once.
     """
     counts = {_tier_name(tier): tier.tokens for tier in context.tiers}
     costs: JsonObject = {
@@ -147,10 +148,12 @@ def _tier_document(
 
 
 def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object]) -> JsonObject:
-    """A block with its text, unless the prompt holds it, and what is known of its capability."""
+    """A block with its text, unless the prompt holds it, and what is known of its capability. The
+    line of its path is a field.
+    """
     imitation = {"imitates_frame": True} if imitates_frame(block.text) else {}
-    text = {} if has_prompt else {"text": block.text.rstrip("\n")}
-    return {"id": block.id, **facts, **imitation, **text}
+    text = block.text.removesuffix(TEXT.location(str(facts.get("path")))).rstrip("\n")
+    return {"id": block.id, **facts, **imitation, **({} if has_prompt else {"text": text})}
 
 
 JSON = text_inside("json", format_json, needs_facts=True)

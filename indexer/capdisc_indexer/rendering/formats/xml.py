@@ -5,6 +5,7 @@ Agent Skills reference library.
 from __future__ import annotations
 
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.rendering.capability_text import availability_note
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.layout import format_layout
 from capdisc_indexer.text.normalization import one_line
@@ -46,14 +47,17 @@ XML = RenderFormat(
 
 
 def _format_skill(descriptor: Descriptor, *_: str) -> str:
-    """One line for each tag and each value, name and description escaped."""
+    """One line for each tag and each value, name and description escaped; the form has no other
+    place for a mark than the description.
+    """
+    mark = availability_note((), warnings=descriptor.warnings)
     fields = (
         "<skill>",
         "<name>",
         escape(descriptor.name),
         "</name>",
         "<description>",
-        escape(descriptor.description),
+        escape(f"{mark} {descriptor.description}" if mark else descriptor.description),
         "</description>",
         "<location>",
         _format_location(descriptor.source.path),

@@ -65,6 +65,14 @@ def _all_text(
     )  # fmt: skip
 
 
+def _commands(*, closed: bool = False, stdin: bool = False, **options: str) -> Interpreter:
+    """A program of which only the values of options are commands."""
+    return Interpreter(
+        roles=_roles(**options), operands=Operands.NONE, permutes=True, reads_stdin=stdin, is_shell=True,
+        takes_closed=closed, hint=_BY_SCRIPT,
+    )  # fmt: skip
+
+
 _SH = _shell(turn="-c", value="-o -O +o +O --rcfile --init-file")
 _FISH = _shell(text="-c --command -C --init-command", value="-d -D -f -o --debug --features")
 _PYTHON = _script(
@@ -75,7 +83,8 @@ _TIMEIT = _all_text(shell=False, text="-s --setup", value="-n -r -u --number --r
 _NODE = _script(
     'pass it as a word of its own and read process.argv[1]: ["node", "-e", "...", "{x}"]',
     text="-e --eval -p --print -pe --import --loader --experimental-loader",
-    value="-r --require -C --conditions --env-file --stack-trace-limit --title --test-reporter",
+    value="-C --conditions --env-file --stack-trace-limit --title --test-reporter",
+    run="-r --require",
 )  # fmt: skip
 _DENO = _subcommands(
     {
@@ -92,7 +101,7 @@ _PERL = _script(
 )  # fmt: skip
 _RUBY = _script(
     'pass it as a word of its own and read ARGV[0]: ["ruby", "-e", "...", "{x}"]',
-    text="-e", value="-I -r -C -E --encoding", rest_of_word="-i -F -T -W -x -K",
+    text="-e", value="-I -C -E --encoding", rest_of_word="-i -F -T -W -x -K", run="-r",
 )  # fmt: skip
 _PHP = _script(
     'pass it as a word of its own and read $argv[1]: ["php", "-r", "...", "{x}"]',
@@ -101,7 +110,7 @@ _PHP = _script(
 )  # fmt: skip
 _LUA = _script(
     'pass it as a word of its own and read ...: ["lua", "-e", "...", "{x}"]',
-    text="-e", value="-l",
+    text="-e", run="-l",
 )  # fmt: skip
 _EVAL = _script(text="-e -E --eval -eval --print -p --expr --rpc-eval --execute -c -code")
 _LISP = _script(text="-e --eval -eval --execute -f --funcall -c -x --init-eval-command -l --load")
@@ -192,6 +201,13 @@ _SSH = Interpreter(
     ),
     operands=Operands.AFTER_FIRST, is_shell=True, reads_stdin=True, hint=_BY_SCRIPT,
 )  # fmt: skip
+_ADB = Interpreter(
+    roles=_roles(value="-e"),
+    operands=Operands.ALL,
+    is_shell=True,
+    reads_stdin=True,
+    hint=_BY_SCRIPT,
+)
 _SU = Interpreter(
     roles=_roles(
         text="-c --command --session-command", value="-s --shell -g --group -G --supp-group -w -u --user"
@@ -231,25 +247,26 @@ _GIT_EXEC = Interpreter(
     ),
     operands=Operands.NONE, permutes=True, is_shell=True, hint=_BY_SCRIPT,
 )  # fmt: skip
+_GIT_FILTERS = _commands(
+    text="""-x --extcmd --open-files-in-pager --receive-pack --exec --smtp-server --sendmail-cmd --to-cmd --cc-cmd
+    --header-cmd --setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter
+    --tag-name-filter""",
+    value="-t --tool --to --cc",
+)  # fmt: skip
 _GIT = _subcommands(
     {
-        **dict.fromkeys(("rebase", "clone", "fetch", "ls-remote", "pull"), _GIT_EXEC),
+        **dict.fromkeys(("rebase", "clone", "fetch", "ls-remote", "pull", "archive"), _GIT_EXEC),
+        **dict.fromkeys(("difftool", "filter-branch", "grep", "push", "send-email"), _GIT_FILTERS),
         "submodule": _subcommands({"foreach": _all_text()}),
         "bisect": _subcommands({"run": _wrapper()}),
     },
     setting="-c", value="-C --git-dir --work-tree --namespace --exec-path",
 )  # fmt: skip
-_ARCHIVE = Interpreter(
-    roles=_roles(
-        text="""--to-command --checkpoint-action --use-compress-program -I --rsh-command --info-script
-        --new-volume-script --rsh -e --rsync-path -TT --unzip-command --compress-program --pre --hostname-bin""",
-    ),
-    operands=Operands.NONE, permutes=True, is_shell=True, hint=_BY_SCRIPT,
-)  # fmt: skip
-_TAR = Interpreter(
-    roles={name: role for name, role in _ARCHIVE.roles.items() if name != "-e"},
-    operands=Operands.NONE, permutes=True, is_shell=True, hint=_BY_SCRIPT,
-)  # fmt: skip
+_FIRST_TEXT = Interpreter(
+    roles=_roles(value="-e --environment"), operands=Operands.TEXT, permutes=True, hint=_BY_SCRIPT
+)
+_ARCHIVE_OPTIONS = """--to-command --checkpoint-action --use-compress-program -I --rsh-command --info-script
+--new-volume-script --rsh --rsync-path -TT --unzip-command --compress-program --pre --hostname-bin"""
 _FIND = Interpreter(
     roles=_roles(run="-exec -execdir -ok -okdir"), operands=Operands.NONE, permutes=True,
 )  # fmt: skip
@@ -267,8 +284,9 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
     ("nu nushell xonsh", _shell(text="-c --commands -e --execute", value="--config --env-config")),
     ("python pythonw pypy py jython micropython bpython ipython graalpy pyston cpython", _PYTHON),
     ("node nodejs iojs tsx ts-node esno", _NODE),
-    ("bun", Interpreter(roles=_roles(text="-e --eval -p --print -r --preload"), is_strong=True,
-                        reads_stdin=True, subcommands={"x": _wrapper()}, hint=_NODE.hint)),
+    ("bun", Interpreter(roles=_roles(text="-e --eval -p --print -r --preload"), is_strong=True, reads_stdin=True,
+                        subcommands={"x": _wrapper(), "exec": _all_text(), "eval": _all_text(shell=False)},
+                        hint=_NODE.hint)),
     ("deno", _DENO),
     ("perl", _PERL),
     ("ruby jruby mruby truffleruby", _RUBY),
@@ -279,8 +297,14 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
     ("osascript", _OSASCRIPT),
     ("rscript r littler", Interpreter(roles=_EVAL.roles, reads_stdin=True, hint=_BY_SCRIPT)),
     ("julia groovy scala kotlin kotlinc clojure clj bb ghc runghc ocaml swift elixir iex erl racket octave "
-     "octave-cli mongo mongosh wolframscript sage gnuplot qjs d8 crystal jsc rhino janet", _EVAL),
+     "octave-cli mongo mongosh wolframscript sage gnuplot qjs d8 jsc rhino janet", _EVAL),
     ("guile sbcl clisp ecl emacs emacsclient xemacs", _LISP),
+    ("crystal", _subcommands({"eval": _all_text(shell=False, value="-D --define --error-trace")}, is_strong=True)),
+    ("raku perl6 rakudo", _script(text="-e -M", value="-I")),
+    ("rails", _subcommands(dict.fromkeys(("runner", "r"), _FIRST_TEXT))),
+    ("wp", Interpreter(roles=_roles(text="--exec --ssh"), operands=Operands.NONE, permutes=True, takes_closed=True,
+                       subcommands={"eval": _FIRST_TEXT, "db": _subcommands({"query": _FIRST_TEXT})},
+                       hint=_BY_SCRIPT)),
     ("matlab", _script(text="-r -batch", is_strong=False)),
     ("expect tclsh wish", _script(text="-c")),
     ("vim nvim vi ex view gvim vimdiff", _VIM),
@@ -309,6 +333,22 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
     ("tmux screen", _all_text()),
     ("mshta", _all_text(shell=False)),
     ("ssh autossh mosh slogin rsh dbclient", _SSH),
+    ("scp", _commands(value="-c -F -i -J -l -P -X", setting="-o", run="-S -D")),
+    ("sftp", _commands(
+        stdin=True, value="-c -F -i -J -l -P -X -B -R -s", file="-b", setting="-o", run="-S -D",
+    )),
+    ("adb", _subcommands(dict.fromkeys(("shell", "exec-out", "exec-in"), _ADB), value="-s -t -H -P -L")),
+    ("ansible ansible-playbook", _commands(
+        text="-a --args --ssh-common-args --ssh-extra-args --scp-extra-args --sftp-extra-args",
+        value="-m -i -u -e -l -f -t -T -P -B -c -M",
+    )),
+    ("gcloud", _commands(closed=True, text="--command --ssh-flag --scp-flag")),
+    # Any part of an address may name another one: `a!!EXEC:b`.
+    ("socat", _all_text(closed=True, shell=False, value="-b -t -T")),
+    ("ncat nc netcat", _commands(
+        closed=True, text="-c -e --sh-exec --exec --lua-exec",
+        value="-p -s -w -i -g -G -o -x -d -m -q -I -O -T -V -X",
+    )),
     ("su runuser", _SU),
     ("at batch crontab", _WAITING),
     ("env", _wrapper(assigns=True, value="-u --unset -C --chdir -P", text="-S --split-string")),
@@ -338,15 +378,21 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
     ("docker-compose podman-compose", _subcommands(_CONTAINER, value="-f -p --file --project-name")),
     ("kubectl oc", _KUBECTL),
     ("uvx pipx-run", _wrapper(value="--with --from --python -p --package")),
-    ("uv poetry pipenv pdm hatch rye conda mamba micromamba pipx nix", _RUNNER),
-    ("nix-shell", Interpreter(roles=_roles(text="--run --command"), is_shell=True, hint=_BY_SCRIPT)),
+    ("uv poetry pipenv pdm hatch rye conda mamba micromamba pipx", _RUNNER),
+    ("nix", Interpreter(roles=_roles(text="--expr --apply", run="-c --command"), operands=Operands.NONE, permutes=True,
+                        subcommands={"run": _wrapper(text="--expr --apply")}, hint=_BY_SCRIPT)),
+    ("nix-build nix-instantiate nix-env", _commands(text="-E --expr")),
+    ("nix-shell", Interpreter(roles=_roles(text="--run --command -E --expr -p --packages"), is_shell=True,
+                              hint=_BY_SCRIPT)),
     ("npx", _NPX),
     ("npm", _subcommands({"exec": _NPX, "x": _NPX})),
     ("bundle", _subcommands({"exec": _wrapper()})),
     ("direnv", _subcommands({"exec": _wrapper(1)})),
     ("git", _GIT),
-    ("rsync sort zip rg", _ARCHIVE),
-    ("tar bsdtar gtar", _TAR),
+    ("man", _commands(closed=True, text="-P --pager --html", value="-C -R -L -m -M -S -s -e -r -E -p")),
+    ("split gsplit", _commands(text="--filter", value="-a -b -C -l -n -t")),
+    ("rsync sort zip rg", _commands(text=f"{_ARCHIVE_OPTIONS} -e")),
+    ("tar bsdtar gtar", _commands(text=_ARCHIVE_OPTIONS)),
     ("find gfind", _FIND),
     ("fd fdfind", _FD),
 )  # fmt: skip
