@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from heapq import merge
 from itertools import chain, islice
@@ -30,7 +30,7 @@ from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.passage_changes import PassageSink, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool
-from capdisc_indexer.model.errors import EncoderError
+from capdisc_indexer.model.errors import ENDING_ERRORS, EncoderError, UnusableFilesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityCard, CapabilityHeader, JsonObject
 from capdisc_indexer.model.records import (
@@ -40,8 +40,9 @@ from capdisc_indexer.model.records import (
     from_record,
     to_record,
 )
-from capdisc_indexer.model.types import Descriptor, PassageLimits
+from capdisc_indexer.model.types import Descriptor, Finding, PassageLimits
 from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces, full_size
+from capdisc_indexer.sources.scan.scanned_files import internal_finding, printable_path
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
@@ -74,7 +75,8 @@ def hash_text(text: str) -> str:
 
 class EmbeddingBatcher:
     """Collects embedding texts, encodes each new one once, and keeps the vectors as rows of
-    float32 in a file without a name; `position` is the row of each text hash.
+    float32 in a file without a name; `position` is the row of each text hash. `failed` has a finding
+    for each text that the encoder itself fails on.
 
     The file lies in `scratch`, which must not be a folder that is published: network file systems
     give such a file a name.
@@ -84,6 +86,7 @@ class EmbeddingBatcher:
         self, encoder: Encoder | None, known_hashes: Container[str], scratch: Path
     ) -> None:
         self.position: dict[str, int] = {}
+        self.failed: dict[str, Finding] = {}
         self._encoder, self._known_hashes = encoder, known_hashes
         self._pending: dict[str, str] = {}
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
@@ -117,15 +120,25 @@ class EmbeddingBatcher:
         """Encodes the texts that wait."""
         if self._encoder is not None and self._pending:
             batch, self._pending = self._pending, {}
-            texts = list(batch.values())
+            self._append_rows(batch, self._encode_batch(self._encoder, batch))
+
+    def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
+        texts = list(batch.values())
+        try:
             if len(texts) <= SMALL_BATCH:
-                self._append_rows(batch, self._encoder.encode_few(texts))
-            else:
-                self.add(batch, self._encoder.encode(texts))
+                return encoder.encode_few(texts)
+            return _as_bytes(encoder.encode(texts))
+        except ENDING_ERRORS:
+            raise
+        except BaseException as error:
+            if len(texts) == 1:
+                self.failed.update((key, internal_finding("", error)) for key in batch)
+                return bytes(4 * encoder.dim)
+        return b"".join(self._encode_batch(encoder, {key: text}) for key, text in batch.items())
 
     def add(self, hashes: Iterable[str], vectors: NDArray[Any]) -> None:
         """Appends the vectors (n, dim) of these texts, which an earlier build encoded."""
-        self._append_rows(hashes, vectors.astype("float32", copy=False).tobytes())
+        self._append_rows(hashes, _as_bytes(vectors))
 
     def _append_rows(self, hashes: Iterable[str], rows: bytes) -> None:
         start = len(self.position)
@@ -144,6 +157,11 @@ class EmbeddingBatcher:
         """All rows as bytes of float32."""
         self._file.seek(0)
         return self._file.read()
+
+
+def _as_bytes(vectors: NDArray[Any]) -> bytes:
+    raw: bytes = vectors.astype("float32", copy=False).tobytes()
+    return raw
 
 
 # So few changed capabilities are built without loading the encoder's whole vocabulary.
@@ -196,8 +214,20 @@ class DocumentBuilder:
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
         self._encode_rows = partial(encode_rows, reader) if reader else None
 
-    def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument]:
-        """Document, texts, card and passages of each record."""
+    def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
+        """Document, texts, card and passages of each record; where capdisc itself fails on one, the
+        finding that says so.
+        """
+        try:
+            return self._build_all(jobs)
+        except ENDING_ERRORS:
+            raise
+        except BaseException as error:
+            if len(jobs) == 1:
+                return [internal_finding("", error)]
+        return [built for job in jobs for built in self.build([job])]
+
+    def _build_all(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         descriptors = [_read_record(job) for job in jobs]
         counts = count_pieces(descriptors, self.counter, self._workspace)
         passages = build_passages(descriptors, self._limits, self._encode_rows)
@@ -239,7 +269,7 @@ def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
 
 def build_in_worker(
     workspace: str, limits: PassageLimits, jobs: Sequence[BuildJob]
-) -> list[BuiltDocument]:
+) -> list[BuiltDocument | Finding]:
     """The same in a worker process, which keeps one builder."""
     return _worker_builder(workspace, limits).build(jobs)
 
@@ -265,6 +295,7 @@ class DocumentBuild:
         self.builder = DocumentBuilder(len(changes.descriptors), limits, workspace, encoder)
         self._build_in_worker = partial(build_in_worker, workspace, limits)
         self.declared_ids: dict[str, DeclaredId] = {}
+        self._failed: dict[str, Finding] = {}
         self._changes, self._batcher, self._workers = changes, batcher, workers
         self._passages = passages
         self._has_encoder = encoder is not None
@@ -290,6 +321,9 @@ class DocumentBuild:
             self._build_in_worker, batches, len(ids), self.builder.build, batch_size=1
         )
         for identifier, built in zip(ids, chain.from_iterable(results), strict=True):
+            if isinstance(built, Finding):
+                self._failed[identifier] = built
+                continue
             self.declared_ids[identifier] = DeclaredId(
                 id=identifier,
                 texts=self._batcher.add_texts(built.texts),
@@ -298,6 +332,25 @@ class DocumentBuild:
             )
             self._passages.add(identifier, built.passages)
             yield built.document
+
+    def require_usable(self) -> None:
+        """Raises UnusableFilesError where a document or a vector could not be made; call it when all
+        documents are written.
+        """
+        self._batcher.encode()
+        failed, failed_texts = self._failed, self._batcher.failed
+        for identifier, declared in self.declared_ids.items() if failed_texts else ():
+            if text := next(filter(failed_texts.__contains__, declared.texts), ""):
+                failed[identifier] = failed_texts[text]
+        if failed:
+            raise UnusableFilesError(
+                {
+                    path: replace(failed[declared.resolved_id], path=printable_path(path))
+                    for path, state in self._changes.files.items()
+                    for declared in state.declared_ids
+                    if declared.resolved_id in failed
+                }
+            )
 
 
 def _take_batch(jobs: Iterator[BuildJob], size: int) -> list[BuildJob]:

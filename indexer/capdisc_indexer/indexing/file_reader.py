@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
+from types import MappingProxyType
 from typing import IO, TypeAlias
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published_descriptors
 from capdisc_indexer.indexing.worker_pool import WorkerPool
-from capdisc_indexer.model.errors import ManyChangesError
+from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
@@ -24,8 +25,10 @@ from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import (
     GRAIN_NS,
+    INTERNAL,
     FileStat,
     FoundFile,
+    internal_finding,
     printable_path,
 )
 from capdisc_indexer.store.file_states import DeclaredId, FileState
@@ -41,7 +44,7 @@ _SLIPS = frozenset(
     "file-empty toml-syntax python-syntax graphql-schema tools-shape agent-card-shape "
     "server-card-shape postman-shape servers-shape openapi-version encoding invalid-unicode "
     "field-missing field-empty field-type field-value field-too-long too-many-items "
-    "document-empty".split()
+    f"document-empty {INTERNAL}".split()
 )
 _SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 # A definition that was held back may have been approved since; its file does not show that.
@@ -106,16 +109,22 @@ class FileReader:
     stale, until the file is mended or gone: an author's slip must not take a tool from an agent.
     A file that fails to parse keeps its last version for `options.grace_s` seconds after it was
     written to: its author may still be writing. `unfinished_findings` names those files. They keep
-    their old stamps, so that the next scan reads them again.
+    their old stamps, so that the next scan reads them again. Of `unusable` files nothing can be
+    made: their findings stand for what they hold.
     """
 
     def __init__(
-        self, previous: PreviousBuild, spool: DescriptorSpool, options: BuildOptions
+        self,
+        previous: PreviousBuild,
+        spool: DescriptorSpool,
+        options: BuildOptions,
+        unusable: Mapping[str, Finding] = MappingProxyType({}),
     ) -> None:
         self.spool = spool
         self._previous = previous
         self._old, self._scanned_at = previous.files, previous.scanned_at_ns
         self._verify, self._grace_ns = options.verify, int(options.grace_s * 1e9)
+        self._unusable = unusable
         self._records: dict[str, tuple[SpooledRecord, ...]] = {}
         self._new: set[str] = set()
         self._parsed_files: Iterator[ParsedFile] = iter(())
@@ -144,6 +153,7 @@ class FileReader:
             or old_state is None
             or _has_moved(old_state, file)
             or must_read_again(old_state)
+            or file.path in self._unusable
         )
 
     def was_parsed(self, path: str) -> bool:
@@ -210,6 +220,8 @@ class FileReader:
     ) -> FileState:
         self.parsed_count += 1
         self.hashed_count += 1
+        if finding := self._unusable.get(file.path):
+            content = _unusable_file(finding)
         content = self._with_last_version(file, content)
         self._records[file.path] = tuple(
             self.spool.append(name, record) for name, record in content.records
@@ -281,7 +293,22 @@ def is_stale(state: FileState) -> bool:
 
 
 def read_file(file: FoundFile) -> ParsedFile:
-    """The content of the file now, checked and with secrets masked in its findings."""
+    """The content of the file now, checked and with secrets masked in its findings; where capdisc
+    itself fails on it, the finding that says so.
+    """
+    try:
+        return _read_file(file)
+    except ENDING_ERRORS:
+        raise
+    except BaseException as error:
+        return _unusable_file(internal_finding(file.path, error))
+
+
+def _unusable_file(finding: Finding) -> ParsedFile:
+    return ParsedFile(content_hash=_UNREADABLE, findings=(finding,))
+
+
+def _read_file(file: FoundFile) -> ParsedFile:
     # These rules take 40 ms to load: a run that reads no file does without them.
     from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
@@ -289,7 +316,7 @@ def read_file(file: FoundFile) -> ParsedFile:
 
     data = read_input(file)
     if isinstance(data, Finding):
-        return ParsedFile(content_hash=_UNREADABLE, findings=(data,))
+        return _unusable_file(data)
     loaded = check_content(file, SOURCES[file.format].load(file, data), data)
     records = tuple(
         (descriptor.id, encode_descriptor(descriptor)) for descriptor in loaded.descriptors

@@ -51,6 +51,7 @@ def write_patched_generation(
         )
         if build.needs_native_libraries(has_known_rows=True):
             commit.load_native_libraries(with_table=False)
+        build.require_usable()
         states = commit.complete_states(changes, plan.previous, build.declared_ids)
         cards = compare_cards(change.old_states, states)
         vectors = VectorPatch(change.old_states, states, texts, batcher, published, old_folder)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -46,9 +46,10 @@ from capdisc_indexer.model.errors import (
     CapdiscError,
     DamagedIndexError,
     IndexStateError,
+    UnusableFilesError,
 )
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 
 
@@ -90,13 +91,13 @@ def build_index(
             )
             _require_rebuild_allowed(previous, options)
             try:
-                report = _run_build(request, previous, snapshot)
+                report = _build_usable_files(request, previous, snapshot)
             except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
                 # The last generation opened, but it does not hold what its manifest promises:
                 # build again, and reuse nothing of it.
                 previous = after_failed_reuse(index_dir, previous, error)
                 _require_rebuild_allowed(previous, options)
-                report = _run_build(request, previous, snapshot)
+                report = _build_usable_files(request, previous, snapshot)
             publication.collect(index_dir, report.generation.number)
         count = report.generation.counts["capabilities"]
         if _writes_table(previous, options, count) and report.published:
@@ -135,8 +136,25 @@ def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) ->
     return report
 
 
-def _run_build(
+def _build_usable_files(
     request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None
+) -> BuildReport:
+    """The report of a build, which is made again without the files that nothing can be made of."""
+    unusable: dict[str, Finding] = {}
+    while True:
+        try:
+            return _run_build(request, previous, snapshot, unusable)
+        except UnusableFilesError as error:
+            if error.findings.keys() <= unusable.keys():  # not even of their last versions
+                raise
+            unusable |= error.findings
+
+
+def _run_build(
+    request: BuildRequest,
+    previous: PreviousBuild,
+    snapshot: ScanSnapshot | None,
+    unusable: Mapping[str, Finding],
 ) -> BuildReport:
     options = request.options
     # The digest of the encoder is checked in a thread while files are read.
@@ -151,7 +169,7 @@ def _run_build(
         DescriptorSpool(request.index_dir) as spool,
         _worker_pool(previous, load_with_table) as workers,
     ):
-        reader = FileReader(previous, spool, options)
+        reader = FileReader(previous, spool, options, unusable)
         states = reader.read_states(scan.files, workers, request.progress)
         is_rewritten = reader.parsed_count > 0 or states.keys() != previous.files.keys()
         # The next generation takes over parts of the last one, whose digests are checked meanwhile.
@@ -209,6 +227,7 @@ def _write_generation(
         deleted_count = document_changes.write_documents(
             folder / "text", previous, plan.changes, build.documents, request.progress
         )
+        build.require_usable()
         passage_counts = passages.finish()
         states = commit.complete_states(plan.changes, previous, build.declared_ids)
         vectors = commit.build_vectors(folder, previous, known_rows, states, batcher, encoder)

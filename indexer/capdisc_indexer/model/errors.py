@@ -5,7 +5,11 @@ Each says what is wrong (`message`) and what to do next (`hint`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from capdisc_indexer.model.types import Finding
 
 # What parsing raises for stored values of another shape than expected; some show only where they
 # are used.
@@ -19,6 +23,18 @@ class CapdiscError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+# What ends a run wherever it is raised. Anything else that one file causes costs that file alone, also a
+# panic of a library written in Rust, which is a BaseException.
+ENDING_ERRORS = (
+    KeyboardInterrupt,
+    SystemExit,
+    GeneratorExit,
+    MemoryError,
+    ImportError,
+    CapdiscError,
+)
 
 
 class UsageError(CapdiscError):
@@ -66,6 +82,15 @@ class ManyChangesError(CapdiscError):
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(f"{len(paths):,} files changed", "run: capdisc index")
         self.paths = tuple(paths)
+
+
+class UnusableFilesError(CapdiscError):
+    """Nothing can be made of what some files hold; `findings` say why, by path."""
+
+    def __init__(self, findings: Mapping[str, Finding]) -> None:
+        finding = next(iter(findings.values()))
+        super().__init__(f"{finding.path}: {finding.message}", finding.hint)
+        self.findings = findings
 
 
 class EncoderError(CapdiscError):

@@ -230,7 +230,7 @@ def _invisible_findings(text: CapabilityText, unusual: str) -> Iterator[Finding]
         default=None,
     )
     if first_match is not None:
-        message = f"the character U+{ord(first_match[0]):04X} shows nothing, or something else in every font"
+        message = f"the character U+{ord(first_match[0][0]):04X} shows nothing, or something else in every font"
         yield text.finding(
             "invisible-character", Severity.WARNING, message, "remove it", first_match.start()
         )

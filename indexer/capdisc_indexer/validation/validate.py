@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import NO_RULES, ScanResult, scan_roots
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, internal_finding, printable_path
 from capdisc_indexer.validation.capability_strings import (
     CatalogueMember,
     SourceLines,
@@ -152,9 +152,19 @@ class _SharedTexts:
         )
 
 
-def check_file(file: FoundFile) -> CheckedFile:
-    """The findings about the file alone, and what the rules across files need of it."""
-    data = read_input(file)
+def check_file(file: FoundFile, data: bytes | None = None) -> CheckedFile:
+    """The findings about the file alone, and what the rules across files need of it; where capdisc
+    itself fails on it, the finding that says so. `data` are its bytes, None if they are on disk.
+    """
+    try:
+        return _check_data(file, read_input(file) if data is None else data)
+    except ENDING_ERRORS:
+        raise
+    except BaseException as error:
+        return CheckedFile(findings=(internal_finding(file.path, error),))
+
+
+def _check_data(file: FoundFile, data: bytes | Finding) -> CheckedFile:
     if isinstance(data, Finding):
         return CheckedFile(findings=(data,))
     loaded = loaded_from(file, data)
@@ -262,7 +272,7 @@ def check_text(
     raw_findings = (
         _size_findings(file, source_format)
         if len(data) > source_format.limit_bytes
-        else loaded_from(file, data).findings
+        else check_file(file, data).findings
     )
     findings = [
         replace(finding, path=name) for finding in raw_findings if finding.code not in skipped

@@ -20,6 +20,8 @@ from capdisc_indexer.text.normalization import compile_late
 # A file that changes twice within the resolution of time stamps looks unchanged, so only older
 # stamps are believed.
 GRAIN_NS = 2_000_000_000
+# The code of the finding about a file that capdisc itself fails on.
+INTERNAL = "internal"
 
 
 @frozen(kw_only=True)
@@ -141,6 +143,26 @@ def refuse_file(code: str, severity: Severity, path: str, message: str, hint: st
         severity=severity,
         message=f"{name} {message}",
         hint=hint,
+        path=printable_path(path),
+    )
+
+
+def internal_finding(path: str, error: BaseException) -> Finding:
+    """The finding for a file that capdisc itself fails on. It names the type of the error and its
+    place in the code, and not its message, which may quote a secret of the file.
+    """
+    import traceback  # only here
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own_frames = [frame for frame in frames if "capdisc_indexer" in frame.filename]
+    places = [
+        f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in own_frames[-1:]
+    ]
+    return Finding(
+        code=INTERNAL,
+        severity=Severity.ERROR,
+        message=f"capdisc fails on this file: {type(error).__name__}{''.join(places)}",
+        hint="this is a bug in capdisc: please report it, with the file if others may see it",
         path=printable_path(path),
     )
 
