@@ -124,7 +124,9 @@ def blank_comments(text: str) -> str:
 
 
 def _blank_match(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith('"') else re.sub(r"[^\r\n]", " ", match[0])
+    if match[0].startswith('"'):
+        return match[0]
+    return re.sub(r"[^\r\n]+", lambda run: " " * len(run[0]), match[0])
 
 
 def _check_limits(text: str, max_values: int) -> None:
