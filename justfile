@@ -60,9 +60,9 @@ relevance:
 rows *ARGS:
     {{bin}}/python tests/rows/report.py {{ARGS}}
 
-# names, grain and types against their goals; with a measure, the places that it counts: just house single-importers
+# size, knots, names and walks of the product, with their ceilings; with a figure, what it counts: just house circles
 house *ARGS:
-    {{bin}}/python tests/house.py {{ARGS}}
+    PYTHONPATH=tools {{bin}}/python -m house {{ARGS}}
 
 # figures of speed as multiples of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000; --short-texts: those of earlier releases
 bench *ARGS:

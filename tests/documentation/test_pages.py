@@ -55,7 +55,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
     ]
     files = [
         path.as_posix()
-        for folder in ("cli", "indexer", "tests")
+        for folder in ("cli", "indexer", "tests", "tools")
         for path in (REPOSITORY / folder).rglob("*.*")
     ]
     files += [path.name for path in REPOSITORY.glob("*.toml")]
