@@ -155,7 +155,7 @@ def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
     too, where that cannot be done and the matrix does.
 
     `auto` is the matrix: at the same recall it is as fast or faster at every size up to a million rows
-    (tests/bench/engines.py).
+    (tools/bench/engines.py).
     Raises UsageError for another engine.
     """
     index.table = None

@@ -1,6 +1,6 @@
 """What search finds on the eleven judged sets beside the project, beside the figures of the notes.
 
-python tests/bench/scores.py ../shared/eval --encoder static
+python tools/bench/scores.py ../shared/eval --encoder static
 """
 
 from __future__ import annotations

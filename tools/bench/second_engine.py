@@ -1,6 +1,6 @@
 """What the engine of the second design finds and prints, beside capdisc: same catalogue, same vectors.
 
-python tests/bench/second_engine.py ../shared --modules build/second-engine
+python tools/bench/second_engine.py ../shared --modules build/second-engine
 
 The engine is the npm package @framers/agentos, driven by second_engine.mjs. Its embedding function
 is the static encoder of capdisc, its vector store its own, its settings its defaults, and
@@ -114,7 +114,9 @@ def _find_obstacle(modules: Path) -> str:
 
 def _sets(path: Path, only: Sequence[str] | None) -> Iterator[tuple[str, Path, Path]]:
     """The name of each set, the folder of its catalogue, and that of its queries."""
-    sets = [(OFFICE, REPOSITORY / "fixtures" / "catalogs" / OFFICE, HERE.parent / "relevance")]
+    sets = [
+        (OFFICE, REPOSITORY / "fixtures" / "catalogs" / OFFICE, REPOSITORY / "tests" / "relevance")
+    ]
     sets += [(name, path / "eval" / name, path / "eval" / name) for name in JUDGED_SETS]
     for name, catalogue, judgements in sets:
         if only and name not in only:

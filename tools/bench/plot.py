@@ -1,6 +1,6 @@
 """The figures of `bench.py --json FILE` as one picture: how long commands take, in multiples of a bare interpreter.
 
-python tests/bench/plot.py tests/bench/measured.json tests/bench/measured.svg
+python tools/bench/plot.py tools/bench/measured.json tools/bench/measured.svg
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How sure answers are: refusal and confidence of requests that a catalogue can answer, and of others.
 
-python tests/bench/refusal.py ../shared/eval
+python tools/bench/refusal.py ../shared/eval
 
 Each set is asked for what it has; for what it lacks since the entries that answer were taken out (one
 category after the other where it has at least five, else a quarter of the entries that are asked for); for what

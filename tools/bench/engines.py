@@ -1,6 +1,6 @@
 """Time and recall of the two engines by size: the flat matrix, and the LanceDB table, in a warm process.
 
-python tests/bench/engines.py 10000 100000
+python tools/bench/engines.py 10000 100000
 
 Rows are synthetic: unit vectors around one centre for each 200 of them, twelve words of 50,000 each,
 and a tag that every hundredth has. Queries lie around the same centres. Recall is the share of the

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("second_engine.py")
+SCRIPT = Path(__file__).parents[1] / "tools" / "bench" / "second_engine.py"
 
 
 def test_without_the_package_nothing_is_measured_and_a_command_installs_it(tmp_path) -> None:

@@ -1,6 +1,6 @@
 """What each part of the ranking is worth: every part off, one at a time, on the judged sets beside the project.
 
-python tests/bench/ablation.py ../shared/eval
+python tools/bench/ablation.py ../shared/eval
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An index as it is asked: what a query costs in CPU time, and how near the int8 matrix comes to exact float vectors.
 
-python tests/bench/large.py INDEX_DIR
+python tools/bench/large.py INDEX_DIR
 
 Queries are a few neighbouring words out of the descriptions in the index, the same ones every time.
 """

@@ -1,7 +1,7 @@
 """How many turns of talk get a context, and how many requests: the gate, beside a cut of relevance.
 
-python tests/bench/gate.py ../shared/eval
-python tests/bench/gate.py ../shared/eval --sizes 120 --show
+python tools/bench/gate.py ../shared/eval
+python tools/bench/gate.py ../shared/eval --sizes 120 --show
 
 Talk is `chatter/turns.txt`; requests are as many queries of the other sets, each for something that
 its catalogue has. Catalogues hold 18, 120 and 2,500 capabilities of one set, filled up from the

@@ -1,7 +1,7 @@
 """Catalogues of any size out of real skills, the same every time: what a large index is measured on.
 
-python tests/bench/catalogue.py ../shared/corpora/skills 10000 /tmp/catalogue          one folder a skill
-python tests/bench/catalogue.py ../shared/corpora/skills 100000 /tmp/catalogue --lines  one capabilities.jsonl
+python tools/bench/catalogue.py ../shared/corpora/skills 10000 /tmp/catalogue          one folder a skill
+python tools/bench/catalogue.py ../shared/corpora/skills 100000 /tmp/catalogue --lines  one capabilities.jsonl
 
 A skill of the catalogue has a name of two names, a description of two descriptions' sentences, and a body of one to
 six paragraphs, each from another skill: words, lengths and the spread of topics are those of real texts.

@@ -1,6 +1,6 @@
 """Two thousand honest skills and one attacker in a hundred: what the attack takes from honest answers (R50).
 
-python tests/bench/abuse.py ../shared/corpora/skills
+python tools/bench/abuse.py ../shared/corpora/skills
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What reaches the model when a real client runs `capdisc hook`: the right lines, or nothing?
 
 npm install @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @github/copilot
-PATH="$PWD/node_modules/.bin:$PATH" python tests/bench/real_clients.py [CLIENT]...
+PATH="$PWD/node_modules/.bin:$PATH" python tools/bench/real_clients.py [CLIENT]...
 
 Each client that is on PATH runs once for each prompt, in a home and a project of its own, against an
 endpoint on loopback in place of its model. A table says how many of capdisc's lines the request of

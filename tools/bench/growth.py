@@ -1,7 +1,7 @@
 """What grows how: time, memory and disk over libraries of several sizes, and the exponent of each.
 
-python tests/bench/growth.py --corpus ../shared/corpora/skills --sizes 10000 100000 --json build/growth.json
-python tests/bench/growth.py --sizes 1000000 --folder /tmp/million --json build/growth.json
+python tools/bench/growth.py --corpus ../shared/corpora/skills --sizes 10000 100000 --json build/growth.json
+python tools/bench/growth.py --sizes 1000000 --folder /tmp/million --json build/growth.json
 
 Skills have bodies of --body-tokens tokens. Figures of other sizes that the JSON file holds already count for the
 exponents: the slope of the line through the logarithms, 1 for what doubles with the number of skills. Times are

@@ -1,8 +1,8 @@
 """A library of any number of SKILL.md files, recombined from real ones, the same for the same seed.
 
-python tests/bench/skill_library.py ../shared/corpora/skills 80000 /tmp/library
-python tests/bench/skill_library.py fixtures 500 /tmp/library --seed 7
-python tests/bench/skill_library.py ../shared/corpora/skills 1000000 /tmp/library --body-tokens 200
+python tools/bench/skill_library.py ../shared/corpora/skills 80000 /tmp/library
+python tools/bench/skill_library.py fixtures 500 /tmp/library --seed 7
+python tools/bench/skill_library.py ../shared/corpora/skills 1000000 /tmp/library --body-tokens 200
 
 A body is made of whole sections of several skills, up to the length of a real body; so size, links, comments, code and
 hidden characters of a library are those of real collections. Names repeat as they do there, some files are copies,

@@ -1,6 +1,6 @@
 """Whether search finds the sections that stand deep in long bodies, and names them.
 
-python tests/bench/sections.py ../shared
+python tools/bench/sections.py ../shared
 
 The requests are headings of real skills from beyond the first 2,000 characters of a body, of two content words or
 more, that only one skill has; and, with --sentences, the first sentences of such sections. A skill counts as found

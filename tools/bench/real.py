@@ -1,6 +1,6 @@
 """The tool on real corpora that lie beside the project: what is taken in, what is found, what fits.
 
-python tests/bench/real.py ../shared
+python tools/bench/real.py ../shared
 """
 
 from __future__ import annotations

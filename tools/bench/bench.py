@@ -1,8 +1,8 @@
 """Figures of speed in one run, as multiples of `python -c pass`.
 
-python tests/bench/bench.py --corpus ../shared/corpora/skills --sizes 1000 10000      skills with whole bodies, asked by
+python tools/bench/bench.py --corpus ../shared/corpora/skills --sizes 1000 10000      skills with whole bodies, asked by
                                                                 a plain installation that is made for it
-python tests/bench/bench.py --short-texts --sizes 10000 100000                        the figures of earlier releases:
+python tools/bench/bench.py --short-texts --sizes 10000 100000                        the figures of earlier releases:
                                                                 short texts, this environment, peers
 
 Fresh processes take turns, so that noise meets all alike; medians count. The machine should do nothing else.

@@ -1,7 +1,7 @@
 """How much memory and time whole commands take over a large library of skills.
 
-python tests/bench/memory.py --corpus ../shared/corpora/skills --size 80000
-python tests/bench/memory.py --library /tmp/library --index /tmp/index --capdisc /other/bin/capdisc --skip-validate
+python tools/bench/memory.py --corpus ../shared/corpora/skills --size 80000
+python tools/bench/memory.py --library /tmp/library --index /tmp/index --capdisc /other/bin/capdisc --skip-validate
 
 Commands take turns with a cold search, the measure of their time. `peak` is the largest single process, as
 `/usr/bin/time -v` tells it; `together` adds up what a command and its workers hold at one moment, where /proc tells it.
