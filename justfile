@@ -60,29 +60,29 @@ relevance:
 rows *ARGS:
     {{bin}}/python tests/rows/report.py {{ARGS}}
 
-# names, grain and types against their goals; with a measure, the places that it counts: just house single-importers
+# size, knots, names and walks of the product, with their ceilings; with a figure, what it counts: just house circles
 house *ARGS:
-    {{bin}}/python tests/house.py {{ARGS}}
+    PYTHONPATH=tools {{bin}}/python -m house {{ARGS}}
 
 # figures of speed as multiples of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000; --short-texts: those of earlier releases
 bench *ARGS:
-    {{bin}}/python tests/bench/bench.py {{ARGS}}
+    {{bin}}/python tools/bench/bench.py {{ARGS}}
 
 # a library of any number of skills, recombined from real ones: just skills 80000 /tmp/library --seed 7; short bodies: --body-tokens 200
 skills COUNT TARGET *ARGS:
-    {{bin}}/python tests/bench/skill_library.py ../shared/corpora/skills {{COUNT}} {{TARGET}} {{ARGS}}
+    {{bin}}/python tools/bench/skill_library.py ../shared/corpora/skills {{COUNT}} {{TARGET}} {{ARGS}}
 
 # memory and time of whole commands over such a library: just memory --corpus ../shared/corpora/skills --size 80000
 memory *ARGS:
-    {{bin}}/python tests/bench/memory.py {{ARGS}}
+    {{bin}}/python tools/bench/memory.py {{ARGS}}
 
 # time, memory and disk at several sizes, and what grows how: just growth --corpus ../shared/corpora/skills --sizes 10000 100000
 growth *ARGS:
-    {{bin}}/python tests/bench/growth.py {{ARGS}}
+    {{bin}}/python tools/bench/growth.py {{ARGS}}
 
-# the picture in the README, of what `just bench --short-texts --json tests/bench/measured.json` wrote
+# the picture in the README, of what `just bench --short-texts --json tools/bench/measured.json` wrote
 bench-plot:
-    {{bin}}/python tests/bench/plot.py tests/bench/measured.json tests/bench/measured.svg
+    {{bin}}/python tools/bench/plot.py tools/bench/measured.json tools/bench/measured.svg
 
 # what each command imports, slowest first
 imports *COMMAND="search hello":
@@ -90,27 +90,27 @@ imports *COMMAND="search hello":
 
 # the tool on the real corpora beside the project
 real:
-    {{bin}}/python tests/bench/real.py ../shared
+    {{bin}}/python tools/bench/real.py ../shared
 
 # what is found on the judged sets beside the project: just scores --encoder static
 scores *ARGS:
-    {{bin}}/python tests/bench/scores.py ../shared/eval {{ARGS}}
+    {{bin}}/python tools/bench/scores.py ../shared/eval {{ARGS}}
 
 # deep sections of real skills by their headings: just sections ../shared
 sections PATH *ARGS:
-    {{bin}}/python tests/bench/sections.py {{PATH}} {{ARGS}}
+    {{bin}}/python tools/bench/sections.py {{PATH}} {{ARGS}}
 
 # what is refused, and what of it should not be
 refusal *ARGS:
-    {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}
+    {{bin}}/python tools/bench/refusal.py ../shared/eval {{ARGS}}
 
 # the engine of the second design on the same catalogues and vectors, where node has it: just second-engine ../shared
 second-engine PATH *ARGS:
-    {{bin}}/python tests/bench/second_engine.py {{PATH}} {{ARGS}}
+    {{bin}}/python tools/bench/second_engine.py {{PATH}} {{ARGS}}
 
 # how much small talk gets a context, and how many requests do
 gate *ARGS:
-    {{bin}}/python tests/bench/gate.py ../shared/eval {{ARGS}}
+    {{bin}}/python tools/bench/gate.py ../shared/eval {{ARGS}}
 
 # fits the model of the gate to gathered requests and a folder of SKILL.md files
 fit-gate REQUESTS SKILLS:
@@ -123,7 +123,7 @@ fit-calibration REQUESTS:
 
 # what attackers take from honest answers
 abuse:
-    {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills
+    {{bin}}/python tools/bench/abuse.py ../shared/corpora/skills
 
 # the promises tried at length, see tests/torture/README.md: just torture --only R1,R2 --scale 0.1
 torture *ARGS:
@@ -131,7 +131,7 @@ torture *ARGS:
 
 # what each part of the ranking is worth, one off at a time
 ablation *ARGS:
-    {{bin}}/python tests/bench/ablation.py ../shared/eval {{ARGS}}
+    {{bin}}/python tools/bench/ablation.py ../shared/eval {{ARGS}}
 
 # train the shipped encoder anew: parallel text from unpacked packages (see gather.py), an English table, all languages
 train-model TEACHER PACKAGES DESCRIPTIONS CLDR *LISTS:

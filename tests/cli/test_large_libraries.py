@@ -185,7 +185,7 @@ def test_heads_one_after_the_other_are_those_of_a_search_for_all(small, query) -
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
     """Skills made by the recipe of large libraries, with all that is wrong with real ones."""
-    recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
+    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
     fixtures = Path(__file__).resolve().parents[2] / "fixtures"
     command = [
         sys.executable,
@@ -203,7 +203,7 @@ def library(tmp_path: Path) -> Path:
 def test_the_recipe_of_large_libraries_makes_the_same_files_each_time(library, tmp_path) -> None:
     first = {path.relative_to(library): path.read_bytes() for path in library.rglob("SKILL.md")}
     assert len(first) == 240 and len(set(first.values())) < 240
-    recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
+    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
     fixtures = Path(__file__).resolve().parents[2] / "fixtures"
     subprocess.run(
         [sys.executable, str(recipe), str(fixtures), "120", str(tmp_path / "half"), "--seed", "3"],
@@ -217,7 +217,7 @@ def test_the_recipe_of_large_libraries_makes_the_same_files_each_time(library, t
 
 
 def test_the_recipe_makes_short_bodies_in_folders_of_few_entries(tmp_path, capdisc) -> None:
-    recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
+    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
     target = tmp_path / "short"
     command = [
         sys.executable,

@@ -1,7 +1,7 @@
 """Which JSON does each client hand to its hooks, and which does it take back?
 
 Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode
-1.18.33 (tests/bench/real_clients.py). All but opencode run a command with JSON on stdin and read
+1.18.33 (tools/bench/real_clients.py). All but opencode run a command with JSON on stdin and read
 JSON from stdout. In opencode a plugin does both; its JSON is ours, and docs/hook.md has it.
 """
 

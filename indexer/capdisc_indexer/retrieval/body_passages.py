@@ -6,7 +6,7 @@ request that one section answers is decided by that section, and one that many b
 left to the descriptions. Evidence raises a score and never lowers one.
 
 The constants were chosen on samples of 11,282 headings from beyond the first 2,000 characters of
-bodies and of 1,069 sentences from there (tests/bench/sections.py), and checked on requests that
+bodies and of 1,069 sentences from there (tools/bench/sections.py), and checked on requests that
 authors quote in descriptions, beside whole bodies. With passages against without, the skill is
 among the first five for 94 and 36 of a hundred headings, and for 81 and 41 of the sentences; nDCG@10
 of the quoted requests is 59.7 and 55.5, and of those whose skill has no long body, in the same
