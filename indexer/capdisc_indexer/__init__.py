@@ -23,7 +23,7 @@ This package prints nothing, reads no environment variable and makes no network 
 
 from __future__ import annotations
 
-# Not from typing: the thin client of the server imports this module, and nothing beside it.
+# Not from typing: `capdisc --version` imports this module alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
