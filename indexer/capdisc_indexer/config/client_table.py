@@ -2,7 +2,7 @@
 commands, strongest first: the order decides which of two capabilities with one id wins.
 
 The table is clients/clients.toml. `just docs` compiles it to JSON, a line for each kind of section,
-since a query needs one of them: that takes 0.1 ms, where the TOML took 8.
+since a query needs a few of them: each takes 0.05 ms, where all of the TOML takes 8.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def _read_line(kind: str) -> JsonObject:
     return sections
 
 
+@cache
 def _read_lines() -> list[str]:
     package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
     with open(f"{package}/clients/{TABLE_FILE}", encoding="utf-8") as file:  # noqa: PTH123
