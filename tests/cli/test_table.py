@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.context import table_finisher
+from capdisc.context.background_process import start_process
 from capdisc_indexer.indexing.table_update import find_stale_rows
 from capdisc_indexer.store import lance_table
 from capdisc_indexer.store.snapshot import Index
@@ -79,15 +79,14 @@ def test_wait_waits_and_status_says_when_it_is_behind(
 
 def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) -> None:
     """R1 for the table: whenever it is killed, the next one leaves no stale row."""
-    code, path = table_finisher._CODE, os.pathsep.join(entry for entry in sys.path if entry)
     delays = [0.2, 0.8, 1.2, 1.6]
     for turn, delay in enumerate(delays):
         write_skill(index.parent / "skills", f"turn-{turn}", f"Handles turn {turn}.")
         result = process("index", "skills", "--index-dir", "index", env={"CAPDISC_TABLE": "off"})
         assert result.code == 0
-        child = subprocess.Popen([sys.executable, "-P", "-c", code, path, str(index), ""])
+        child = start_process("capdisc.context.table_finisher", [str(index), ""])
         time.sleep(delay)
-        child.send_signal(signal.SIGKILL)
+        os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         assert process("search", "boil an egg", "--index-dir", "index").code == 0
     result = process("index", "skills", "--index-dir", "index", "--wait")
@@ -97,8 +96,7 @@ def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) ->
 def test_an_index_that_was_removed_does_not_come_back(index, capdisc, process) -> None:
     """A build on a small disk once found the table of an index that was gone, and refused."""
     shutil.rmtree(index)
-    code, path = table_finisher._CODE, os.pathsep.join(entry for entry in sys.path if entry)
-    subprocess.run([sys.executable, "-P", "-c", code, path, str(index), ""], check=True)
+    assert start_process("capdisc.context.table_finisher", [str(index), ""]).wait() == 0
     assert not index.exists()
 
     (index / "table").mkdir(parents=True)  # what a writer leaves that was in the middle of it

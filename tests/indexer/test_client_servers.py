@@ -160,7 +160,9 @@ def test_a_link_out_of_the_workspace_is_not_read(places) -> None:
     read(places, "secret.json", json.dumps({"mcpServers": {"notes": PROGRAM}}))
     (places[1] / ".mcp.json").symlink_to(places[0] / "secret.json")
     files = client_files(*places, {}, "linux")
-    assert read_servers(files, *places) == []
+    [stray] = read_servers(files, *places)
+    assert (stray.name, stray.path) == ("", str(places[1] / ".mcp.json"))
+    assert stray.problem == "cannot be read: it is a link out of the workspace"
 
 
 def test_places_of_vs_code_are_filled_in(places) -> None:

@@ -19,6 +19,8 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
+from capdisc_indexer.sources.readers.yaml_nodes import to_json
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.store.durable_files import replace_file
 from capdisc_indexer.store.generation import read_pointer
 
@@ -110,14 +112,14 @@ def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile]
     """The files of the capabilities in a manifest, and the names of those of a session alone."""
     import yaml
 
-    try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
+    result = read_yaml(text, name)
+    if result.finding:
         raise InputError(
-            f"{name} is neither YAML nor JSON: {error}", "see: capdisc new --help"
-        ) from error
+            f"{name}:{result.finding.line}: {result.finding.message}", result.finding.hint
+        )
+    documents = [to_json(node) for node in result.documents]
     files, skipped = [], []
-    for entry in _entries(document, name):
+    for entry in _entries(documents[0] if len(documents) == 1 else None, name):
         if str(entry.get("tier", "")).lower() == "session":
             skipped.append(str(entry["name"]))
             continue

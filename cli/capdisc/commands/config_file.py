@@ -7,7 +7,6 @@ is written, and the file is replaced in one step.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from capdisc.context import freshness, surroundings
 from capdisc.output import user_files
+from capdisc.setup.settings_files import check_link
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.config.configuration import find_workspace_file, snake_case
 from capdisc_indexer.config.settings import (
@@ -24,6 +24,7 @@ from capdisc_indexer.config.settings import (
     check_type,
     parse_variable,
 )
+from capdisc_indexer.config.settings_reader import parse_toml, read_text
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.text.similar_names import suggest_names, unknown_choice
@@ -47,10 +48,14 @@ _PATH_SETTINGS = ("roots", "index_dir")
 
 
 def find_file(runtime: surroundings.Runtime, is_workspace: bool) -> Path:
-    """The user's own file, or that of the workspace; it need not exist."""
+    """The user's own file, or that of the workspace; it need not exist. Raises LinkRefusedError for a
+    link out of the workspace.
+    """
     if not is_workspace:
         return runtime.user_config
-    return find_workspace_file(runtime.workspace) or runtime.workspace / "capdisc.toml"
+    file = find_workspace_file(runtime.workspace) or runtime.workspace / "capdisc.toml"
+    check_link(file, runtime.workspace, runtime.home)
+    return file
 
 
 def require_setting(name: str) -> str:
@@ -132,14 +137,15 @@ def _edit_file(file: Path, change: Callable[[Any], None]) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        text = read_text(file) if file.exists() else ""
+        parse_toml(text)
         document = tomlkit.parse(text)
         table: Any = document
         if file.name == "pyproject.toml":
             table = document["tool"]["capdisc"]
         change(table)
         edited = tomlkit.dumps(document)
-        tomllib.loads(edited)
+        parse_toml(edited)
         file.parent.mkdir(parents=True, exist_ok=True)
         user_files.write_file(file, edited.encode())
     except (OSError, ValueError, TOMLKitError, LookupError, TypeError) as error:

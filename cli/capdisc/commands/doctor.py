@@ -9,7 +9,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
-from capdisc.context import surroundings, workspace_trust
+from capdisc.context import background_process, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
     IndexPlace,
@@ -179,17 +179,17 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     newest = recent[-1]
     client = newest["client"] if newest["client"] in CLIENTS else ""
     age = format_elapsed(str(newest["at"]), time.time())
-    text = f"{client or 'client not named'}, {age}: {newest['error']}"
+    is_of_build = str(newest["error"]).startswith(background_process.FAILURE)
+    origin = client or ("in the background" if is_of_build else "client not named")
+    text = f"{origin}, {age}: {newest['error']}"
     if len(recent) > 1:
         text += f" ({console.format_count(len(recent), 'error')} in seven days)"
-    return Check(
-        name="hook",
-        state=CheckState.NOTICE,
-        text=text,
-        fix=f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
-        if client
-        else "capdisc hook --help",
-    )
+    fix = "capdisc hook --help"
+    if is_of_build:
+        fix = "capdisc index, which has no limits of memory and time"
+    elif client:
+        fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
+    return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)
 
 
 def _format_checks(checks: list[Check]) -> list[str]:

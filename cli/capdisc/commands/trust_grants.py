@@ -11,6 +11,7 @@ from capdisc.commands.server_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.context.coverage import covers_usual_folders
 from capdisc.context.freshness import locate_index
+from capdisc.context.gateway_servers import select_servers
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -35,6 +36,9 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     config = runtime.config()
     requests = workspace_trust.list_requests(runtime, config, with_clients=True)
     refused = set(workspace_trust.refused_requests(runtime, config, with_clients=True))
+    workspace_trust.announce_strays(config)
+    for problem in select_servers(runtime, config).problems:
+        console.print_notice(f"notice: {problem}")
     if not json:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)

@@ -15,17 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from capdisc.context.background_process import start_process
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.store import lance_table
 
 MODES = ("aside", "wait", "off")
-# With the same sys.path as here, and without the current folder.
-_CODE = (
-    "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
-    "from capdisc.context import table_finisher; table_finisher.main()"
-)
-_NICENESS = 5
 
 
 def choose_mode(config: Config) -> str:
@@ -46,18 +41,8 @@ def start_finisher(config: Config, index_dir: Path, builder_id: str | None) -> b
     """
     if choose_mode(config) == "off" or lance_table.equals_index(index_dir):
         return False
-    import subprocess
-
-    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
-    nowhere = subprocess.DEVNULL
     with suppress(OSError):
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, path, str(index_dir), builder_id or ""],
-            stdin=nowhere,
-            stdout=nowhere,
-            stderr=nowhere,
-            start_new_session=True,
-        )
+        start_process("capdisc.context.table_finisher", [str(index_dir), builder_id or ""])
         return True
     return False
 
@@ -81,8 +66,6 @@ def main() -> None:
     the same.
     """
     index_dir, builder_id = Path(sys.argv[1]), sys.argv[2] or None
-    with suppress(OSError):
-        os.nice(_NICENESS)
     with suppress(CapdiscError, OSError):
         with _take_turn(index_dir) as is_next:
             if not is_next:

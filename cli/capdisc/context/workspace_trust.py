@@ -42,14 +42,24 @@ def announce(requests: Iterable[TrustRequest], where: str) -> tuple[str, ...]:
 
 def announce_settings(config: Config) -> tuple[str, ...]:
     """The same for the requests of the workspace's file, in a command that reads no folders."""
-    return announce(config.waiting, config.file) if config.waiting else ()
+    return (*announce_strays(config), *announce(config.waiting, config.file))
 
 
 def announce_all(runtime: Runtime, config: Config) -> tuple[str, ...]:
     """The same for the requests of the file and for links in place of conventional folders."""
-    return announce(
-        (*config.waiting, *runtime.waiting_links(config)), config.file or str(runtime.workspace)
+    waiting = (*config.waiting, *runtime.waiting_links(config))
+    return (*announce_strays(config), *announce(waiting, config.file or str(runtime.workspace)))
+
+
+def announce_strays(config: Config) -> tuple[str, ...]:
+    """The same for settings files of the workspace that are not read."""
+    notices = tuple(
+        f"{one_line(path)} is a link out of the workspace, and is not read"
+        for path in config.strays
     )
+    for notice in notices:
+        console.print_notice(f"notice: {notice}")
+    return notices
 
 
 def list_requests(

@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from capdisc.context.background_process import FAILURE, start_process
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
@@ -24,12 +25,6 @@ from capdisc_indexer.store.generation import read_pointer
 PAUSE_S = 600
 # Where files are known to have changed: two prompts in a row start one build.
 _UPDATE_PAUSE_S = 5
-# With the same sys.path as here, and without the current folder.
-_CODE = (
-    "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
-    "from capdisc.hook import background_build; background_build.main()"
-)
-_NICENESS = 5
 
 
 def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
@@ -178,22 +173,10 @@ def _write_time(lock: int) -> None:
 def _start_process(
     lock: int, index_dir: Path | None, client: str, folder: Path, again: bool = False
 ) -> None:
-    import subprocess
-
-    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
-    command = [sys.executable, "-P", "-c", _CODE, path, client]
-    command += ["--again"] if again else []
-    command += [] if index_dir is None else ["--index-dir", str(index_dir)]
-    nowhere = subprocess.DEVNULL
-    subprocess.Popen(
-        command,
-        stdin=nowhere,
-        stdout=nowhere,
-        stderr=nowhere,
-        pass_fds=(lock,),
-        cwd=folder,
-        start_new_session=True,
-    )
+    words = [client]
+    words += ["--again"] if again else []
+    words += [] if index_dir is None else ["--index-dir", str(index_dir)]
+    start_process("capdisc.hook.background_build", words, folder, lock)
 
 
 def main() -> None:
@@ -206,8 +189,6 @@ def main() -> None:
     from capdisc.output.failures import ExitCode
 
     client, words = sys.argv[1], sys.argv[2:]
-    with suppress(OSError):
-        os.nice(_NICENESS)
     notes = sys.stderr = io.StringIO()
     code = run_command(["index", "--quiet", *words])
     if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
@@ -215,4 +196,4 @@ def main() -> None:
         failure = "; ".join(errors).removeprefix("error: ") or f"exit status {code}"
         with suppress(CapdiscError):
             folder = surroundings.current_runtime().user_state_dir()
-            guard.log_failure(folder, client, f"the index could not be built: {failure}")
+            guard.log_failure(folder, client, f"{FAILURE}: {failure}")

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.store import state_file
 
@@ -67,7 +68,7 @@ def _session_path(folder: Path, client: str, session: str) -> Path:
 def _read_entries(path: Path) -> dict[str, str]:
     """The digests by id; none where the file is damaged, since it is written whole."""
     try:
-        record = json.loads(state_file.read_state_file(path) or b"{}")
+        record = parse_json(state_file.read_state_file(path) or b"{}")
         return {str(name): str(digest) for name, digest in record.get("printed", {}).items()}
     except (ValueError, AttributeError, CapdiscError):
         return {}

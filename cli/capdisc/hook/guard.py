@@ -199,14 +199,13 @@ def read_failures(folder: Path) -> list[JsonObject]:
     """The failures in the log of this folder, oldest first, each with `at`, `client` and `error`;
     lines that are damaged are left out. Raises InputError where the log cannot be read.
     """
-    import json
-
+    from capdisc_indexer.config.settings_reader import parse_json
     from capdisc_indexer.store import state_file
 
     failures: list[JsonObject] = []
     for line in (state_file.read_state_file(folder / LOG_NAME) or b"").splitlines():
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError:
             continue
         if isinstance(record, dict) and {"at", "client", "error"} <= record.keys():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from capdisc.context import open_index, surroundings
+from capdisc.context.background_process import start_process
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
@@ -83,20 +83,12 @@ class BackgroundBuild:
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                nowhere = subprocess.DEVNULL
                 # Not a pipe: nobody reads while the build goes on, also after the server's end.
                 self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-                self._process = subprocess.Popen(
-                    # Without -P a file of the current folder could take the place of a library.
-                    [
-                        *(sys.executable, "-P", "-m", "capdisc", "index", "--quiet"),
-                        *("--index-dir", str(self._place.index_dir)),
-                    ],
-                    cwd=self._place.runtime.cwd,
-                    stdin=nowhere,
-                    stdout=nowhere,
-                    stderr=self._errors,
-                    start_new_session=True,
+                words = ["index", "--quiet", "--index-dir", str(self._place.index_dir)]
+                folder = self._place.runtime.cwd
+                self._process = start_process(
+                    "capdisc.__main__", words, folder, errors=self._errors
                 )
             return self._process
 

@@ -100,11 +100,22 @@ def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError
     if isinstance(error, ImportError):
         return IndexStateError(f"a library cannot be loaded: {error}", _REINSTALL_HINT)
     if isinstance(error, MemoryError):
-        return IndexStateError("there is not enough memory", "raise the limit on it (ulimit -v)")
+        return IndexStateError(
+            f"there is not enough memory{_memory_limit()}", "raise the limit on it (ulimit -v)"
+        )
     where = f": {error.filename}" if error.filename else ""
     return IndexStateError(
         f"{error.strerror or error}{where}", "check the disk and its permissions"
     )
+
+
+def _memory_limit() -> str:
+    """The limit of this process as a part of a sentence; "" where it has none."""
+    import resource
+
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    known = [limit for limit in limits if limit != resource.RLIM_INFINITY]
+    return f" within the limit of {min(known) / 1024**3:.1f} GiB" if known else ""
 
 
 def _write_crash_log(error: BaseException) -> CapdiscError:

@@ -15,6 +15,7 @@ from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import LayoutPiece, Query
@@ -117,7 +118,7 @@ def _read_choice(path: Path, key: str) -> tuple[str, ...] | None:
     from capdisc_indexer.store import state_file
 
     try:
-        record = json.loads(state_file.read_state_file(path) or b"{}")
+        record = parse_json(state_file.read_state_file(path) or b"{}")
     except (CapdiscError, ValueError):
         return None
     if not isinstance(record, dict) or record.get("key") != key:

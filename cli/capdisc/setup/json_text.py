@@ -22,8 +22,6 @@ class UneditableError(Exception):
 
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\r\n]*|/\*.*?\*/', re.S)
-_TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=[ \t\r\n]*[}\]])')
 
 
 @frozen
@@ -50,17 +48,6 @@ class _Container:
     def find_member(self, key: str | int) -> _Member | None:
         """The member with this key, the last of several, as every reader of JSON takes it."""
         return next((member for member in reversed(self.members) if member.key == key), None)
-
-
-def blank_comments(text: str) -> str:
-    """The text with blanks in place of comments and of commas before a closing bracket; every
-    other character keeps its place.
-    """
-    return _TRAILING_COMMA.sub(_blank_match, _COMMENT.sub(_blank_match, text))
-
-
-def _blank_match(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith('"') else re.sub(r"[^\r\n]", " ", match[0])
 
 
 def insert_value(text: str, path: ValuePath, value: Any) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc.context import surroundings
-from capdisc.setup import json_text, marked_block, settings_files
+from capdisc.setup import marked_block, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
@@ -26,6 +25,7 @@ from capdisc.setup.client_settings import (
     settings_path,
 )
 from capdisc.setup.json_text import ValuePath
+from capdisc_indexer.config.settings_reader import blank_comments, parse_json, parse_toml
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -148,17 +148,17 @@ def load_data(path: Path, text: str) -> tuple[JsonObject, bool]:
     text, is_editable = text.removeprefix(BYTE_ORDER_MARK), True
     try:
         if path.suffix == ".toml":
-            return tomllib.loads(text), True
+            return parse_toml(text), True
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError:
+            data = parse_json(text)
+        except ValueError:
             is_editable = False
-            data = json.loads(json_text.blank_comments(text))
+            data = parse_json(blank_comments(text))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}:{error.colno}: {error.msg}", "repair it; it was left as it is"
         ) from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: {error}", "repair it; it was left as it is") from error
     if not isinstance(data, dict):
         raise InputError(f"{path} is no JSON object", "repair it; it was left as it is")

@@ -17,11 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.config import settings_reader
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.store import state_file
 
-_MAX_BYTES = 64 * 1024 * 1024
 _STATE_FOLDER = "setup"
 
 
@@ -65,10 +65,7 @@ def read_text(path: Path) -> str | None:
     file that cannot be read, or is no text in UTF-8.
     """
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-            raise InputError(f"{path} is no settings file", "move it away")
-        return path.read_bytes().decode("utf-8")
+        return settings_reader.read_text(path, settings_reader.MAX_CLIENT_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -77,6 +74,8 @@ def read_text(path: Path) -> str | None:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8", "save it as UTF-8") from error
+    except ValueError as error:
+        raise InputError(f"{path} is no settings file: {error}", "move it away") from error
 
 
 def check_writable(path: Path) -> None:
@@ -228,7 +227,7 @@ def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
     if data is None:
         return None
     try:
-        fields = json.loads(data)
+        fields = settings_reader.parse_json(data)
         return SetupRecord(
             existed=bool(fields["existed"]),
             folders=tuple(map(str, fields["folders"])),

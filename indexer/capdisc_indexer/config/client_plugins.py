@@ -10,7 +10,6 @@ on or off, and nothing outside of a plugin's own folder is taken.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.config.client_table import client_sections, settings_folders
+from capdisc_indexer.config.settings_reader import leads_out, parse_settings, read_text
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
 
@@ -103,37 +103,25 @@ class _Reader:
             self._tables[path] = self._read(path)
         return self._tables[path]
 
+    def is_in_workspace(self, path: Path) -> bool:
+        """Whether a file of the workspace is no link out of it; such a link is a problem."""
+        if not os.path.lexists(path) or not leads_out(path, self.workspace):
+            return True
+        self.problems.append(f"{path} is not read: it is a link out of the workspace")
+        return False
+
     def _read(self, path: Path) -> _Table:
         try:
-            with path.open("rb") as stream:
-                data = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                self.problems.append(f"{path} cannot be read: {error.strerror or error}")
+            value = parse_settings(path, read_text(path, MAX_BYTES))
+        except (FileNotFoundError, NotADirectoryError):
             return _EMPTY
-        try:
-            value = _parse(path, data)
-        except (ValueError, RecursionError):
+        except OSError as error:
+            self.problems.append(f"{path} cannot be read: {error.strerror or error}")
+            return _EMPTY
+        except ValueError:
             self.problems.append(f"{path} cannot be read: it is no {path.suffix[1:].upper()}")
             return _EMPTY
         return value if isinstance(value, dict) else _EMPTY
-
-
-def _parse(path: Path, data: bytes) -> object:
-    """Raises ValueError for a file that is too large or not in the format of its name."""
-    if len(data) > MAX_BYTES:
-        raise ValueError
-    text = data.decode("utf-8-sig")
-    if path.suffix == ".toml":
-        import tomllib
-
-        return tomllib.loads(text)
-    try:
-        return json.loads(text)
-    except ValueError:
-        from capdisc_indexer.config.client_servers import strip_comments
-
-        return json.loads(strip_comments(text))
 
 
 def _text(table: _Table, key: str) -> str:
@@ -172,12 +160,10 @@ def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
     those of the machine's administrator over all.
     """
     project = reader.workspace / ".claude"
-    # A clone can bring a link in the place of a file.
-    places = [os.path.realpath(reader.workspace)]
     own = [project / name for name in ("settings.json", "settings.local.json")]
     files = [
         settings_folder / "settings.json",
-        *(path for path in own if is_inside(os.path.realpath(path), places)),
+        *(path for path in own if reader.is_in_workspace(path)),
     ]
     switches: dict[str, bool] = {}
     for path in (*files, _MANAGED_SETTINGS):

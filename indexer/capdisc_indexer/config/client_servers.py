@@ -6,26 +6,25 @@ a `ServerDeclaration` has one word for each. Nothing is started here, and no var
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TypeAlias
 
 from capdisc_indexer.config.client_table import client_sections, settings_folders
-from capdisc_indexer.config.trust import is_inside
+from capdisc_indexer.config.settings_reader import (
+    MAX_BYTES,
+    MAX_CLIENT_BYTES,
+    leads_out,
+    parse_settings,
+    read_text,
+)
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.text.normalization import compile_late, one_line
 
-# ~/.claude.json keeps the history of its projects, too; others have a few KiB.
-MAX_BYTES = 32 * 1024 * 1024
 MAX_SERVERS = 100
 _NOT_IN_NAME = compile_late(r"[^\w.-]+")
-# A text, which stays; a comment; a comma before a closing bracket. Only VS Code and opencode say
-# that they take comments, but people write them everywhere.
-_JSONC_PARTS = compile_late(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
 # How clients refer to variables that write no ${NAME}, by the dialect of their servers.
 _REFERENCES = {
     "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
@@ -208,15 +207,11 @@ def is_capdisc(declaration: ServerDeclaration) -> bool:
 def _read_file(
     file: ClientFile, workspace: Path, notation: _Notation
 ) -> Iterator[ServerDeclaration]:
-    if file.scope == "workspace" and not is_inside(
-        os.path.realpath(file.path), [os.path.realpath(workspace)]
-    ):
-        return
     try:
-        value = _read_value(file.path)
+        value = _read_value(file, workspace)
     except FileNotFoundError:
         return
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         yield _declaration(file, "", problem=f"cannot be read: {one_line(reason, 200)}")
         return
@@ -247,36 +242,16 @@ def _find_dialect(client: str) -> str:
     return section.get("dialect", "")
 
 
-def _read_value(path: Path) -> _Value:
-    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(fd, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ValueError("it is no plain file")
-        data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
-    text = data.decode("utf-8-sig")
-    if path.suffix == ".toml":
-        import tomllib
-
-        return tomllib.loads(text)
-    return json.loads(strip_comments(text)) if text.strip() else {}
-
-
-def strip_comments(text: str) -> str:
-    """JSON without comments and without commas before a closing bracket.
-
-    >>> strip_comments('{"url": "http://x", // here\\n "a": [1, /* two */ 2,],}')
-    '{"url": "http://x", \\n "a": [1,  2]}'
+def _read_value(file: ClientFile, workspace: Path) -> _Value:
+    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML, and for a link
+    out of the workspace that the workspace brings.
     """
-    without_comments = _JSONC_PARTS.sub(_keep_text, text)
-    # Once more, since a comment may stand between a comma and its bracket.
-    return _JSONC_PARTS.sub(_keep_text, without_comments)
-
-
-def _keep_text(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith('"') else ""
+    is_users = file.scope == "user"
+    if not is_users and os.path.lexists(file.path) and leads_out(file.path, workspace):
+        raise ValueError("it is a link out of the workspace")
+    return parse_settings(
+        file.path, read_text(file.path, MAX_CLIENT_BYTES if is_users else MAX_BYTES)
+    )
 
 
 def _declaration(file: ClientFile, name: str, problem: str = "") -> ServerDeclaration:

@@ -23,6 +23,7 @@ from capdisc_indexer.config.settings import (
     parse_presets,
     parse_variable,
 )
+from capdisc_indexer.config.settings_reader import MAX_BYTES, leads_out, parse_toml, read_text
 from capdisc_indexer.config.trust import (
     Bounds,
     Grant,
@@ -91,7 +92,7 @@ class Config:
     `file` is the workspace's own file with its `digest`, "" where there is none. `requests` are
     what it requests beyond its folder, `refused` those that its user has not allowed, `waiting`
     those of them that left a value out which nothing else sets. `left_out` are the refused
-    sources.
+    sources. `strays` are its files that are links out of it, which are not read.
     """
 
     values: SettingValues
@@ -105,6 +106,7 @@ class Config:
     refused: tuple[TrustRequest, ...] = ()
     waiting: tuple[TrustRequest, ...] = ()
     left_out: tuple[DeclaredSource, ...] = ()
+    strays: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -188,6 +190,7 @@ def load_config(
         refused=permitted.refused,
         waiting=tuple(waiting),
         left_out=permitted.left_out,
+        strays=tuple(map(str, _find_strays(workspace))),
     )
 
 
@@ -247,9 +250,25 @@ def find_workspace_file(workspace: Path) -> Path | None:
     """The configuration file of the workspace; None where it has none."""
     for name in WORKSPACE_FILES:
         path = workspace / name
-        if path.is_file() and (name != "pyproject.toml" or b"[tool.capdisc" in path.read_bytes()):
+        if path.is_file() and not leads_out(path, workspace) and _is_ours(path):
             return path
     return None
+
+
+def _find_strays(workspace: Path) -> list[Path]:
+    """The configuration files that are links out of the workspace; a pyproject.toml may be for
+    others.
+    """
+    files = [workspace / name for name in WORKSPACE_FILES if name != "pyproject.toml"]
+    return [file for file in files if file.is_file() and leads_out(file, workspace)]
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether the file is for capdisc alone, or has a table for it within the bytes that are read."""
+    if file.name != "pyproject.toml":
+        return True
+    with file.open("rb") as stream:
+        return b"[tool.capdisc" in stream.read(MAX_BYTES)
 
 
 def _load_file(file: Path, is_users: bool) -> _FileSettings:
@@ -296,11 +315,9 @@ def _load_table(path: Path) -> tuple[JsonObject, str]:
     """
     if not path.is_file():
         return {}, ""
-    import tomllib
-
     try:
-        data = path.read_bytes()
-        content = tomllib.loads(data.decode("utf-8"))
+        text = read_text(path)
+        content = parse_toml(text)
     except (OSError, ValueError) as error:
         raise InputError(
             f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away"
@@ -312,7 +329,9 @@ def _load_table(path: Path) -> tuple[JsonObject, str]:
             f"{path}: tool.capdisc must be one table", "write [tool.capdisc], with single brackets"
         )
     # `repr` is for dates, the only values of TOML that JSON does not have.
-    covered = data if is_ours else json.dumps(table, sort_keys=True, default=repr).encode()
+    covered = (
+        text.encode() if is_ours else json.dumps(table, sort_keys=True, default=repr).encode()
+    )
     return table, lazy_imports.hex_sha256(covered)
 
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.execution.argv_template import fill_placeholders
 from capdisc_indexer.execution.call_types import Call, HttpCall
 from capdisc_indexer.execution.http_request import SAFE_METHODS
@@ -214,9 +215,9 @@ def _load_approvals(state_dir: Path) -> dict[str, object]:
     if data is None:
         return {}
     try:
-        approved = json.loads(data)["approved"]
+        approved = parse_json(data)["approved"]
         return {str(key): value for key, value in approved.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"cannot read {_approvals_path(state_dir)}",
             "remove it; each call will be asked about anew",

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import state_file
@@ -101,7 +102,7 @@ def read_events(state_dir: Path) -> tuple[LogEvent, ...]:
     events = []
     for line in data.splitlines():
         with suppress(ValueError, TypeError, KeyError):
-            events.append(_parse_event(json.loads(line)))
+            events.append(_parse_event(parse_json(line)))
     return tuple(events)
 
 

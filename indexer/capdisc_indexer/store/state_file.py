@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.config.trust import Grant
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
@@ -241,12 +242,12 @@ def _grant_path(trust_dir: Path, workspace: str) -> Path:
 
 def _parse_grant(path: Path, data: bytes | None) -> StoredGrant:
     try:
-        record: JsonObject = json.loads(data or b"")
+        record: JsonObject = parse_json(data or b"")
         return StoredGrant(
             workspace=str(record["workspace"]),
             file=str(record["file"]),
             at=str(record["at"]),
             grant=Grant(digest=str(record["digest"]), lines=frozenset(map(str, record["allows"]))),
         )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot read {path}", "remove it; capdisc trust asks anew") from error

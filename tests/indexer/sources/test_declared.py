@@ -164,9 +164,32 @@ def test_what_is_no_declaration_names_its_file(tmp_path: Path, text: str) -> Non
         config(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "others"),
+    [
+        ("*.json", "a.json .json", "x/a.json a.jsonl"),
+        ("docs/*.md", "docs/a.md", "docs/x/a.md a.md"),
+        ("docs/**/*.md", "docs/a.md docs/x/y/a.md", "a.md docs/x/a.txt docs"),
+        ("docs/**", "docs/a docs/x/a.md", "docs a.md"),
+        ("**/*.md", "a.md x/.y/a.md", "a.mdx"),
+        ("**.md", "a.md x/y/a.md", "a.txt"),
+        ("**/v[0-9]/**/api.json", "v1/api.json x/v2/y/z/api.json", "vx/api.json v1/api.jsonl"),
+        ("a?c.[!t]*", "abc.md", "ac.md abc.txt a/c.md"),
+        ("[a.md", "[a.md", "a.md"),
+        ("a+(b).md", "a+(b).md", "aab.md"),
+        ("x[b-a].md", "", "xa.md x.md"),
+    ],
+)
+def test_a_pattern_fits_as_in_other_tools(pattern: str, fitting: str, others: str) -> None:
+    fits = path_matcher(pattern)
+    assert [path for path in f"{fitting} {others}".split() if fits(path)] == fitting.split()
+
+
 def test_a_pattern_of_many_stars_is_no_burden() -> None:
     assert not path_matcher("**/" * 40 + "x")("a/" * 40 + "b")
     assert not path_matcher("*" * 60 + "x")("a" * 200)
+    assert not path_matcher("*a" * 60 + "b")("a" * 200)
+    assert not path_matcher("**/*a/" * 30 + "b")("a/" * 60 + "x")
 
 
 def test_folders_of_the_seed_s_variable_are_scanned_too(tmp_path: Path) -> None:

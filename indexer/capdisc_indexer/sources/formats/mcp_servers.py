@@ -15,8 +15,8 @@ from capdisc_indexer.config.client_servers import (
     NO_START,
     SERVER_TABLES,
     read_declaration,
-    strip_comments,
 )
+from capdisc_indexer.config.settings_reader import blank_comments, parse_toml
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
@@ -147,16 +147,14 @@ def _server(
 def _read_value(text: str, file: FoundFile) -> Json | Finding:
     """The content of a file in JSON, with comments or without, or in TOML."""
     if file.path.lower().endswith(".toml"):
-        import tomllib
-
         try:
-            return plain_value(tomllib.loads(text))
-        except (ValueError, RecursionError) as error:
+            return plain_value(parse_toml(text))
+        except ValueError as error:
             message = f"it is not TOML: {one_line(str(error), 200)}"
             return file_finding(file, Severity.ERROR, "toml-syntax", message, _SHAPE_HINT)
     value = read_json(text, file.path)
     if isinstance(value, Finding):
-        without_comments = strip_comments(text)
+        without_comments = blank_comments(text)
         return value if without_comments == text else read_json(without_comments, file.path)
     return value
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from types import MappingProxyType
 
+from capdisc_indexer.config.settings_reader import parse_toml
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
@@ -108,12 +109,10 @@ def _read_markdown(
 def _read_toml(
     file: FoundFile, text: str
 ) -> tuple[FrontMatter, MapNode | None, tuple[Finding, ...]]:
-    import tomllib
-
     halves = FrontMatter(block=None, block_line=1, body="", body_line=1)
     try:
-        node = from_json(plain_value(tomllib.loads(text)), 1)
-    except (ValueError, RecursionError) as error:
+        node = from_json(plain_value(parse_toml(text)), 1)
+    except ValueError as error:
         message = f"it is not TOML: {one_line(str(error), 200)}"
         finding = file_finding(
             file, Severity.ERROR, "toml-syntax", message, "correct the file at this place"

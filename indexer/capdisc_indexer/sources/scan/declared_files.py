@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -32,16 +33,11 @@ from capdisc_indexer.sources.scan.folder_tree import (
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
-from capdisc_indexer.text.normalization import compile_late
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
 
-# Repetitions in a pattern, which would make matching slow.
 _TEXT_OPTIONS = frozenset({"description", "prefix"})
-_REPEATED = compile_late(r"(?:\*\*/)+|\*{2,}(?!/)")
-_PATTERN_PART = compile_late(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
-_PART_EXPRESSIONS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def declared_files(
@@ -292,25 +288,27 @@ def _missing_finding(declaration: DeclaredSource, why: str) -> Finding:
 def path_matcher(pattern: str) -> Callable[[str], bool]:
     """A function that tells whether a path, relative and with slashes, fits the pattern.
 
-    `*` stays within a folder, `**/` is any number of folders; every path fits an empty pattern.
+    `*` stays within a folder, `**/` is any number of folders; every path fits an empty pattern. A
+    workspace may bring the pattern: so matching takes time in proportion to pattern times path, as in
+    `fnmatch`, which never comes back to a star before the last one.
 
     >>> fits = path_matcher("**/*.y[a]ml"); fits("a/b/c.yaml"), fits("c.yaml"), fits("c.yml")
     (True, True, False)
     """
     if not pattern:
         return lambda path: True
-    parts = _PATTERN_PART.findall(
-        _REPEATED.sub(lambda match: "**/" if match[0].endswith("/") else "**", pattern)
-    )
-    try:
-        compiled = re.compile("".join(map(_part_expression, parts)), re.DOTALL)
-    except re.error:  # a range that ends before it begins
-        return lambda path: False
-    return lambda path: compiled.fullmatch(path) is not None
+    # `docs/**` and `docs/**.md` are `docs/**/*` and `docs/**/*.md`.
+    parts = re.sub(r"(^|/)\*\*+(?=[^/*]|$)", r"\1**/*", pattern).split("/")
+    matchers = [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
+    return lambda path: _fits_parts(path.split("/"), matchers)
 
 
-def _part_expression(part: str) -> str:
-    if part.startswith("[") and len(part) > 2:
-        inner = part[1:-1].replace("\\", "\\\\")
-        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
-    return _PART_EXPRESSIONS.get(part) or re.escape(part)
+def _fits_parts(names: Sequence[str], matchers: Sequence[re.Pattern[str] | None]) -> bool:
+    """Whether the parts of a pattern fit all names of a path, one each; None fits any number."""
+    ends = {0}  # how many names the parts up to here may have taken
+    for matcher in matchers:
+        if matcher is None:
+            ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(names) and matcher.match(names[end])}
+    return len(names) in ends
