@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -17,6 +18,7 @@ import pytest
 from capdisc.args import command_table
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.store import durable_files, state_file
 
 SCRIPT = str(Path(sys.executable).parent / "capdisc")
 # The files of each client in the user's scope, hook first; vscode has one in the project.
@@ -924,3 +926,52 @@ def test_an_edited_json_file_loses_only_our_members(capdisc, layout, place) -> N
     assert capdisc("setup", "gemini", "--undo", "--yes").code == 0
     after = path.read_bytes().decode()
     assert after.strip() == before.strip() or json.loads(after) == {}
+
+
+def interrupt(*arguments: object, **options: object) -> None:
+    """Stands for a kill: nothing that comes after it is done."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("part", ["--mcp", None])
+def test_an_undo_that_was_killed_can_be_done_again(capdisc, place, monkeypatch, part) -> None:
+    """The record was removed before the file was written, and then nothing could be undone."""
+    before = put(place("codex"), '# mine\nmodel = "x"\n')
+    words = [part] if part else []
+    assert capdisc("setup", "codex", "--hook", "--yes").code == 0
+    with_hook = place("codex").read_bytes()
+    assert capdisc("setup", "codex", "--yes").code == 0
+
+    with monkeypatch.context() as patched:
+        patched.setattr(durable_files, "replace_user_file", interrupt)
+        assert capdisc("setup", "codex", "--undo", *words, "--yes").code == 130
+    assert place("codex").read_bytes() not in (before, with_hook)
+    assert capdisc("setup", "codex", "--undo", *words, "--yes").code == 0
+    assert place("codex").read_bytes() == (with_hook if part else before)
+    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    assert place("codex").read_bytes() == before
+
+
+def test_folders_of_a_setup_that_was_killed_go_with_its_undo(
+    capdisc, home, hermetic, monkeypatch
+) -> None:
+    before = tree(home, hermetic)
+    with monkeypatch.context() as patched:
+        patched.setattr(durable_files, "replace_user_file", interrupt)
+        assert capdisc("setup", "opencode", "--yes").code == 130
+    assert tree(home, hermetic) != before
+    assert capdisc("setup", "opencode", "--undo", "--yes").code == 0
+    assert tree(home, hermetic) == before
+
+
+def test_a_full_disk_is_named_with_what_helps(capdisc, place, monkeypatch) -> None:
+    before = put(place("codex"), '# mine\nmodel = "x"\n')
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(state_file, "replace_file", refuse)
+    done = capdisc("setup", "codex", "--yes")
+    assert (done.code, place("codex").read_bytes()) == (3, before)
+    assert "No space left on device" in done.err
+    assert "hint: free some space there, or choose another folder" in done.err

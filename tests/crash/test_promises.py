@@ -12,7 +12,6 @@ TORTURE = Path(__file__).resolve().parent.parent / "torture"
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 SCALE = float(os.environ.get("CAPDISC_TORTURE", "0"))
 _ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount file systems")
-_STRACE = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext4")
 
 
@@ -27,7 +26,6 @@ _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext
         ("writers", "r8", 0.0),
         ("writers", "r9", 0.04),
         ("disk", "r10", 0.15),
-        ("faults", "r11", 0.04),
         ("faults", "r12", 0.1),
         ("sameness", "r14", 0.02),
         ("sameness", "r15", 0.2),
@@ -37,9 +35,9 @@ _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext
     ],
 )
 def test_the_promise_is_kept(tmp_path, monkeypatch, request, module, name, least) -> None:
-    for each in _needs(module, name):
-        if each.args[0]:
-            pytest.skip(each.kwargs["reason"])
+    for mark in (_ROOT, _EXT4) if module == "disk" else ():
+        if mark.args[0]:
+            pytest.skip(mark.kwargs["reason"])
     monkeypatch.syspath_prepend(str(TORTURE))
     tests = importlib.import_module(module)
     # On a busy machine only a hang counts; `just torture` holds the promised seconds.
@@ -50,7 +48,3 @@ def test_the_promise_is_kept(tmp_path, monkeypatch, request, module, name, least
     figure = test(work, random.Random(f"{SEED} {name}"), max(least, SCALE))
     assert figure.done > 0
     assert figure.failed == 0, f"seed {SEED}: {figure.note}"
-
-
-def _needs(module: str, name: str) -> list[pytest.MarkDecorator]:
-    return {"disk": [_ROOT, _EXT4], "faults": [_STRACE] if name == "r11" else []}.get(module, [])

@@ -1,82 +1,17 @@
-"""R11, R12, R13: calls that fail, files that change, copies that are damaged."""
+"""R12, R13: files that change, copies that are damaged."""
 
 from __future__ import annotations
 
 import random
-import re
 import shutil
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import workbench
 from figure import Figure
-from workbench import command, held, index, run, sick, skills, wanted, write_skill
+from workbench import command, index, run, sick, skills, write_skill
 
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.store import generation
-
-CALLS = (
-    "fsync",
-    "fdatasync",
-    "rename",
-    "renameat",
-    "openat",
-    "linkat",
-    "write",
-    "pwrite64",
-    "mkdir",
-    "unlink",
-    "flock",
-)
-_STRACE = ["strace", "-f", "-qq", "--seccomp-bpf"]
-
-
-def r11(work: Path, rng: random.Random, scale: float) -> Figure:
-    """Let each call of a build that concerns the index fail once, every third of them at scale 1."""
-    root, index_dir = skills(work / "root", 12, rng), work / "index"
-    index(work, root, index_dir)
-    done, broken, step = Counter(), [], max(1, round(3 / scale))
-    for call, number in _calls(work, root, index_dir, step, rng):
-        before = wanted(root) if not sick(index_dir, deep=False) else {}
-        write_skill(root, f"skill-{rng.randrange(12)}", workbench.sentence(rng))
-        log = work / "strace.log"
-        inject = f"inject={call}:error=EIO:when={number}"
-        argv = command("index", str(root), "--index-dir", str(index_dir), "--json")
-        failing = run(work, [*_STRACE, "-o", str(log), "-e", f"trace={call}", "-e", inject, *argv])
-        if "(INJECTED)" not in log.read_text():
-            continue
-        done[call] += 1
-        now, answered = held(index_dir), failing.code in workbench.DONE
-        truth = now == wanted(root) if answered else now in (before, wanted(root))
-        if not (
-            truth and failing.is_plain and index(work, root, index_dir).code in workbench.DONE
-        ):
-            broken.append(f"{call} {number}: status {failing.code}, {failing.err[-400:]!r}")
-        if list(work.glob("capdisc-crash-*")) or sick(index_dir):
-            broken.append(f"{call} {number}: {sick(index_dir) or 'a crash log'}")
-    note = "; ".join(broken[:3]) or ", ".join(f"{name} {count}" for name, count in done.items())
-    return Figure(
-        "R11", "a failing call leaves the old or the new", sum(done.values()), len(broken), note
-    )
-
-
-def _calls(
-    work: Path, root: Path, index_dir: Path, step: int, rng: random.Random
-) -> Iterator[tuple[str, int]]:
-    """Which calls concern the index, by what a whole build makes; a thread counts its own."""
-    write_skill(root, "skill-0", workbench.sentence(rng))
-    log = work / "calls.log"
-    argv = command("index", str(root), "--index-dir", str(index_dir))
-    run(work, [*_STRACE, "-y", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *argv])
-    counts: Counter[tuple[str, str]] = Counter()
-    found = set()
-    for line in log.read_text(errors="replace").splitlines():
-        if match := re.match(r"(\d+)\s+(\w+)\(", line):
-            counts[match.groups()] += 1
-            if str(index_dir) in line:
-                found.add((match[2], counts[match.groups()]))
-    yield from sorted(found)[::step]
 
 
 def r12(work: Path, rng: random.Random, scale: float) -> Figure:

@@ -241,7 +241,8 @@ def _plan_undo(
     changes, groups = [], _group_by_file(entries)
     for path, group in _group_by_file(selected).items():
         record = settings_files.load_record(runtime.user_state_dir(), path)
-        if record and any(entry.name in record.entries for entry in group):
+        # With a previous one, an undo may have been killed at its end.
+        if record and (record.previous or any(entry.name in record.entries for entry in group)):
             kept_entries = [entry for entry in groups[path] if entry not in group]
             changes.append(plan_undo(path, group, kept_entries, record))
     # The first file of setup goes last: it remembers the folders that were created for all.

@@ -72,7 +72,7 @@ def carry_out(
     is_agreed = bool(question) and (request.yes or (is_asked and read_answer(question) in YES))
     if is_agreed or not question:
         _write_changes(runtime, changes, request.undo)
-    if is_agreed and plan:
+    if plan and (is_agreed or not question):
         from capdisc.commands import setup_gateway
 
         setup_gateway.carry_out(runtime, plan)
@@ -145,15 +145,17 @@ def _write_changes(
 ) -> None:
     """Write all of them. Raises InputError where a file changed since it was read."""
     state_dir, workspace = runtime.user_state_dir(), runtime.workspace
-    for change in changes:
-        if change.is_change and settings_files.read_text(change.path) != change.before:
-            raise InputError(
-                f"{change.path} changed while you were asked", "run the command again"
-            )
-    for change in changes:
-        if undo and not change.is_change:  # somebody has taken it out by hand
-            settings_files.save_record(state_dir, change.path, change.record)
-        if change.is_change:
+    # What undo finds as it was before was taken out by hand, or by a process that was killed.
+    due = [change for change in changes if undo or change.is_change]
+    if not due:
+        return
+    with settings_files.lock_records(state_dir):
+        for change in due:
+            if settings_files.read_text(change.path) != change.before:
+                raise InputError(
+                    f"{change.path} changed while you were asked", "run the command again"
+                )
+        for change in due:
             is_in_project = workspace != runtime.home and change.path.is_relative_to(workspace)
             settings_files.write_with_record(
                 state_dir,

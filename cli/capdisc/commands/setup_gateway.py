@@ -130,7 +130,6 @@ def plan_revocation(runtime: Runtime, paths: Sequence[Path]) -> GatewayPlan:
 def carry_out(runtime: Runtime, plan: GatewayPlan) -> None:
     """Approve and take back what the plan says, and remember it for `--undo`."""
     folder = gateway_places(runtime).approvals
-    approvals.approve_named(folder, plan.granted)
     if plan.revoked:
         approvals.revoke_digests(folder, plan.revoked.keys())
     record = _load_approved(runtime)
@@ -139,6 +138,8 @@ def carry_out(runtime: Runtime, plan: GatewayPlan) -> None:
         changed[plan.path] = list(dict.fromkeys([*changed.get(plan.path, ()), *plan.granted]))
     if changed != record:
         _save_approved(runtime, changed)
+    # Last: approvals that no record has could not be taken back.
+    approvals.approve_named(folder, plan.granted)
 
 
 def format_plan(runtime: Runtime, plan: GatewayPlan) -> Iterator[str]:

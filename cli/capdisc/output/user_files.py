@@ -11,6 +11,7 @@ from pathlib import Path
 from capdisc.context import surroundings
 from capdisc.output import standard_streams
 from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.store import durable_files
 
 STDIN = "-"
 # The most that is read of a file; a thousand calls or many thousand queries have less.
@@ -89,23 +90,4 @@ def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
             stream.write(first_block)
             stream.writelines(remaining)
         return
-    import tempfile  # 2 ms that only a command which writes a file needs
-
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.writelines(blocks)
-        # The mode of any new file: what mkstemp makes is readable by its owner alone.
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """The mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    durable_files.replace_user_file(path, blocks)

@@ -70,7 +70,7 @@ def plan_setup(
     """
     before = settings_files.read_text(path)
     text = before or ""
-    is_unedited = record is not None and _is_unedited(record, before)
+    is_unedited = record is not None and record.fits(before)
     splices = list(record.splices) if record and is_unedited else []
     placed = dict(record.entries) if record and before is not None else {}
     try:
@@ -122,9 +122,16 @@ def plan_undo(
     """
     before = settings_files.read_text(path)
     if before is None:
-        return FileChange(path=path, entries=entries, before=None, after=None, record=None)
+        return FileChange(
+            path=path,
+            entries=entries,
+            before=None,
+            after=None,
+            record=None,
+            folders=record.folders,
+        )
     text = before
-    if _is_unedited(record, before):
+    if record.fits(before):
         text = settings_files.revert_splices(before, record.splices)
     remaining = dict(record.entries)
     by_name = {entry.name: entry for entry in entries}
@@ -169,10 +176,6 @@ def _with_options(entry: SettingsEntry, text: str) -> SettingsEntry:
         return entry
     location = locate_entry(entry, load_data(entry.path, text)[0])
     return replace(entry, content=location.value) if location else entry
-
-
-def _is_unedited(record: SetupRecord, text: str | None) -> bool:
-    return text is not None and settings_files.digest_text(text) == record.sha256
 
 
 def _is_empty(text: str, entry: SettingsEntry) -> bool:

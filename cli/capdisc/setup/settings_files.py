@@ -7,20 +7,20 @@ there. A record of what was put in, with a digest of the file, is kept in the us
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-import stat
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.config import settings_reader
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, LinkRefusedError
-from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.store import state_file
+from capdisc_indexer.model.frozen import asdict, frozen, replace
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.store import durable_files, state_file
 
 _STATE_FOLDER = "setup"
 
@@ -51,6 +51,7 @@ class SetupRecord:
 
     `splices` lead from the text before to the text of the digest `sha256`. `existed` is False, and
     `folders` are named, where setup created the file and these folders. `entries` are by name.
+    `previous` is the record of before, which holds until the file is written.
     """
 
     existed: bool
@@ -58,6 +59,11 @@ class SetupRecord:
     sha256: str
     splices: Sequence[Splice]
     entries: dict[str, PlacedEntry]
+    previous: SetupRecord | None = None
+
+    def fits(self, text: str | None) -> bool:
+        """Whether this is the text that setup left, which nobody edited since."""
+        return text is not None and digest_text(text) == self.sha256
 
 
 def read_text(path: Path) -> str | None:
@@ -116,28 +122,16 @@ def write_text(path: Path, text: str, is_private: bool = False) -> None:
     real = _real_path(path)
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        before = real.stat() if real.exists() else None
-        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode())
-                stream.flush()
-                os.fsync(stream.fileno())
-            if before or not is_private:  # mkstemp makes a private file
-                usual_mode = 0o666 & ~_read_umask()
-                temporary.chmod(stat.S_IMODE(before.st_mode) if before else usual_mode)
-            if before:
-                with suppress(PermissionError):
-                    os.chown(temporary, before.st_uid, before.st_gid)
-            temporary.replace(real)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        durable_files.replace_user_file(real, text.encode(), is_private)
     except OSError as error:
         raise InputError(
-            f"cannot write {path}: {error.strerror}", "check its permissions"
+            f"cannot write {path}: {error.strerror}", "check the disk and its permissions"
         ) from error
+
+
+def lock_records(state_dir: Path) -> AbstractContextManager[None]:
+    """Holds the lock to change files and their records. Raises what `state_file.lock_folder` does."""
+    return state_file.lock_folder(state_dir / _STATE_FOLDER)
 
 
 def write_with_record(
@@ -148,31 +142,53 @@ def write_with_record(
     folders: Sequence[str] = (),
     is_private: bool = False,
 ) -> None:
-    """Save the record, then replace the file by the text; without a text, remove the file and those
-    of `folders` that are empty then.
+    """Replace the file by the text, or without a text remove it and those of `folders` that are empty
+    then, and save the record. Only inside `lock_records`.
 
-    The record is saved first: if the file is not written after it, the file counts as edited by
-    somebody, and `--undo` takes out entries alone.
+    A process that is killed at any point leaves what can be set up, and undone, again: what comes
+    into the file is recorded before, and what goes out of it is forgotten after.
     """
-    real = _real_path(path)
-    if record and text is not None:
+    real, previous = _real_path(path), load_record(state_dir, path)
+    if previous:
+        previous = replace(previous, previous=None)
+    if record:
         created = [str(folder) for folder in real.parents if not folder.exists()][::-1]
         record = replace(record, folders=(*record.folders, *created))
-    save_record(state_dir, path, record)
-    if text is not None:
+        _save_record(state_dir, path, replace(record, previous=previous))
+    if text is None or text == read_text(path):
+        _remove_files(real, text, folders)
+    else:
         write_text(path, text, is_private)
-        return
-    real.unlink(missing_ok=True)
-    for folder in reversed(folders):
-        with suppress(OSError):
-            Path(folder).rmdir()
+    if not record or (previous and previous.entries.keys() - record.entries.keys()):
+        _save_record(state_dir, path, record)
 
 
-def _read_umask() -> int:
-    """The mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _remove_files(real: Path, text: str | None, folders: Sequence[str]) -> None:
+    """Remove what a killed process left beside the file; without a text the file as well, and those
+    of `folders` that are empty then. Raises InputError where the disk refuses.
+    """
+    try:
+        durable_files.temporary_path(real).unlink(missing_ok=True)
+        if text is None:
+            real.unlink(missing_ok=True)
+            for folder in reversed(folders):
+                _remove_folder(Path(folder))
+    except OSError as error:
+        raise InputError(
+            f"cannot remove {error.filename}: {error.strerror}",
+            "check the disk and its permissions",
+        ) from error
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove the folder if it is empty and can be removed. Raises OSError where the disk refuses:
+    the next try may succeed.
+    """
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if error.errno in (errno.EIO, errno.ENOSPC):
+            raise
 
 
 def _real_path(path: Path) -> Path:
@@ -220,51 +236,47 @@ def revert_splices(text: str, splices: Sequence[Splice]) -> str:
 
 
 def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
-    """The record of the file; None where setup put nothing into it. Raises InputError for a record
-    that cannot be read.
+    """The record of the file; None where setup put nothing into it. After a process that was killed
+    it is the record of the text in the file: of before or of after its change. Raises InputError
+    for a record that cannot be read.
     """
     data = state_file.read_state_file(_record_path(state_dir, path))
     if data is None:
         return None
     try:
-        fields = settings_reader.parse_json(data)
-        return SetupRecord(
-            existed=bool(fields["existed"]),
-            folders=tuple(map(str, fields["folders"])),
-            sha256=str(fields["sha256"]),
-            splices=tuple(Splice(**splice) for splice in fields["splices"]),
-            entries={name: PlacedEntry(**entry) for name, entry in fields["entries"].items()},
-        )
+        record = _decode_record(settings_reader.parse_json(data))
     except MALFORMED_DATA_ERRORS as error:
         record_path = _record_path(state_dir, path)
         raise InputError(
             f"cannot read {record_path}", "remove it; what setup put in then goes by hand"
         ) from error
+    if record.previous is None:
+        return record
+    text, records = read_text(path), (record, record.previous)
+    # Where somebody has edited the file in between, the one that can take out more.
+    widest = max(records, key=lambda record: len(record.entries))
+    return next((record for record in records if record.fits(text)), widest)
 
 
-def save_record(state_dir: Path, path: Path, record: SetupRecord | None) -> None:
+def _decode_record(fields: JsonObject) -> SetupRecord:
+    return SetupRecord(
+        existed=bool(fields["existed"]),
+        folders=tuple(map(str, fields["folders"])),
+        sha256=str(fields["sha256"]),
+        splices=tuple(Splice(**splice) for splice in fields["splices"]),
+        entries={name: PlacedEntry(**entry) for name, entry in fields["entries"].items()},
+        previous=_decode_record(fields["previous"]) if fields.get("previous") else None,
+    )
+
+
+def _save_record(state_dir: Path, path: Path, record: SetupRecord | None) -> None:
     """Replace the record of the file; with None, remove it."""
     record_path = _record_path(state_dir, path)
-    with state_file.lock_folder(record_path.parent):
-        if record is None:
-            state_file.remove(record_path)
-            return
-        fields = {
-            "version": 1,
-            "path": str(path),
-            "existed": record.existed,
-            "folders": list(record.folders),
-            "sha256": record.sha256,
-            "splices": [
-                {"entry": s.entry, "offset": s.offset, "old": s.old, "new": s.new}
-                for s in record.splices
-            ],
-            "entries": {
-                name: {"before": entry.before, "depth": entry.depth}
-                for name, entry in record.entries.items()
-            },
-        }
-        state_file.replace_state_file(record_path, json.dumps(fields, indent=1).encode())
+    if record is None:
+        state_file.remove(record_path)
+        return
+    fields = {"version": 1, "path": str(path), **asdict(record)}
+    state_file.replace_state_file(record_path, json.dumps(fields, indent=1).encode())
 
 
 def _record_path(state_dir: Path, path: Path) -> Path:

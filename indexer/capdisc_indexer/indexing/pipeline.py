@@ -184,7 +184,9 @@ def _write_generation(
 ) -> WrittenGeneration:
     # These bring all that makes documents and vectors: most runs find no change and do without.
     from capdisc_indexer.indexing import commit, document_changes, embeddings, passage_changes
+    from capdisc_indexer.store.documents import remove_abandoned_folders
 
+    remove_abandoned_folders()
     options = plan.request.options
     request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
     # Files that are linked from it keep their digests: a changed byte must not be among them.

@@ -20,7 +20,7 @@ from capdisc_indexer.remote import (
     SharedIndex,
     StoreError,
 )
-from capdisc_indexer.store import generation
+from capdisc_indexer.store import durable_files, generation
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote.bucket import Bucket
@@ -126,9 +126,8 @@ def _save_last_seen(shared: SharedIndex, pointer: PointerVersion | None) -> None
         if pointer is None:
             os.utime(path)
             return
-        temporary = shared.top / f".SEEN-{os.getpid()}.new"
-        temporary.write_text(json.dumps({"etag": pointer.etag, "text": pointer.text}))
-        temporary.replace(path)
+        record = json.dumps({"etag": pointer.etag, "text": pointer.text})
+        durable_files.replace_file(path, record.encode())
 
 
 def _last_check_time(shared: SharedIndex) -> float:

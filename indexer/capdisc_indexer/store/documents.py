@@ -7,6 +7,7 @@ of links, since tantivy waits for lock files that others may hold.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -94,6 +95,23 @@ def _remove_folder(folder: str) -> None:
                 os.unlink(f"{folder}/{name}")
             os.rmdir(folder)
             return
+
+
+# A folder is needed for a moment: one this old was left by a reader that was killed.
+_ABANDONED_AFTER_S = 3600
+_FOLDER_NAME = re.compile(r"capdisc-\d+-\d+")
+
+
+def remove_abandoned_folders() -> None:
+    """Remove the temporary folders of readers of this user that were killed."""
+    for parent in _TEMPORARY_FOLDERS:
+        with suppress(OSError), os.scandir(parent) as entries:
+            for entry in entries:
+                if _FOLDER_NAME.fullmatch(entry.name):
+                    status = entry.stat(follow_symlinks=False)
+                    is_old = status.st_mtime < time.time() - _ABANDONED_AFTER_S
+                    if is_old and status.st_uid == os.geteuid():
+                        _remove_folder(entry.path)
 
 
 # Headers in the memory of a long-lived process: some 40 MB at most; reading a header again takes

@@ -7,10 +7,11 @@ user, and who may write to an index.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -133,11 +134,23 @@ def sync_tree(top: Path) -> None:
         _sync_entry(Path(parent), 0o700)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Give the file this content in one step: the content is synced before the rename; the name is
-    not synced (`sync_folder` does that).
+def temporary_path(path: Path) -> Path:
+    """Where `replace_file` writes the next content of the file. There is one name for each file, so
+    that the next writer removes what a killed one left.
     """
-    temporary = path.with_name(f".{path.name}.new")
+    return path.with_name(f".{path.name}.new")
+
+
+def replace_file(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    mode: int = 0o600,
+    owner: os.stat_result | None = None,
+) -> None:
+    """Give the file this content in one step: the content is synced before the rename; the name is
+    not synced (`sync_folder` does that). One process at a time may replace a file.
+    """
+    temporary = temporary_path(path)
     try:
         # An existing file of this name was left by a killed writer, or came with a clone as a link
         # to any place.
@@ -147,14 +160,42 @@ def replace_file(path: Path, data: bytes) -> None:
             temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )
         with os.fdopen(fd, "wb") as stream:
-            stream.write(data)
+            stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
+            if owner:
+                with suppress(PermissionError):  # only root can give a file away
+                    os.fchown(fd, owner.st_uid, owner.st_gid)
+            if mode != 0o600:
+                os.fchmod(fd, mode)
             os.fsync(fd)
         temporary.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def replace_user_file(path: Path, data: bytes | Iterable[bytes], is_private: bool = False) -> None:
+    """Replace a file of the user durably and in one step, one process after the other. It keeps its
+    mode and owner; a new one has the usual mode or, where it is private, one for its owner alone.
+    """
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        before = path.stat() if path.exists() else None
+        new_mode = 0o600 if is_private else 0o666 & ~_read_umask()
+        replace_file(path, data, stat.S_IMODE(before.st_mode) if before else new_mode, before)
+        _sync_names(folder)
+    finally:
+        os.close(folder)
+
+
+def _read_umask() -> int:
+    """The mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def sync_folder(path: Path) -> None:

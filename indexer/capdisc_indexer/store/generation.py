@@ -102,9 +102,11 @@ def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
     native_errors.check_files(folder, manifest.files)
     if max(max(stamp[:2]) for stamp in stamps) > now - _SETTLED_NS:
         return
-    # Nothing depends on the file, so it is not synced: one that a power cut left in half is not the
-    # same bytes.
-    temporary = f"{path}.{os.getpid()}"
+    # Nothing depends on the file, so it is not synced, and two readers may write it at once: half a
+    # record is not the same bytes.
+    temporary = f"{index_dir}/.{_CHECKED_FILE}.new"
+    with suppress(OSError):
+        os.unlink(temporary)  # noqa: PTH108
     with suppress(OSError):
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:

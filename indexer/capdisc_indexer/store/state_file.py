@@ -25,6 +25,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.durable_files import (
     find_permission_flaw,
     make_private_folder,
+    replace_file,
     sync_folder,
 )
 from capdisc_indexer.store.locks import acquire_within
@@ -32,8 +33,16 @@ from capdisc_indexer.store.locks import acquire_within
 MAX_BYTES = 4 * 1024 * 1024
 _WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.01
-# Where the system does not let this user write, moving the file away helps nobody.
-_REFUSALS = tuple(map(os.strerror, (errno.EACCES, errno.EPERM, errno.EROFS)))
+# What helps where the system refuses; elsewhere, moving the file away does.
+_STEPS = {
+    os.strerror(code): step
+    for step, codes in {
+        "make it writable": (errno.EACCES, errno.EPERM, errno.EROFS),
+        "free some space there": (errno.ENOSPC, errno.EDQUOT),
+        "see the kernel's log about that disk (dmesg)": (errno.EIO,),
+    }.items()
+    for code in codes
+}
 _OTHER_FOLDER_HINT = "or choose another folder with CAPDISC_STATE_DIR"
 
 
@@ -80,6 +89,9 @@ def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None
         ) from error
     try:
         _wait_for_lock(fd, folder, timeout_s)
+        for leftover in folder.glob(".*.new"):  # of a process that was killed while it wrote
+            with suppress(OSError):
+                leftover.unlink()
         yield
     finally:
         os.close(fd)
@@ -97,14 +109,10 @@ def replace_state_file(path: Path, data: bytes, max_bytes: int = MAX_BYTES) -> N
         )
     if path.is_symlink() or path.is_dir():
         raise _state_file_error("write", path, "it is no plain file")
-    temporary = path.with_name(f".{path.name}.new")
     try:
-        _write_new(temporary, data)
-        temporary.replace(path)
+        replace_file(path, data)
         sync_folder(path.parent)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise _state_file_error("write", path, error.strerror or str(error)) from error
 
 
@@ -115,16 +123,6 @@ def remove(path: Path) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise _state_file_error("remove", path, error.strerror or str(error)) from error
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    with suppress(FileNotFoundError):  # left by a process that was killed while it wrote
-        path.unlink()
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(fd)
 
 
 def _make_folder(folder: Path) -> None:
@@ -159,7 +157,7 @@ def _reason(path: Path, error: OSError) -> str:
 
 
 def _state_file_error(verb: str, path: Path, why: str) -> InputError:
-    step = "make it writable" if why in _REFUSALS else "move it away"
+    step = _STEPS.get(why, "move it away")
     return InputError(f"cannot {verb} {path}: {why}", f"{step}, {_OTHER_FOLDER_HINT}")
 
 
