@@ -58,7 +58,8 @@ def settings_folders(
     client has a variable for its folder, that decides. `system` is the operating system as
     `sys.platform` names it.
     """
-    config = environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    base = environ.get("XDG_CONFIG_HOME")
+    config = _expand(base, home) if base else f"{home}/.config"
     folders = {
         "home": str(home),
         "workspace": str(workspace),
@@ -68,13 +69,11 @@ def settings_folders(
     for section in client_sections("folders").values():
         for name, place in section.items():
             value = environ.get(place.get("variable", ""))
-            folders[name] = (
-                _expand(value, folders["home"]) if value else place["default"].format_map(folders)
-            )
+            folders[name] = _expand(value, home) if value else place["default"].format_map(folders)
     return folders
 
 
-def _expand(path: str, home: str) -> str:
+def _expand(path: str, home: Path) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}/{path[2:]}"
     return os.path.abspath(path)  # noqa: PTH100  # a Path takes ten times as long
