@@ -18,6 +18,7 @@ import pytest
 from capdisc.args.command_table import run_command
 from capdisc.context.surroundings import current_runtime
 from capdisc.hook import background_build, client_session, guard, suggestions
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
 
@@ -26,7 +27,7 @@ REQUEST = "join two PDF files into one"
 PATIENCE = ("--deadline", "60s")
 REFRESH_INDEX = background_build.start_refresh
 NEXT_YEAR_S = 365 * 24 * 3600
-CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
+CLIENTS = tuple(client_sections("hook"))
 
 
 def event(prompt: str, **fields: object) -> str:

@@ -116,11 +116,19 @@ def test_servers_of_a_project_stand_in_the_users_own_file(places) -> None:
     assert server.scope == "user"
 
 
-def test_variables_move_the_files(places) -> None:
-    read(places, "elsewhere/.claude.json", json.dumps({"mcpServers": {"notes": PROGRAM}}))
-    files = client_files(
-        places[0], places[1], {"CLAUDE_CONFIG_DIR": f"{places[0]}/elsewhere"}, "linux"
-    )
+@pytest.mark.parametrize(
+    ("variable", "file"),
+    [
+        ("CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("COPILOT_HOME", "mcp-config.json"),
+        ("GEMINI_CLI_HOME", ".gemini/settings.json"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "~"])
+def test_variables_move_the_files(places, variable, file, prefix) -> None:
+    read(places, f"elsewhere/{file}", json.dumps({"mcpServers": {"notes": PROGRAM}}))
+    folder = f"{prefix or places[0]}/elsewhere"
+    files = client_files(places[0], places[1], {variable: folder}, "linux")
     assert [server.name for server in read_servers(files, *places)] == ["notes"]
 
 
