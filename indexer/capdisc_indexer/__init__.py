@@ -23,6 +23,8 @@ This package prints nothing, reads no environment variable and makes no network 
 
 from __future__ import annotations
 
+from capdisc_indexer.model.version import __version__ as __version__
+
 # Not from typing: the thin client of the server imports this module, and nothing beside it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     )
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
-__version__ = "0.1.0"
 __all__ = [
     "BuildOptions",
     "BuildReport",

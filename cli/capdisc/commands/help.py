@@ -29,8 +29,8 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.serve.client import COMMAND_ALIASES
-from capdisc_indexer import __version__
 from capdisc_indexer.config.settings import SETTINGS
+from capdisc_indexer.model.version import __version__
 
 EXIT_CODE_MEANINGS: Mapping[int, str] = MappingProxyType(
     {

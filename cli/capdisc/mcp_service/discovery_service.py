@@ -37,7 +37,6 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools import BoundCall, bind_arguments
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
     NOTHING_INDEXED,
@@ -55,6 +54,7 @@ from capdisc_indexer.tools.answer_pages import (
     page_text,
     split_cursor,
 )
+from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer

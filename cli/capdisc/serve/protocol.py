@@ -14,7 +14,7 @@ import os
 import stat
 import sys
 
-from capdisc_indexer import __version__
+from capdisc_indexer.model.version import __version__
 
 TYPE_CHECKING = False
 
