@@ -26,7 +26,7 @@ print(usage.ru_maxrss)
 def peak_kib(words: Sequence[str], env: Mapping[str, str] | None = None) -> int:
     """Kibibytes that `capdisc` with these words holds at its largest, on one processor and so without workers."""
     command = [sys.executable, "-m", "capdisc", *words]
-    surroundings = {**os.environ, "CAPDISC_SERVER": "off", **(env or {})}
+    surroundings = {**os.environ, **(env or {})}
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, json.dumps(command)],
         env=surroundings, capture_output=True, text=True, check=True,

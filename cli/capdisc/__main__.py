@@ -31,10 +31,7 @@ def main() -> None:
 
         os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
     _read_pager_option()
-    from capdisc.serve import client
-
-    code = client.run_on_server()
-    os._exit(_run_in_process() if code is None else code)
+    os._exit(_run_in_process())
 
 
 def _read_pager_option() -> None:
@@ -78,13 +75,13 @@ def _run_in_process() -> int:
 def _run_command(stop: StopSignal) -> int:
     if sys.argv[1:] in _VERSION_CALLS:
         return _print_version()
-    from capdisc.args.command_table import run_command
+    from capdisc.args.command_table import resolve_aliases, run_command
 
     if sys.stdout is None or not sys.stdout.isatty():
         return run_command(sys.argv[1:], stop)
     from capdisc.output import pager
 
-    with pager.page_output(sys.argv[1:], os.environ):
+    with pager.page_output(resolve_aliases(sys.argv[1:]), os.environ):
         return run_command(sys.argv[1:], stop)
 
 

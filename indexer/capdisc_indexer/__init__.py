@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from capdisc_indexer.model.version import __version__ as __version__
 
-# Not from typing: the thin client of the server imports this module, and nothing beside it.
+# Not from typing: `capdisc --version` imports this module and the version alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

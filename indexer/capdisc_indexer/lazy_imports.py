@@ -132,8 +132,7 @@ def numpy() -> Any:
 
 def _keep_numpy_single() -> None:
     """Keep numpy to one thread: its import starts others, which take 50 ms of CPU and then wait for
-    each other. That is not set again later: a server rebuilds its environment for each request that
-    changed it.
+    each other. Where numpy is imported already, the variable would only reach child processes.
     """
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -239,17 +238,6 @@ def watchdog() -> Any:
     import watchdog.observers
 
     return watchdog
-
-
-def inotify() -> Any:
-    """The calls of the kernel for its events, by watchdog's bindings; only the server imports them.
-    Raises OSError where the system has none.
-    """
-    try:
-        from watchdog.observers import inotify_c
-    except Exception as error:  # what it raises differs from system to system
-        raise OSError("this system has no inotify") from error
-    return inotify_c
 
 
 def load_token_counter() -> Callable[[str], int]:

@@ -2,8 +2,8 @@
 
 python tests/bench/bench.py --corpus ../shared/corpora/skills --sizes 1000 10000      skills with whole bodies, asked by
                                                                 a plain installation that is made for it
-python tests/bench/bench.py --short-texts --sizes 10000 100000 --seconds 60           the figures of earlier releases:
-                                                                short texts, this environment, many clients, peers
+python tests/bench/bench.py --short-texts --sizes 10000 100000                        the figures of earlier releases:
+                                                                short texts, this environment, peers
 
 Fresh processes take turns, so that noise meets all alike; medians count. The machine should do nothing else.
 """
@@ -25,7 +25,6 @@ import cold
 import machine
 import peers
 import real_bodies
-import serving
 from figure import Figure
 from plain_install import make_install
 
@@ -62,9 +61,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000])
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument(
-        "--seconds", type=float, default=5.0, help="how long 64 clients ask at once"
-    )
     parser.add_argument("--peers", type=Path, help="a bin folder with other tools")
     parser.add_argument("--json", type=Path)
     return parser
@@ -84,7 +80,6 @@ def _figures(asked: argparse.Namespace, folder: Path) -> Iterator[Figure]:
         catalogue.write_folders(place.catalogue, catalogue.made(real, size))
         yield from building.figures(place)
         yield from cold.figures(place, asked.rounds)
-        yield from serving.figures(place, asked.rounds, asked.seconds)
         if size == min(asked.sizes):
             yield from peers.figures(place, asked.peers, max(asked.rounds // 3, 3))
 

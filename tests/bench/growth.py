@@ -7,8 +7,6 @@ Skills have bodies of --body-tokens tokens. Figures of other sizes that the JSON
 exponents: the slope of the line through the logarithms, 1 for what doubles with the number of skills. Times are
 processor time of a command and all that it started, cold ones as multiples of `python -c pass`. The LanceDB table,
 which follows aside, is made last and counts apart.
-
-The installation that --capdisc names has to be that of the Python that runs this: a server answers its own alone.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ import skill_library
 from figure import Figure
 from memory import Run, measure
 from real_bodies import QUERY
-from server_figures import served_figures
 from timing import in_turn, surroundings
 
 _PARTS = ("text", "vectors", "matrix", "meta", "passages")
@@ -96,11 +93,9 @@ def _figures(asked: argparse.Namespace, folder: Path, size: int) -> Iterator[Fig
     env = surroundings(
         {
             "CAPDISC_INDEX_DIR": str(index),
-            "CAPDISC_SERVER": "off",
             "CAPDISC_TABLE": "off",
             "HOME": str(folder),
             "PWD": str(folder),
-            "XDG_RUNTIME_DIR": str(folder),
         }
     )
     build = [asked.capdisc, "index", str(library), "-q"]
@@ -120,8 +115,6 @@ def _figures(asked: argparse.Namespace, folder: Path, size: int) -> Iterator[Fig
     )
     time.sleep(_SETTLED_S)
     yield from _cold(asked, size, env)
-    (folder / "capdisc.toml").touch()
-    yield from served_figures(asked.capdisc, folder, index, size, env)
     table = measure([*build, "--wait"], env | {"CAPDISC_TABLE": "wait"})
     yield from _built("the LanceDB table", size, [table])
     yield _figure("disk", "table", size, _mebibytes(index / "table"), "MiB")

@@ -109,9 +109,7 @@ def main(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="capdisc-memory-") as folder:
         library = options.library or _library(options.corpus, options.size, Path(folder))
         index = options.index or Path(folder) / "index"
-        env = surroundings(
-            {"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "HOME": folder}
-        )
+        env = surroundings({"CAPDISC_INDEX_DIR": str(index), "HOME": folder})
         print(
             f"{'':36} {'seconds':>8} {'searches':>8} {'peak':>8} {'together':>8} {'printed':>12}"
         )

@@ -13,8 +13,8 @@ from typing import Any
 
 from capdisc_indexer import lazy_imports
 
-_COLD, _WARM, _PEER = "#3b6ea5", "#5a9e6f", "#b8b8b8"
-_COLOURS = {"cold": _COLD, "warm": _WARM, "peers": _PEER}
+_COLD, _PEER = "#3b6ea5", "#b8b8b8"
+_COLOURS = {"cold": _COLD, "peers": _PEER}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,14 +33,13 @@ def main(argv: Sequence[str]) -> int:
 def _bar(figure: Mapping[str, Any]) -> tuple[str, float, str]:
     asks = figure["name"].startswith(("search", "render")) and figure["group"] != "peers"
     where = f", {figure['size']:,} capabilities" if asks else ""
-    warm = " (server)" if figure["group"] == "warm" else ""
     ours = (
         ""
         if figure["name"].startswith(("python", "agentskills", "skill", "capdisc"))
         else "capdisc "
     )
     colour = _COLD if figure["name"].startswith("capdisc") else _COLOURS[figure["group"]]
-    return f"{ours}{figure['name']}{where}{warm}", figure["ratio"], colour
+    return f"{ours}{figure['name']}{where}", figure["ratio"], colour
 
 
 def _draw(

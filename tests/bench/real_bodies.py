@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -30,21 +29,18 @@ _COLD: Mapping[str, tuple[Sequence[str], float, float]] = {
     "--help": (["--help"], 4.5, 4.5),
     "--version": (["--version"], 1.5, 1.5),
 }
-_SERVED = {"search": (["search", QUERY], 1.8), "render --budget 1850": (_BUDGET, 1.8)}
 _CHANGES = 3
 
 
 def figures(
     install: Install, corpus: Path, folder: Path, size: int, rounds: int
 ) -> Iterator[Figure]:
-    """A library of so many skills in the folder: built, asked, changed, and asked through a server."""
+    """A library of so many skills in the folder: built, changed, and asked."""
     library, index = folder / "library", folder / "index"
     material = skill_library.read_material(corpus)
     skill_library.write_library(library, islice(skill_library.generate_skills(material), size))
     # The LanceDB table would follow aside, and take a processor from what is measured next.
-    env = surroundings(
-        {"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "CAPDISC_TABLE": "off"}
-    )
+    env = surroundings({"CAPDISC_INDEX_DIR": str(index), "CAPDISC_TABLE": "off"})
     build = [install.capdisc, "index", str(library), "-q"]
     yield _built("from nothing", size, [_run(build, env)])
     yield _built("nothing changed", size, [_run(build, env) for _ in range(_CHANGES)])
@@ -55,7 +51,6 @@ def figures(
     yield _built("one file removed", size, [_remove(folder, build, env) for folder in added])
     time.sleep(2.5)  # until stamps of files are old enough to be trusted
     yield from _cold(install, one, size, rounds, env)
-    yield from _served(install, folder, size, rounds, env)
 
 
 def _built(name: str, size: int, taken: Sequence[float]) -> Figure:
@@ -119,40 +114,3 @@ def _ratio(group: str, name: str, size: int, timed: Timed, base: float, most: fl
         low=1000 * low,
         high=1000 * high,
     )
-
-
-def _served(
-    install: Install, folder: Path, size: int, rounds: int, env: Mapping[str, str]
-) -> Iterator[Figure]:
-    """Whole processes that a server answers."""
-    (folder / "capdisc.toml").touch()
-    asked = {
-        **env,
-        "CAPDISC_SERVER": "require",
-        "XDG_RUNTIME_DIR": str(folder),
-        "PWD": str(folder),
-    }
-    here = Path.cwd()
-    os.chdir(folder)  # the workspace whose server is meant
-    try:
-        with _server(install, asked):
-            commands = {name: [install.capdisc, *words] for name, (words, _) in _SERVED.items()}
-            taken = in_turn({"pass": [install.python, "-c", "pass"], **commands}, rounds, asked)
-    finally:
-        os.chdir(here)
-    for name, (_, most) in _SERVED.items():
-        yield _ratio("warm", name, size, taken[name], taken["pass"].median, most)
-
-
-@contextmanager
-def _server(install: Install, env: Mapping[str, str]) -> Iterator[None]:
-    """A server that runs meanwhile."""
-    command = [install.capdisc, "serve"]
-    child = subprocess.Popen(command, env=dict(env), stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout is not None
-        child.stdout.readline()  # once it answers
-        yield
-    finally:
-        child.terminate()
-        child.wait()

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from capdisc.context.surroundings import workspace_folder
+
 
 @pytest.fixture
 def home() -> Path:
@@ -105,3 +107,30 @@ def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdi
     assert capdisc("search", "wipe the tables", "--ids").out.split() != ["skill:wipe"]
     assert "wipe" not in capdisc("render", "wipe the tables").out
     assert "hidden" in capdisc("show", "wipe", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("marks", "folder", "workspace"),
+    [
+        ((), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/b", "home/a"),
+        (("home/a/.git/", "home/a/b/capdisc.toml"), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/.git/c", "home/a"),
+        (("home/.git/",), "home/a/b", "home/a/b"),
+        (("home/.git/",), "home", "home"),
+        (("home/.git/", "home/a/.capdisc/"), "home/a/b", "home/a"),
+        (("repository/.git",), "repository/d", "repository"),
+        (("home/.git/", "capdisc.toml"), "home/a", ""),
+    ],
+)
+def test_the_workspace_is_the_nearest_marked_folder(
+    marks: tuple[str, ...], folder: str, workspace: str, tmp_path
+) -> None:
+    for mark in marks:
+        place = tmp_path / mark
+        (place if mark.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+        if not mark.endswith("/"):
+            place.touch()
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    nearest = workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
+    assert nearest == str(tmp_path / workspace)

@@ -25,6 +25,56 @@ def test_find_is_search(capdisc, process, small) -> None:
     assert process("find", "merge PDF files", "-k", "1", "--ids").out == "skill:merge-pdfs\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "variable", "name"),
+    [
+        (("--server", "require", "-k", "1", "--ids"), "", "--server"),
+        (("-k", "1", "--ids", "--server=require"), "", "--server"),
+        (("--server", "off", "--ids", "--server", "off", "-k", "1"), "off", "--server"),
+        (("--ids", "-k", "1", "--server"), "", "--server"),
+        (("--ids", "-k", "1"), "require", "CAPDISC_SERVER"),
+    ],
+)
+def test_the_options_of_the_warm_server_change_nothing_and_say_so_once(
+    process, monkeypatch, small, words, variable, name
+) -> None:
+    monkeypatch.setenv("CAPDISC_SERVER", variable)
+    done = process("search", "merge PDF files", *words)
+    assert (done.code, done.out) == (0, "skill:merge-pdfs\n")
+    assert re.findall("notice: .*", done.err) == [
+        f"notice: {name} has no effect any more: the warm server is gone; "
+        "for a process that stays warm: capdisc mcp"
+    ]
+    quiet = process("search", "--quiet", "merge PDF files", *words)
+    assert (quiet.out, quiet.err) == (done.out, "")
+
+
+def test_other_options_and_words_of_that_name_are_left_alone(capdisc, small) -> None:
+    assert "--server" in capdisc("mcp", "--help").out
+    done = capdisc("search", "--ids", "--", "--server", "merge PDF files")
+    assert (done.code, done.err) == (0, "")
+    done = capdisc("setup", "claude", "--server", "notes")
+    assert done.err == "error: --server goes with --gateway\nhint: see: capdisc setup --help\n"
+
+
+def test_watching_takes_its_option_of_the_warm_server_without_effect(capdisc, small) -> None:
+    done = capdisc("watch", "--serve", "--interval", "0.01s")
+    assert done.code == 2
+    notice, error = done.err.splitlines()[:2]
+    assert notice.startswith("notice: --serve has no effect any more: ")
+    assert error.startswith("error: --interval must be at least")
+
+
+@pytest.mark.parametrize("words", [(), ("--idle", "1s"), ("--help",)])
+def test_the_command_of_the_warm_server_names_what_to_run(capdisc, words) -> None:
+    done = capdisc("serve", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error: the warm server is gone: each command answers by itself\n"
+        "hint: for a process that stays warm for an agent: capdisc mcp\n"
+    )
+
+
 @pytest.mark.parametrize("words", [("version",), ("-V",), ("--version",)])
 def test_the_version_has_three_spellings(capdisc, process, words) -> None:
     assert capdisc(*words).out == process(*words).out

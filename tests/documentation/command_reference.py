@@ -17,7 +17,6 @@ from typing import Any
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
 from capdisc.args.params import VALUE_NAMES
 from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
-from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "commands.md"
@@ -36,7 +35,6 @@ one.
 # Variables that are no settings, because they are read before a configuration is.
 OTHER_VARIABLES = {
     "CAPDISC_PAGER": "the pager of long results, before `PAGER`; `cat`: none",
-    "CAPDISC_SERVER": "`auto`, `off` or `require`: as `--server`",
     "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
 }
 
@@ -60,7 +58,6 @@ def reference() -> str:
         HEADER,
         "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n",
         *(_command_section(name) for name in COMMANDS),
-        _server_section(),
         _exit_codes_section(),
         _settings_section(),
     ]
@@ -137,16 +134,6 @@ def _meaning_cell(parameter: CommandParameter) -> str:
 def _cell(text: str) -> str:
     """The text as it may stand in a cell of a table."""
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
-
-
-def _server_section() -> str:
-    commands = ", ".join(f"`{name}`" for name in COMMANDS if name in READ_ONLY_COMMANDS)
-    modes = ", ".join(f"`{mode}`" for mode in SERVER_MODES)
-    return (
-        "## The option --server\n\n"
-        f"{commands} also take `--server MODE`: {modes}. The default is `auto`, or the variable\n"
-        "`CAPDISC_SERVER`. See [speed.md](speed.md).\n"
-    )
 
 
 def _exit_codes_section() -> str:

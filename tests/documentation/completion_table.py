@@ -14,7 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from capdisc.args import completion
-from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters, load_command
+from capdisc.args.command_table import (
+    COMMAND_ALIASES,
+    COMMANDS,
+    CommandParameter,
+    list_parameters,
+    load_command,
+)
 from capdisc.args.completion import FILES, FOLDERS, TRUSTED
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
@@ -54,6 +60,7 @@ _STORED_VALUES: Mapping[str, str] = MappingProxyType(
 def build_table() -> JsonObject:
     """The table: each command with its options and arguments, and the lists that these name."""
     return {
+        "aliases": dict(COMMAND_ALIASES),
         "commands": {name: _describe_command(name, about) for name, about in COMMANDS.items()},
         "lists": _build_lists(),
         "settings": _setting_values(),
@@ -73,7 +80,7 @@ def _describe_command(name: str, about: str) -> JsonObject:
         "about": about,
         "options": [
             *(_describe_option(name, parameter) for parameter in options),
-            *_common_options(name),
+            {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."},
         ],
         "positionals": [_values(name, parameter) for parameter in positionals],
         "is_list": bool(positionals) and positionals[-1].is_list,
@@ -87,21 +94,6 @@ def _describe_option(command: str, parameter: CommandParameter) -> JsonObject:
         "is_list": parameter.is_list,
         "about": _first_sentence(parameter.param.help),
     }
-
-
-def _common_options(command: str) -> list[JsonObject]:
-    from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
-
-    help_option = {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."}
-    if command not in READ_ONLY_COMMANDS:
-        return [help_option]
-    server_option = {
-        "names": ["--server"],
-        "values": list(SERVER_MODES),
-        "is_list": False,
-        "about": "Whether a warm server answers.",
-    }
-    return [server_option, help_option]
 
 
 def _first_sentence(text: str) -> str:

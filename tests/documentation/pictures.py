@@ -81,7 +81,7 @@ def capture_scenes() -> Iterator[tuple[Scene, int, str]]:
     home.mkdir(parents=True, mode=0o700)  # fails where somebody has one
     try:
         work = _write_home(home)
-        environ = {"HOME": str(home), "PAGER": "cat", "CAPDISC_SERVER": "off"}
+        environ = {"HOME": str(home), "PAGER": "cat"}
         for scene in (scene for scene in SCENES if scene.words[0] in COMMANDS):
             for columns in WIDTHS:
                 argv = [*scene.words, *(["--rebuild"] if scene.name == "index" else [])]

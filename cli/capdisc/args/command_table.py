@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeAlias
 from capdisc.args.params import QUIET, Param
 from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
-from capdisc.serve.client import COMMAND_ALIASES
 from capdisc_indexer.model.frozen import defaults
 from capdisc_indexer.text.normalization import compile_late
 
@@ -285,7 +284,6 @@ COMMANDS: Mapping[str, str] = {
     "graph": "Print the relations between capabilities.",
     "run": "Run a capability that says how, after you have agreed.",
     "mcp": "Serve search, reading and running to an agent over MCP.",
-    "serve": "Answer searches sooner, from a warm process.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
     "log": "Print the local log of requests and uses, which is off by default.",
@@ -300,6 +298,19 @@ COMMANDS: Mapping[str, str] = {
     "completion": "Print the script that completes commands and ids in a shell.",
     "help": "Explain a command, also as a manual page.",
 }
+
+# Another name of a command, which does not need a line of its own in the overview.
+COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
+# The options of the warm server, which is gone. For one release they are accepted without effect.
+_SERVER_VARIABLE = "CAPDISC_SERVER"
+_SERVER_OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "watch": "--serve",
+        **dict.fromkeys(
+            ("search", "render", "show", "list", "tools", "graph", "status"), "--server"
+        ),
+    }
+)
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
 _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
@@ -328,7 +339,7 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
         argv = [word if word.isascii() else _LONE_SURROGATES.sub("\ufffd", word) for word in argv]
     console.begin_output()
     try:
-        return int(_dispatch(_resolve_aliases(argv)))
+        return int(_dispatch(_drop_server_options(resolve_aliases(argv))))
     except BaseException as error:
         if stop and stop.signal:
             return stop.code
@@ -340,10 +351,35 @@ def _asks_for_json(argv: Sequence[str]) -> bool:
     return "--json" in options
 
 
-def _resolve_aliases(argv: Sequence[str]) -> list[str]:
+def resolve_aliases(argv: Sequence[str]) -> list[str]:
     """The command line with the command's own name: `find` is search, `version` is --version."""
     first, *others = argv or ("--help",)
     return [COMMAND_ALIASES.get(first, "--version" if first == "version" else first), *others]
+
+
+def _drop_server_options(argv: Sequence[str]) -> list[str]:
+    """The command line without the options of the warm server; a notice names one that is there."""
+    option = _SERVER_OPTIONS.get(argv[0], "")
+    if not option:
+        return list(argv)
+    words: list[str] = []
+    ignored = _SERVER_VARIABLE if os.environ.get(_SERVER_VARIABLE) else ""
+    remaining = iter(argv)
+    for word in remaining:
+        if word == "--":
+            words += [word, *remaining]
+        elif word.partition("=")[0] != option:
+            words.append(word)
+        else:
+            ignored = option
+            if word == "--server":
+                next(remaining, None)  # its value
+    if ignored and not {"-q", "--quiet"} & set(words):
+        console.print_notice(
+            f"notice: {ignored} has no effect any more: the warm server is gone; "
+            "for a process that stays warm: capdisc mcp"
+        )
+    return words
 
 
 def _dispatch(argv: list[str]) -> int:

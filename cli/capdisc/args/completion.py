@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import sys
 
-from capdisc.serve.client import COMMAND_ALIASES
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ def find_candidates(words: Sequence[str]) -> list[Candidate]:
     """The words that can stand in the place of the last one and begin as it does."""
     table = load_table()
     *before, current = words or ("",)
-    name = COMMAND_ALIASES.get(before[0], before[0]) if before else ""
+    name = table["aliases"].get(before[0], before[0]) if before else ""
     command = table["commands"].get(name)
     if not before:
         candidates = [(word, entry["about"]) for word, entry in table["commands"].items()]

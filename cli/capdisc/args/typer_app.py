@@ -87,14 +87,17 @@ _FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
         "build": "index", "scan": "index", "update": "index", "sync": "index", "add": "index",
         "related": "graph", "deps": "graph", "exec": "run", "invoke": "run",
         "stats": "status", "settings": "config", "set": "config", "dirs": "config",
-        "create": "new", "install": "setup", "uninstall": "setup", "server": "serve",
-        "daemon": "serve", "diagnose": "doctor", "benchmark": "eval", "schema": "tools",
+        "create": "new", "install": "setup", "uninstall": "setup", "server": "mcp",
+        "daemon": "mcp", "diagnose": "doctor", "benchmark": "eval", "schema": "tools",
     }
 )  # fmt: skip
 
 
 def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     """The error for a word that is no command; a sentence is taken for a query."""
+    if word == "serve":
+        message = "the warm server is gone: each command answers by itself"
+        return UsageError(message, "for a process that stays warm for an agent: capdisc mcp")
     from shlex import quote  # which help does not need
 
     from capdisc_indexer.text.similar_names import nearest_names

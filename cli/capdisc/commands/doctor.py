@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +29,6 @@ from capdisc.hook import guard
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
-from capdisc.serve import claim, protocol
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.diagnosis import (
     Check,
@@ -79,7 +77,6 @@ def doctor(
         checks = [
             *index_checks,
             *(() if shared else (_check_coverage(place), *_check_freshness(place))),
-            _check_server(),
             *_check_settings(config),
             _check_trust(runtime, config),
             _check_hook(runtime),
@@ -192,32 +189,6 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
         fix=f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
         if client
         else "capdisc hook --help",
-    )
-
-
-def _check_server() -> Check:
-    """Whether a server answers for this workspace, and whether commands may ask it."""
-    folder = Path(protocol.socket_path(os.environ)).parent
-    if folder.is_absolute() and (flaw := protocol.path_flaw(str(folder))):
-        fix = "set XDG_RUNTIME_DIR to a folder of yours"
-        return Check(
-            name="server",
-            state=CheckState.NOTICE,
-            text=f"{flaw}: no server is asked there",
-            fix=fix,
-        )
-    if folder.is_dir() and folder.is_absolute() and not protocol.is_private_folder(str(folder)):
-        text = f"others can reach into {folder}: no server is asked there"
-        return Check(name="server", state=CheckState.NOTICE, text=text, fix=f"chmod 700 {folder}")
-    number = claim.server_pid()
-    if not number:
-        return Check(name="server", state=CheckState.OK, text="none is running")
-    note = claim.read_watch_note()
-    watch = claim.describe_watch(note)
-    return Check(
-        name="server",
-        state=CheckState.NOTICE if note["problem"] else CheckState.OK,
-        text=f"process {number} answers{f'; {watch}' if watch else ''}",
     )
 
 

@@ -28,7 +28,6 @@ from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.serve.client import COMMAND_ALIASES
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.version import __version__
 
@@ -66,7 +65,7 @@ def help_(
 
     Example: capdisc help search
     """
-    name = COMMAND_ALIASES.get(command, command) if command else None
+    name = command_table.COMMAND_ALIASES.get(command, command) if command else None
     if not man or (name and name not in COMMANDS):
         return command_table.run_command([name, "--help"] if name else ["--help"])
     page = format_page(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_library
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,9 +27,7 @@ from capdisc.hook.clients import (
 )
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc.serve import client as server_client
 from capdisc_indexer.model.errors import (
-    MALFORMED_DATA_ERRORS,
     CapdiscError,
     ForeignIndexError,
     IndexStateError,
@@ -104,8 +101,7 @@ def hook(
             "this command reads the JSON of a client's hook, and stdin is a terminal",
             f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {hook_client.name}',
         )
-    data = standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1)
-    event = hook_client.read_event(data)
+    event = hook_client.read_event(standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1))
     place = index_dir.absolute() if index_dir and ":/" not in str(index_dir) else index_dir
     if event.folder:
         surroundings.enter_folder(event.folder)
@@ -125,9 +121,7 @@ def hook(
     elif reason := _reason_for_silence(hook_client, event):
         answer = Suggestions(reason=reason)
     else:
-        answer = _suggest_for_prompt(
-            hook_client, event, limits, place, data, may_build=not no_build
-        )
+        answer = _suggest_for_prompt(hook_client, event, limits, place, may_build=not no_build)
     answer = _leave_out_repetitions(hook_client, event, answer)
     if answer.items:
         text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
@@ -144,21 +138,15 @@ def _suggest_for_prompt(
     event: HookEvent,
     limits: Limits,
     place: Path | None,
-    data: bytes,
     *,
     may_build: bool,
 ) -> Suggestions:
-    """The suggestions of the workspace's server, if one runs, else those that this process finds. An
-    index that is missing or may be old is built meanwhile.
-    """
+    """What fits the prompt. An index that is missing or may be old is built meanwhile."""
     from capdisc.hook import background_build
 
     runtime = surroundings.current_runtime()
     try:
-        try:
-            answer = _search_on_server(hook_client, limits, place, data)
-        except server_client.NoServerError:
-            answer = _search_in_process(hook_client, event, limits, place, may_build=may_build)
+        answer = _search_in_process(hook_client, event, limits, place, may_build=may_build)
     except ForeignIndexError:
         raise
     except IndexStateError as error:
@@ -170,23 +158,6 @@ def _suggest_for_prompt(
         with suppress(CapdiscError):
             background_build.start_refresh(runtime, place, hook_client.name)
     return answer
-
-
-def _search_on_server(
-    hook_client: HookClient, limits: Limits, place: Path | None, data: bytes
-) -> Suggestions:
-    """The suggestions that a server finds. Raises NoServerError where none answers."""
-    words = ["hook", hook_client.name, "--json", "--gate", limits.gate]
-    words += ["--budget", str(limits.budget_tokens), "-k", str(limits.capabilities)]
-    words += ["--detail"] if limits.detail else []
-    words += ["--index-dir", str(place)] if place else []
-    printed = server_client.fetch_answer(words, data, server_client.ANSWER_TIMEOUT_S)
-    try:
-        document = json_library.loads(printed)
-        items = tuple(Suggestion(**record) for record in document["capabilities"])
-        return Suggestions(items=items, reason=document["reason"])
-    except MALFORMED_DATA_ERRORS as error:
-        raise server_client.NoServerError("its answer cannot be read") from error
 
 
 def _reason_for_silence(hook_client: HookClient, event: HookEvent) -> str:
@@ -210,7 +181,7 @@ def _search_in_process(
 ) -> Suggestions:
     if reason := _reason_for_silence(hook_client, event):
         return Suggestions(reason=reason)
-    # Not imported where a server answers.
+    # Not imported for an event that gets no answer.
     from capdisc.context import open_index
     from capdisc.hook.suggestions import suggest_capabilities
 

@@ -10,7 +10,6 @@ from capdisc.context.freshness import format_age
 from capdisc.context.workspace_trust import index_requests
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
-from capdisc.serve import claim
 from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.frozen import shallow_dict
@@ -54,7 +53,6 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         for declared in file_state.declared_ids
         if declared.resolved_id
     )
-    server = claim.server_pid()
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": ctx.shared_index.url if ctx.shared_index else str(index.index_dir),
@@ -81,8 +79,6 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "stale": stale,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
-        "server": server or None,
-        "server_watch": claim.read_watch_note() if server else None,
     }
 
 
@@ -150,7 +146,7 @@ def _format_status(status: JsonObject) -> list[str]:
         for kind, count in status["kinds"].items()
     )
     capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
-    copy, held_back, waiting, stale, server = [], [], [], [], []
+    copy, held_back, waiting, stale = [], [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
@@ -161,9 +157,6 @@ def _format_status(status: JsonObject) -> list[str]:
         stale = [
             f"stale       {names}: last good versions of broken files; see why: capdisc index"
         ]
-    if status["server"]:
-        watch = claim.describe_watch(status["server_watch"])
-        server = [f"server      process {status['server']}{f'; {watch}' if watch else ''}"]
     age = format_age(status["built_at"], time.time())
     return [
         f"index       {status['index_dir']} (generation {status['generation']}, {age})",
@@ -180,5 +173,4 @@ def _format_status(status: JsonObject) -> list[str]:
         *waiting,
         *stale,
         f"size        {status['bytes'] / 1e6:.1f} MB",
-        *server,
     ]

@@ -16,9 +16,9 @@ from capdisc.args.params import argument, option
 from capdisc.commands import server_tools, trust_grants
 from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
+from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.serve.protocol import is_workspace
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace

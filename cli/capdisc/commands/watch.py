@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -106,9 +106,6 @@ def watch(
     ] = None,
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
-    serve: Annotated[
-        bool, option("--serve", help="Answer searches, too, as capdisc serve does.")
-    ] = False,
     json: params.Json = False,
 ) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.
@@ -145,24 +142,11 @@ def watch(
     )
     surroundings.limit_malloc_arenas()
     with (
-        _server_context(serve),
         standard_streams.silence_native_stderr(),
         closing(cd.watch(roots, where, build, watch_options)) as updates,
     ):
         _print_updates(updates, runtime, config, where, builder_id, json, exec_, waiting)
     return 0
-
-
-def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
-    """A server in this process while the block runs, where it is enabled."""
-    if not is_enabled:
-        return nullcontext()
-    from capdisc.serve import protocol, supervisor
-
-    path = protocol.own_socket_path()
-    return supervisor.serve_in_thread(
-        path, lambda: console.print_notice(f"notice: answering at {path}")
-    )
 
 
 def _watch_options(

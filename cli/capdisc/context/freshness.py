@@ -7,7 +7,7 @@ something changed, `index_update` takes it in. Imported by every query, so it im
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,11 +98,11 @@ def choose_mode(option: str | None, config: Config) -> str:
     return mode
 
 
-def look_around(place: IndexPlace, look_at: Callable[[Path, str], Look] = look_at_disk) -> Look:
-    """What changed on disk since the index was built, by a look of this kind, and which folders
-    appeared or are not asked for any more.
+def look_around(place: IndexPlace) -> Look:
+    """What changed on disk since the index was built, and which folders appeared or are not asked for
+    any more.
     """
-    look = look_at(place.index_dir, read_pointer(place.index_dir))
+    look = look_at_disk(place.index_dir, read_pointer(place.index_dir))
     if not look.is_known:
         return look
     expired = _find_expired(look) if look.missing else ()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,73 +17,16 @@ from capdisc.context.freshness import (
     look_around,
 )
 from capdisc.output import console, standard_streams
-from capdisc_indexer import encoders
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import OlderIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
-from capdisc_indexer.store.folder_stamps import Look, look_at_disk
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
-    from capdisc_indexer.model.types import Query, Ranking
     from capdisc_indexer.remote import SharedIndex
-    from capdisc_indexer.retrieval.query_rules import IsAvailable
-
-
-def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
-    from capdisc.context.shared_index import sync_copy
-
-    return sync_copy(shared)
-
-
-def _allow_build(place: IndexPlace) -> None:
-    pass
-
-
-def rank_anew(
-    index: Index, query: Query, mode: str, encoder: Encoder | None, is_available: IsAvailable
-) -> Ranking:
-    """The ranking of a query, in a mode, with an encoder, and by what is available."""
-    from capdisc_indexer import OpenIndex
-
-    return OpenIndex(index, encoder).search_query(query, mode, is_available)
-
-
-@frozen(kw_only=True)
-class IndexAccess:
-    """How this process opens indexes and loads encoders. The defaults do both anew for each
-    command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
-    the client's credentials, to the client. `look` says what changed on disk, `rank` gives the
-    ranking of a query. `before_build` is called with the place of an index that is to be built or
-    brought up to date, and may refuse that by an error.
-    """
-
-    open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
-    load_encoder: Callable[[str], Encoder] = encoders.load_encoder
-    sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
-    look: Callable[[Path, str], Look] = look_at_disk
-    rank: Callable[[Index, Query, str, Encoder | None, IsAvailable], Ranking] = rank_anew
-    before_build: Callable[[IndexPlace], None] = _allow_build
-
-
-# The one value that a process sets for its commands; only `open_index` reads it, and hands it on
-# in the CommandContext.
-_OWN_ACCESS = IndexAccess()
-_ACCESS: ContextVar[IndexAccess] = ContextVar("index access", default=_OWN_ACCESS)
-
-
-@contextmanager
-def use_index_access(access: IndexAccess) -> Iterator[None]:
-    """Inside, commands of this thread open indexes and load encoders this way."""
-    token = _ACCESS.set(access)
-    try:
-        yield
-    finally:
-        _ACCESS.reset(token)
 
 
 @frozen(kw_only=True)
@@ -98,7 +40,6 @@ class CommandContext:
     config: Config
     index: Index
     place: IndexPlace
-    access: IndexAccess = _OWN_ACCESS
     freshness: Freshness = Freshness()
     shared_index: SharedIndex | None = None
     degraded: tuple[str, ...] = ()
@@ -126,36 +67,40 @@ def open_index(
     it is. `engine` finds its candidates (None: the setting). Raises IndexStateError
     where there is none and none is built, and ForeignIndexError where somebody else built it.
     """
-    runtime, access = surroundings.current_runtime(), _ACCESS.get()
+    runtime = surroundings.current_runtime()
     config = runtime.config()
     mode = choose_mode(fresh, config)
     waiting = workspace_trust.announce_settings(config)
     shared = runtime.shared_index(index_dir, config)
     if shared and (engine or config["engine"]) == "lancedb":
-        yield _open_in_place(runtime, config, shared, access, waiting)
+        yield _open_in_place(runtime, config, shared, waiting)
         return
-    with standard_streams.silence_native_stderr():
-        notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
+    notices = waiting
+    if shared:
+        from capdisc.context.shared_index import sync_copy
+
+        with standard_streams.silence_native_stderr():
+            notices += sync_copy(shared)
     place = locate_index(runtime, config, index_dir)
     is_buildable = may_build and mode != "off" and index_dir is None and not shared
     if not shared and not (place.index_dir / "CURRENT").exists():
-        _build_first(place, access, is_buildable)
+        _build_first(place, is_buildable)
     with standard_streams.silence_native_stderr(), ExitStack() as opened:
         builder_id = place.runtime.builder_id(place.index_dir, shared)
         try:
-            index = opened.enter_context(access.open(place.index_dir, builder_id))
+            index = opened.enter_context(Index(place.index_dir, builder_id))
         except OlderIndexError:
             if not is_buildable:
                 raise
-            _build_first(place, access, is_allowed=True)
-            index = opened.enter_context(access.open(place.index_dir, builder_id))
+            _build_first(place, is_allowed=True)
+            index = opened.enter_context(Index(place.index_dir, builder_id))
         freshness = Freshness()
         if not shared and mode != "off":
-            freshness = refresh_index(place, index, mode if may_build else "", access)
+            freshness = refresh_index(place, index, mode if may_build else "")
             notices += describe_lag(place, freshness) if may_build else ()
         if freshness.state == "updated":
             index = opened.enter_context(
-                access.open(place.index_dir, place.runtime.builder_id(place.index_dir))
+                Index(place.index_dir, place.runtime.builder_id(place.index_dir))
             )
         notices += _choose_engine(index, engine or config["engine"])
         if reason := distrust_reason(place.index_dir):
@@ -165,7 +110,6 @@ def open_index(
             config=config,
             index=index,
             place=place,
-            access=access,
             freshness=freshness,
             shared_index=shared,
             degraded=notices,
@@ -176,14 +120,11 @@ def _open_in_place(
     runtime: surroundings.Runtime,
     config: Config,
     shared: SharedIndex,
-    access: IndexAccess,
     notices: tuple[str, ...],
 ) -> CommandContext:
     """The context of a shared index that answers from the store, of which nothing is copied."""
     from capdisc_indexer.remote.remote_generation import InPlaceIndex
 
-    if access is not _OWN_ACCESS:
-        access.sync_copy(shared)  # a server leaves the store to the client
     with standard_streams.silence_native_stderr():
         index = InPlaceIndex(shared)
     if index.generation.counts["passages"]:
@@ -196,7 +137,6 @@ def _open_in_place(
         config=config,
         index=index,
         place=place,
-        access=access,
         shared_index=shared,
         degraded=notices,
     )
@@ -235,7 +175,7 @@ def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
     return (text,)
 
 
-def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> None:
+def _build_first(place: IndexPlace, is_allowed: bool) -> None:
     """Build the index that is not there, where that is allowed: where an option names a folder, it
     may be a wrong name. Raises IndexStateError where it is not.
     """
@@ -243,21 +183,17 @@ def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> No
 
     if not is_allowed:
         raise index_update.no_index_error(place)
-    access.before_build(place)
     index_update.build_first(place)
 
 
-def refresh_index(
-    place: IndexPlace, index: Index, mode: str, access: IndexAccess = _OWN_ACCESS
-) -> Freshness:
+def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:
     """How the index stands to the disk, after what changed was taken in where the mode says so;
     without a mode, nothing is taken in.
     """
-    look = look_around(place, access.look)
+    look = look_around(place)
     is_current = look.is_known and not look.changed
     if not mode or (is_current and (look.is_complete or mode != "require")):
         return describe_look(look)
-    access.before_build(place)
     from capdisc.context.index_update import take_in_changes
 
     return take_in_changes(place, index.generation, look, mode)

@@ -82,12 +82,10 @@ def rank_query(
         query = replace(query, graph_boost=ctx.config["graph_boost"])
     if query.choices == RankingChoices():
         query = replace(query, choices=ranking_choices(ctx))
-    ranking = ctx.access.rank(
-        ctx.index,
-        query,
-        effective_mode,
-        encoder,
-        lambda header: open_index.is_available(ctx.runtime, header),
+    from capdisc_indexer import OpenIndex  # a prompt that asks for nothing does without
+
+    ranking = OpenIndex(ctx.index, encoder).search_query(
+        query, effective_mode, lambda header: open_index.is_available(ctx.runtime, header)
     )
     if query.presets:
         ranking = _add_preset_members(ctx, ranking)
@@ -183,7 +181,7 @@ def try_load_encoder(
     if not encoder_name:
         return None, ""
     try:
-        return ctx.access.load_encoder(encoder_name), ""
+        return encoders.load_encoder(encoder_name), ""
     except EncoderError as error:
         return None, f"{_describe_unknown(encoder_name)}{error.message}; {error.hint}"
 

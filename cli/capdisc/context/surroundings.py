@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
-from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_folders import conventional_roots
 from capdisc_indexer.config.configuration import (
@@ -30,6 +29,30 @@ from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote import SharedIndex
+
+
+# What marks a folder as a workspace.
+_WORKSPACE_MARKS = (".capdisc", "capdisc.toml", ".git")
+
+
+def workspace_folder(folder: str, home: str) -> str:
+    """The nearest folder upwards that holds capdisc's own files or a repository; else the folder
+    itself. Both arguments are absolute paths.
+
+    The home folder counts only as the current one: what lies there belongs to the user, not to
+    every project.
+    """
+    upwards = folder
+    while True:
+        if (upwards == folder or upwards != home) and is_workspace(upwards):
+            return upwards
+        if upwards == (upwards := os.path.dirname(upwards)):  # noqa: PTH120
+            return folder
+
+
+def is_workspace(folder: str) -> bool:
+    """Whether the folder holds what marks a workspace."""
+    return any(os.path.exists(f"{folder}/{mark}") for mark in _WORKSPACE_MARKS)  # noqa: PTH110
 
 
 @frozen(kw_only=True)

@@ -99,7 +99,7 @@ _IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=F
 
 
 def begin_output() -> None:
-    """Forget what the command before printed: a server runs many in one process."""
+    """Forget what the last command of this process printed."""
     _HAS_RESULT.set(False)
     _IS_SILENCED.set(False)
 

@@ -7,7 +7,6 @@ result, such as a progress bar, are printed at once; those after it stay behind 
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -69,13 +68,6 @@ def page_output(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[No
             yield
         finally:
             output.finish()
-
-
-def print_answer_pieces(words: Sequence[str], pieces: Sequence[bytes]) -> None:
-    """Print the pieces of a server's answer, each behind the number of its stream."""
-    with page_output(words, os.environ):
-        for piece in pieces:
-            console.print_encoded(piece[1:], to_stderr=piece[:1] == b"2")
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

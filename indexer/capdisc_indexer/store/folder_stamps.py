@@ -114,26 +114,6 @@ class Look:
         return self.looked_at == self.total
 
 
-@frozen(kw_only=True)
-class StampBlock:
-    """A block of the file: its entries are files, or folders and awaited paths."""
-
-    is_of_files: bool
-    count: int
-    data: bytes
-
-    @property
-    def paths(self) -> list[bytes]:
-        """The paths of its entries."""
-        return self.data[self.count * STAMP_BYTES :].split(b"\0")
-
-    def is_unchanged(self) -> bool:
-        """Whether all of its entries have the stamps of the build now. Raises ValueError for a
-        damaged block.
-        """
-        return not _find_changed(self.data, self.count)
-
-
 def read_stamp(path: str | bytes) -> Stamp:
     """The stamp of a file or folder now; ABSENT where there is none."""
     try:
@@ -225,30 +205,6 @@ def _encode_entries(entries: Sequence[StampedPath]) -> bytes:
 def look_at_disk(index_dir: Path, pointer: str) -> Look:
     """What changed on disk since the generation of this pointer was built."""
     return _read_stamps(index_dir, Look(), lambda descriptor: _look(descriptor, pointer))
-
-
-def read_blocks(index_dir: Path, pointer: str) -> tuple[Look, list[StampBlock]]:
-    """All entries that the build of this pointer stamped, and what a look at all of them says that
-    finds no change; a Look without `is_known` and no entries where nothing is known.
-    """
-
-    def read(descriptor: int) -> tuple[Look, list[StampBlock]]:
-        header, start = _read_header(descriptor)
-        if header["version"] != _VERSION or header["pointer"] != pointer:
-            return Look(), []
-        total = _count_entries(header["blocks"])
-        blocks = [
-            StampBlock(
-                is_of_files=kind == FILES,
-                count=count,
-                data=os.pread(descriptor, size, start + offset),
-            )
-            for kind, count, offset, size in header["blocks"]
-        ]
-        return _describe_header(header, (), total, total), blocks
-
-    nothing: tuple[Look, list[StampBlock]] = Look(), []
-    return _read_stamps(index_dir, nothing, read)
 
 
 def read_report(index_dir: Path, pointer: str) -> bytes:
