@@ -180,10 +180,15 @@ def _setting_default(default: Any) -> str:
 
 
 def main() -> int:
-    """Write the page, and the table of completion, which comes from the same declarations."""
-    from completion_table import write_table  # beside this script
+    """Write the table of clients, which the declarations read, the page, and the table of
+    completion, which comes from the same declarations.
+    """
+    import client_table  # beside this script
 
-    write_table()
+    client_table.write_table()
+    import completion_table
+
+    completion_table.write_table()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")
     return 0

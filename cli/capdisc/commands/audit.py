@@ -43,7 +43,7 @@ def audit(
         str | None,
         argument(
             metavar="[CLIENT]",
-            help="claude, codex, copilot, cursor, gemini or opencode; without one, a line for each.",
+            help=f"{', '.join(CLIENT_LISTINGS)}; without one, a line for each.",
         ),
     ] = None,
     window: Annotated[
@@ -202,7 +202,7 @@ def _read_settings(
     """The settings of a client here: as typed, else as its user has set them."""
     if client == "claude":
         return _read_claude_settings(runtime, window, budget)
-    variable = {"copilot": "SKILL_CHAR_BUDGET"}.get(client, "")
+    variable = find_client(client).budget_variable
     set_budget = _positive_integer(runtime.environ.get(variable, ""))
     origins = (f"${variable}",) if set_budget and budget is None else ()
     return ListingSettings(window=window, budget=budget or set_budget, origins=origins)

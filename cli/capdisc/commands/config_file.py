@@ -16,7 +16,7 @@ from typing import Any
 
 from capdisc.context import freshness, surroundings
 from capdisc.output import user_files
-from capdisc_indexer.config.client_folders import CLIENT_PROFILES
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.config.configuration import find_workspace_file, snake_case
 from capdisc_indexer.config.settings import (
     SETTINGS,
@@ -34,7 +34,7 @@ from capdisc_indexer.validation.rules import PROFILES, load_rules
 # The values of settings that are names. Files and variables are checked where they are used.
 SETTING_CHOICES: Mapping[str, Collection[str]] = MappingProxyType(
     {
-        "folders": tuple(CLIENT_PROFILES),
+        "folders": tuple(client_sections("skills")),
         "mode": MODES,
         "fresh": freshness.MODES,
         "tokenizer": tuple(TOKENIZERS),

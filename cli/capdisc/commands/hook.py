@@ -18,6 +18,7 @@ from capdisc.hook.answer import (
     Suggestions,
 )
 from capdisc.hook.clients import (
+    CLIENTS,
     MAX_EVENT_BYTES,
     PROMPT,
     SESSION_CHANGE,
@@ -40,9 +41,7 @@ DEFAULT_BUDGET, DEFAULT_DETAIL_BUDGET, DEFAULT_LIMIT = 150, 1_000, 3
 
 
 def hook(
-    client: Annotated[
-        str, argument(metavar="CLIENT", help="claude, codex, gemini, copilot or opencode.")
-    ],
+    client: Annotated[str, argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}.")],
     max_tokens: Annotated[
         int | None,
         option(

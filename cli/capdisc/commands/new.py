@@ -12,7 +12,7 @@ from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.client_folders import CLIENT_PROFILES
+from capdisc_indexer.config.client_table import find_profile
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.text.normalization import readable_title
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -24,7 +24,7 @@ TOOL_FOLDER = Path(".capdisc/capabilities")
 # says nothing: most repositories have one.
 _SKILL_FOLDERS = tuple(
     folder
-    for folder in CLIENT_PROFILES["all"].workspace
+    for folder in find_profile("all").workspace
     if folder.endswith("/skills") and not folder.startswith(".github")
 )
 _SHARED_FOLDER = ".agents/skills"  # which most clients read beside their own

@@ -11,7 +11,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc_indexer.config.client_places import conventional_places, own_folders
+from capdisc_indexer.config.client_table import (
+    client_sections,
+    conventional_places,
+    own_folders,
+    settings_folders,
+)
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
@@ -21,23 +26,6 @@ if TYPE_CHECKING:
     from capdisc_indexer.config.client_plugins import Plugin
     from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
-
-_PLUGIN_FOLDERS = (
-    ".claude/plugins",
-    ".codex/plugins",
-    ".copilot/settings.json",
-    ".copilot/config.json",
-    ".cursor/plugins/local",
-    ".gemini/extensions",
-)
-_PLUGIN_VARIABLES = (
-    "CLAUDE_CONFIG_DIR",
-    "CLAUDE_CODE_PLUGIN_CACHE_DIR",
-    "CODEX_HOME",
-    "COPILOT_HOME",
-    "GEMINI_CLI_HOME",
-)
-
 
 # The plugins that were read inside `read_plugins_once`, by profile and place; None outside.
 _READ: ContextVar[dict[object, tuple[Sequence[Plugin], Sequence[str]]] | None] = ContextVar(
@@ -135,23 +123,15 @@ def plugin_switches(runtime: Runtime) -> list[Path]:
     """The files and folders that say which plugins are installed and switched on; they need not
     exist.
     """
-    environ, home = runtime.environ, runtime.home
-    claude = runtime.expand(Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
-    codex = runtime.expand(Path(environ.get("CODEX_HOME") or home / ".codex"))
-    copilot = runtime.expand(Path(environ.get("COPILOT_HOME") or home / ".copilot"))
-    gemini = runtime.expand(Path(environ.get("GEMINI_CLI_HOME") or home)) / ".gemini/extensions"
+    return _plugin_paths(runtime, "switches")
+
+
+def _plugin_paths(runtime: Runtime, key: str) -> list[Path]:
+    folders = settings_folders(runtime.home, runtime.workspace, runtime.environ, runtime.system)
     return [
-        claude / "plugins" / "installed_plugins.json",
-        claude / "plugins" / "known_marketplaces.json",
-        claude / "settings.json",
-        runtime.workspace / ".claude" / "settings.json",
-        runtime.workspace / ".claude" / "settings.local.json",
-        codex / "config.toml",
-        home / ".cursor" / "plugins" / "local",
-        copilot / "config.json",
-        copilot / "settings.json",
-        gemini,
-        gemini / "extension-enablement.json",
+        Path(path.format_map(folders))
+        for section in client_sections("plugins").values()
+        for path in section.get(key) or [section["folder"]]
     ]
 
 
@@ -238,8 +218,7 @@ def _split_pattern(path: Path) -> tuple[Path, str]:
 def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence[str]]:
     """The plugins that are switched on here, and what is wrong with files about them."""
     # Six stats, where the module takes 3 ms to load: most queries need no more than these.
-    is_elsewhere = any(runtime.environ.get(name) for name in _PLUGIN_VARIABLES)
-    if not is_elsewhere and not any((runtime.home / name).exists() for name in _PLUGIN_FOLDERS):
+    if not any(path.exists() for path in _plugin_paths(runtime, "places")):
         return (), ()
     known, key = _READ.get(), (profile, runtime.home, runtime.workspace)
     if known is not None and key in known:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc_indexer.config.client_folders import CLIENT_PROFILES
+from capdisc_indexer.config.client_table import find_profile
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.folder_stamps import MAX_CHANGES, Look, look_at_disk
@@ -142,7 +142,7 @@ def _find_expired(look: Look) -> list[str]:
 
 def is_local_root(runtime: Runtime, config: Config, root: str) -> bool:
     """Whether a root may belong to another folder of the workspace than the current one."""
-    client = CLIENT_PROFILES[config["folders"]]
+    client = find_profile(config["folders"])
     return client.searches_parents and root.startswith(f"{runtime.workspace}/")
 
 

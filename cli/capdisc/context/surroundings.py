@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.config.client_folders import conventional_roots
+from capdisc_indexer.config.client_table import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     collection_dir,
@@ -215,7 +215,7 @@ class Runtime:
         (unless it is the home folder or above it) and in the user's folders of every client.
         """
         # No query needs these.
-        from capdisc_indexer.config.client_places import own_folders
+        from capdisc_indexer.config.client_table import own_folders
         from capdisc_indexer.sources.scan.folder_tree import is_inside
 
         home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)

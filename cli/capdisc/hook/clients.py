@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -107,52 +108,26 @@ def _text(fields: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+# How a client takes the text; a dialect that is not named takes it as Copilot does.
+_FORMATS = {"claude": _add_to_event}
 CLIENTS: Mapping[str, HookClient] = MappingProxyType(
     {
-        client.name: client
-        for client in (
-            HookClient(
-                name="claude",
-                prompt_event="UserPromptSubmit",
-                change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
-                format_context=_add_to_event,
-            ),
-            HookClient(
-                name="codex",
-                prompt_event="UserPromptSubmit",
-                change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
-                format_context=_add_to_event,
-            ),
-            HookClient(
-                name="gemini",
-                prompt_event="BeforeAgent",
-                change_events=frozenset(("SessionStart", "PreCompress")),
-                format_context=_add_to_event,
-            ),
-            HookClient(
-                name="copilot",
-                prompt_event="UserPromptSubmit",
-                change_events=frozenset(("SessionStart", "PreCompact")),
-                format_context=_add_to_prompt,
-            ),
-            HookClient(
-                name="opencode",
-                prompt_event="chat.message",
-                change_events=frozenset(("session.compacted",)),
-                format_context=_add_to_prompt,
-            ),
+        client: HookClient(
+            name=client,
+            prompt_event=section["prompt_event"],
+            change_events=frozenset(section["change_events"]),
+            format_context=_FORMATS.get(section["dialect"], _add_to_prompt),
         )
+        for client, section in client_sections("hook").items()
     }
 )
-# Clients without a known hook that adds to a prompt; MCP serves them.
-_WITHOUT_HOOK = ("cursor", "vscode", "agents-md")
 
 
 def find_client(name: str) -> HookClient:
     """The client of this name. Raises UsageError for any other."""
     if client := CLIENTS.get(name):
         return client
-    if name in _WITHOUT_HOOK:
+    if name in (*client_sections("programs"), "agents-md"):
         raise UsageError(
             f"{name} has no hook that capdisc could answer",
             f"one of: {', '.join(CLIENTS)}; any client: capdisc mcp",

@@ -123,7 +123,8 @@ class ClientListing:
 
     The budget is `share` of the window, or the fixed `budget`; neither: there is none. `own` is
     what the client's own `own_skills` take of it in full; where they are cut with all others,
-    `own_descriptions` has the characters of each. `advice` names the setting that raises it, to
+    `own_descriptions` has the characters of each. `token_units` are pairs of the largest window (0:
+    any other) and the units that a token stands for there. `advice` names the setting that raises it, to
     `max_budget` at most, with `{budget}` and `{share}` to fill in.
     """
 
@@ -137,7 +138,7 @@ class ClientListing:
     window: int = 200_000
     share: float | None = None
     budget: int | None = None
-    units_of_token: Callable[[int], float] = lambda window: 1.0
+    token_units: Sequence[tuple[int, float]] = ((0, 1.0),)
     max_description: int | None = None
     cut_mark: str = ""
     own: int = 0
@@ -149,10 +150,16 @@ class ClientListing:
     has_when_to_use: bool = False
     prefers_used: bool = False
     max_budget: int | None = None
+    budget_variable: str = ""
     order: str = ""
     overflow: str = ""
     advice: str = ""
     sources: Sequence[FigureSource] = ()
+
+    def units_of(self, window: int) -> float:
+        """The units of the budget that a window of so many tokens has."""
+        units = next(units for limit, units in self.token_units if not limit or window <= limit)
+        return window * units
 
 
 def full_description(rule: ClientListing, skill: ListedSkill) -> str:
@@ -320,14 +327,14 @@ def listing_budget(rule: ClientListing, settings: ListingSettings) -> int | None
         return rule.budget
     window = settings.window or rule.window
     share = settings.share or rule.share
-    return max(1, math.floor(window * rule.units_of_token(window) * share + 1e-9))
+    return max(1, math.floor(rule.units_of(window) * share + 1e-9))
 
 
 def needed_share(rule: ClientListing, listing: Listing, settings: ListingSettings) -> float:
     """The smallest share of the window, in whole percent, that holds everything."""
     window = settings.window or rule.window
     whole = listing.own + listing.needs
-    return math.ceil(100 * whole / (window * rule.units_of_token(window))) / 100
+    return math.ceil(100 * whole / rule.units_of(window)) / 100
 
 
 def list_skills(

@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from capdisc_indexer.config.client_table import client_sections, settings_folders
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
 
@@ -65,19 +67,25 @@ def find_plugins(
     Costs a few reads where nothing is installed, and one or two more for each plugin.
     """
     reader = _Reader(workspace)
+    folders = {
+        name: Path(path)
+        for name, path in settings_folders(home, workspace, environ, sys.platform).items()
+    }
     finders = {
         "claude": _claude_plugins,
         "codex": _codex_plugins,
         "copilot": _copilot_plugins,
-        "cursor": _cursor_plugins,
         "gemini": _gemini_extensions,
     }
-    plugins = [
-        plugin
-        for client, find in finders.items()
-        if profile in ("all", client)
-        for plugin in find(reader, home, environ)
-    ]
+    plugins: list[Plugin] = []
+    for client, section in client_sections("plugins", ranking="plugins").items():
+        if profile not in ("all", client):
+            continue
+        if client in finders:
+            plugins += finders[client](reader, folders)
+        else:
+            place = Path(section["folder"].format_map(folders))
+            plugins += _local_plugins(reader, client, place, section["manifests"])
     return InstalledPlugins(plugins=tuple(plugins), problems=tuple(reader.problems))
 
 
@@ -143,10 +151,8 @@ def _table(table: _Table, key: str) -> _Table:
 # marketplace what it holds.
 
 
-def _claude_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
-    settings_folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    cache = environ.get("CLAUDE_CODE_PLUGIN_CACHE_DIR")
-    plugins_folder = Path(cache) if cache else settings_folder / "plugins"
+def _claude_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+    settings_folder, plugins_folder = folders["claude"], folders["claude_plugins"]
     installed = _table(reader.table(plugins_folder / "installed_plugins.json"), "plugins")
     if not installed:
         return
@@ -259,12 +265,11 @@ def _claude_plugin(
 # version lies in plugins/cache.
 
 
-def _codex_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
-    settings_folder = Path(environ.get("CODEX_HOME") or home / ".codex")
-    cache = settings_folder / "plugins" / "cache"
+def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+    cache = folders["codex"] / "plugins" / "cache"
     if not cache.is_dir():
         return
-    declared = _table(reader.table(settings_folder / "config.toml"), "plugins")
+    declared = _table(reader.table(folders["codex"] / "config.toml"), "plugins")
     for plugin_id, entry in list(declared.items())[:MAX_PLUGINS]:
         name, _, marketplace = plugin_id.rpartition("@")
         if not isinstance(entry, dict) or entry.get("enabled") is not True or not name:
@@ -302,8 +307,8 @@ _COPILOT_CATALOGUES = tuple(
 )
 
 
-def _copilot_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
-    folder = Path(environ.get("COPILOT_HOME") or home / ".copilot")
+def _copilot_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+    folder = folders["copilot"]
     settings = reader.table(folder / "settings.json")
     has_switches = isinstance(settings.get("enabledPlugins"), dict)
     switches = _table(settings, "enabledPlugins")
@@ -358,20 +363,20 @@ def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) ->
     )
 
 
-# Cursor: every folder in plugins/local counts, as its documents say. Where plugins of its
-# marketplaces lie, and what switches them on, is in no document.
-
-_CURSOR_MANIFESTS = (".cursor-plugin/plugin.json", "plugin.json")
+# Cursor, and clients that the table describes in the same way: every folder in one folder counts.
+# Where plugins of Cursor's marketplaces lie, and what switches them on, is in no document.
 
 
-def _cursor_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
-    for folder in _folders_in(home / ".cursor" / "plugins" / "local")[:MAX_PLUGINS]:
-        names = [name for name in _CURSOR_MANIFESTS if (folder / name).is_file()]
+def _local_plugins(
+    reader: _Reader, client: str, place: Path, manifests: Sequence[str]
+) -> Iterator[Plugin]:
+    for folder in _folders_in(place)[:MAX_PLUGINS]:
+        names = [name for name in manifests if (folder / name).is_file()]
         manifest = reader.table(folder / names[0]) if names else _EMPTY
         if not (name := _text(manifest, "name")):
             continue
         yield Plugin(
-            client="cursor",
+            client=client,
             id=name,
             name=name,
             folder=folder,
@@ -385,10 +390,8 @@ def _cursor_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> 
 # Gemini CLI: every folder in extensions counts unless extension-enablement.json switches it off.
 
 
-def _gemini_extensions(
-    reader: _Reader, home: Path, environ: Mapping[str, str]
-) -> Iterator[Plugin]:
-    folder = Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini" / "extensions"
+def _gemini_extensions(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+    folder = folders["gemini"] / "extensions"
     for installed in _folders_in(folder)[:MAX_PLUGINS]:
         install = reader.table(installed / ".gemini-extension-install.json")
         source = _text(install, "source")

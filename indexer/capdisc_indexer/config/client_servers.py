@@ -1,7 +1,6 @@
 """Which MCP servers do the configuration files of agents' clients name, and how is each reached?
 
-Read are capdisc's own `mcp.json`, and the files of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, opencode and
-Copilot CLI, as these clients documented them in 2026. Each has its own words for the same things;
+The table of clients says which files these are. Each client has its own words for the same things;
 a `ServerDeclaration` has one word for each. Nothing is started here, and no variable is filled in.
 """
 
@@ -15,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TypeAlias
 
+from capdisc_indexer.config.client_table import client_sections, settings_folders
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.text.normalization import compile_late, one_line
@@ -26,7 +26,7 @@ _NOT_IN_NAME = compile_late(r"[^\w.-]+")
 # A text, which stays; a comment; a comma before a closing bracket. Only VS Code and opencode say
 # that they take comments, but people write them everywhere.
 _JSONC_PARTS = compile_late(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
-# How clients refer to variables that write no ${NAME}.
+# How clients refer to variables that write no ${NAME}, by the dialect of their servers.
 _REFERENCES = {
     "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
     "gemini": re.compile(r"\$([A-Za-z_]\w*)"),
@@ -121,43 +121,30 @@ def client_files(
     """The files of all clients, those of the user first; they need not exist. `system` is the
     operating system as `sys.platform` names it.
     """
-    settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-    programs = home / "Library" / "Application Support" if system == "darwin" else settings
-    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home) / ".claude.json"
-    codex = Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml"
-    opencode = settings / "opencode"
-    user = (
-        ("capdisc", settings / "capdisc" / "mcp.json", ("mcpServers",)),
-        ("claude", claude, ("projects", str(workspace), "mcpServers")),
-        ("claude", claude, ("mcpServers",)),
-        ("claude-desktop", programs / "Claude" / "claude_desktop_config.json", ("mcpServers",)),
-        ("cursor", home / ".cursor" / "mcp.json", ("mcpServers",)),
-        ("vscode", programs / "Code" / "User" / "mcp.json", ("servers",)),
-        ("codex", codex, ("mcp_servers",)),
-        ("gemini", home / ".gemini" / "settings.json", ("mcpServers",)),
-        ("opencode", opencode / "opencode.json", ("mcp",)),
-        ("opencode", opencode / "opencode.jsonc", ("mcp",)),
-        ("copilot", home / ".copilot" / "mcp-config.json", ("mcpServers",)),
-    )
-    own = (
-        ("claude", workspace / ".mcp.json", ("mcpServers",)),
-        ("cursor", workspace / ".cursor" / "mcp.json", ("mcpServers",)),
-        ("vscode", workspace / ".vscode" / "mcp.json", ("servers",)),
-        ("codex", workspace / ".codex" / "config.toml", ("mcp_servers",)),
-        ("gemini", workspace / ".gemini" / "settings.json", ("mcpServers",)),
-        ("opencode", workspace / "opencode.json", ("mcp",)),
-        ("opencode", workspace / "opencode.jsonc", ("mcp",)),
-    )
-    users = [
-        ClientFile(client=client, path=path, scope="user", table=table)
-        for client, path, table in user
-    ]
-    user_paths = {file.path for file in users}  # a workspace may be the home folder
-    return users + [
-        ClientFile(client=client, path=path, scope="workspace", table=table)
-        for client, path, table in own
-        if path not in user_paths
-    ]
+    folders = settings_folders(home, workspace, environ, system)
+    files: list[ClientFile] = []
+    for scope in ("user", "workspace"):
+        user_paths = {file.path for file in files}  # a workspace may be the home folder
+        for client, section in client_sections("servers", ranking="servers").items():
+            tables = [section["table"]]
+            if scope == "user" and "project_table" in section:
+                tables.insert(0, section["project_table"])
+            paths = [
+                Path(name.format_map(folders))
+                for name in section.get("read", section).get(scope, ())
+            ]
+            files += [
+                ClientFile(
+                    client=client,
+                    path=path,
+                    scope=scope,
+                    table=tuple(key.format_map(folders) for key in keys),
+                )
+                for path in paths
+                if path not in user_paths
+                for keys in tables
+            ]
+    return files
 
 
 def read_servers(
@@ -180,7 +167,7 @@ def read_servers(
                 folders=folders | dict.fromkeys(_PLUGIN_FOLDERS, file.plugin_folder)
                 if file.plugin_folder
                 else folders,
-                references=_REFERENCES.get(file.client),
+                references=_REFERENCES.get(_find_dialect(file.client)),
             ),
         )
     ]
@@ -243,7 +230,15 @@ def read_declaration(path: str, key: str, name: str, entry: _Value) -> ServerDec
     SERVER_TABLES, which tells how the entry is written.
     """
     file = ClientFile(client=SERVER_TABLES[key], path=Path(path), scope="user")
-    return _read_entry(file, name, entry, _Notation(references=_REFERENCES.get(file.client)))
+    return _read_entry(
+        file, name, entry, _Notation(references=_REFERENCES.get(_find_dialect(file.client)))
+    )
+
+
+def _find_dialect(client: str) -> str:
+    """The dialect of the client's entries; "" where they are as most clients write them."""
+    section: Mapping[str, str] = client_sections("servers").get(client, {})
+    return section.get("dialect", "")
 
 
 def _read_value(path: Path) -> _Value:
@@ -311,7 +306,7 @@ def _read_entry(
         url="" if words else url,
         headers={} if words else headers,
         # What opencode calls timeout limits the list of tools.
-        timeout_s=0.0 if file.client == "opencode" else _timeout_s(entry),
+        timeout_s=0.0 if _find_dialect(file.client) == "opencode" else _timeout_s(entry),
         only=tuple(
             tool
             for tool in _list(entry, ("includeTools", "enabled_tools", "tools"))

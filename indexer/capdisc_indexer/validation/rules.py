@@ -21,7 +21,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, Severity
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -57,6 +59,16 @@ _SPEC: Mapping[str, Severity] = {
     "metadata-shape": _E,
     "name-missing": _E,
 }
+# What the profiles of clients begin with.
+_BASES = {"spec": _SPEC, "yaml": {**_NOT_YAML, **_REQUIRED}}
+
+
+def _make_profile(section: JsonObject) -> Mapping[str, Severity]:
+    """The severities of a client's profile, which the table of clients names by severity."""
+    severities = {code: severity for severity in Severity for code in section.get(severity, ())}
+    return {**_BASES[section["like"]], **severities}
+
+
 PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
     {
         "spec": _SPEC,
@@ -80,36 +92,9 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
             "name-reserved-word": _E,
             "unknown-field": _E,
         },
-        "claude-code": {
-            **_NOT_YAML,
-            **_REQUIRED,
-            **dict.fromkeys(_NAME, _I),
-            "compatibility-length": _I,
-            "description-too-long": _W,
-            "frontmatter-in-code-fence": _E,
-            "frontmatter-not-first": _E,
-            "line-ends-mixed": _I,
-            "metadata-shape": _W,
-            "metadata-type": _I,
-            "name-folder-mismatch": _I,
-            "name-missing": _I,
-            "name-not-ascii": _I,
-            "unknown-field": _I,
-            "yaml-reserved-start": _W,
-            "yaml-unquoted-colon": _W,
-        },
-        "codex": {
-            **_SPEC,
-            "client-field": _I,
-            "name-case": _W,
-            "name-folder-mismatch": _I,
-            "unknown-field": _I,
-        },
-        "opencode": {
-            **_SPEC,
-            "name-folder-mismatch": _E,
-            "name-not-ascii": _E,
-            "unknown-field": _I,
+        **{
+            section.get("profile", client): _make_profile(section)
+            for client, section in client_sections("validation").items()
         },
     }
 )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, Severity, SourceRef
 from capdisc_indexer.text.normalization import compile_late
@@ -181,9 +182,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "credentials.tfrc.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml",
     ),
     "tokens of an AI service": (
-        ".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", "oauth_creds.json",
-        "github-copilot/hosts.json", "github-copilot/apps.json", ".huggingface/token", "huggingface/token",
-        "kaggle.json",
+        *(name for names in client_sections("secrets").values() for name in names),
+        ".huggingface/token", "huggingface/token", "kaggle.json",
     ),
     "passwords of the users of a machine": (
         "etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/master.passwd", "proc/self/environ",
