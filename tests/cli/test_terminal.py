@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS, list_parameters, load_command
+from capdisc.args.command_line import list_parameters
+from capdisc.args.command_table import COMMANDS, load_command
 from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.output import console, help_panels

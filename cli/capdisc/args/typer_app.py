@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from capdisc.args.command_table import CommandParameter, call_command, list_parameters
+from capdisc.args.command_line import CommandParameter, call_command, list_parameters
 from capdisc.args.params import VALUE_NAMES, BadValueError
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
