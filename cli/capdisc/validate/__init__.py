@@ -283,7 +283,7 @@ def build_report(
         severities=frozenset(finding.severity for finding in findings),
         line=lambda finding: source.line(finding.path, finding.line),
         write=lambda: (
-            _display_finding(finding, base) for finding in redact_findings(findings, source)
+            _display_finding(finding, base) for finding in redact_findings(findings, source.text)
         ),
     )
 
