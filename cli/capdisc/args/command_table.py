@@ -144,7 +144,7 @@ def _dispatch(argv: list[str]) -> int:
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
     if argv in _OVERVIEW_CALLS and not _is_on_terminal() and "COLUMNS" not in os.environ:
-        from capdisc.output import help_panels
+        from capdisc.args import help_panels
 
         help_panels.print_plain_overview(COMMANDS)
         return 0
@@ -164,8 +164,9 @@ def _print_help(argv: Sequence[str], name: str | None, command: Command | None) 
     """Draw the help that the command line calls for; False where it calls for none, or where the
     terminal obeys no codes.
     """
+    from capdisc.args import help_panels
     from capdisc.context import surroundings
-    from capdisc.output import help_panels, terminal
+    from capdisc.output import terminal
 
     screen = terminal.find_screen(surroundings.current_runtime())
     if screen is None or not (help_panels.asks_for_help(argv) or not argv):

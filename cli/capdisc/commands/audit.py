@@ -16,8 +16,8 @@ from capdisc.commands.audit_report import (
     make_sections,
     report_document,
 )
-from capdisc.context import open_index, query_execution, surroundings
-from capdisc.output import console, terminal, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.audit import audit_index, draw_skill_map, problem_counts
 from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS, find_client

@@ -16,8 +16,8 @@ from capdisc.commands.eval_tables import (
     summary_document,
 )
 from capdisc.commands.eval_triggers import TriggerOptions, check_options, evaluate_triggers
-from capdisc.context import open_index, query_execution
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer import evaluation, lazy_imports
 from capdisc_indexer.evaluation import (

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args.params import option
-from capdisc.context import open_index, query_execution, surroundings
-from capdisc.output import console, standard_streams, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.encoders import SHIPPED_ENCODER, Encoder, load_encoder
 from capdisc_indexer.evaluation.triggers import (

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from capdisc.args import params, query_options
+from capdisc.args import names, params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index, query_execution
-from capdisc.output import console, names, terminal
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.indexing.id_resolution import find_collisions

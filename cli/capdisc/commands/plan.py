@@ -6,8 +6,8 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument
-from capdisc.context import open_index, query_execution, surroundings
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice

@@ -107,7 +107,7 @@ def search(
         )
     name_form = None
     if ids or paths or null or open:
-        from capdisc.output import names  # which other searches need not import
+        from capdisc.args import names  # which other searches need not import
 
         name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:

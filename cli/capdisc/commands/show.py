@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc import sessions
-from capdisc.args import params
+from capdisc.args import names, params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index, query_execution
-from capdisc.output import console, names, standard_streams, terminal, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError

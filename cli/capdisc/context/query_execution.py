@@ -136,7 +136,7 @@ def ranking_choices(
         gains = {key: boost * share for key, share in shares.items()}
     synonyms: Mapping[str, tuple[str, ...]] = {}
     if file := ctx.config["synonyms"]:
-        from capdisc.output import user_files
+        from capdisc.context import user_files
         from capdisc_indexer.retrieval.query_analysis import parse_synonyms
 
         data = user_files.read_file_or_stdin(ctx.runtime, file, MAX_SYNONYM_BYTES)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from capdisc.args.query_options import Filters
 from capdisc.context import open_index, surroundings
+from capdisc.context.user_files import STDIN
 from capdisc.mcp_service.live_index import LiveIndex
 from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
 from capdisc.output import console
-from capdisc.output.user_files import STDIN
 from capdisc.render.context import build_context
 from capdisc.render.render_context import prepare_render
 from capdisc.render.render_options import (

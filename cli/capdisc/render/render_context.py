@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
-from capdisc.context import open_index, query_execution
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console
 from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
