@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.diagnosis import published_generation, surroundings
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.durable_files import Mount
@@ -252,7 +253,7 @@ def test_a_hook_without_a_client_is_sent_to_the_help(process, small) -> None:
     checks = {check["name"]: check for check in process("doctor", "--json").json["checks"]}
     assert checks["hook"]["text"] == (
         "client not named, just now: Missing argument 'CLIENT'; "
-        "hint: CLIENT: claude, codex, gemini, copilot or opencode; see: capdisc hook --help"
+        f"hint: CLIENT: {', '.join(client_sections('hook'))}; see: capdisc hook --help"
     )
     assert checks["hook"]["fix"] == "capdisc hook --help"
 

@@ -17,6 +17,7 @@ import pytest
 
 from capdisc.args.command_table import run_command
 from capdisc.hook import background_build, client_session, guard, suggestions
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
 
@@ -24,7 +25,7 @@ REQUEST = "join two PDF files into one"
 # As long as a busy machine may need: what is tested is the answer, not the time.
 PATIENCE = ("--deadline", "60s")
 REFRESH_INDEX = background_build.start_refresh
-CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
+CLIENTS = tuple(client_sections("hook"))
 
 
 def event(prompt: str, **fields: object) -> str:

@@ -178,11 +178,11 @@ def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
     capdisc, configured, hermetic, sdk
 ) -> None:
     near = {"command": sys.executable, "args": [str(hermetic / "near.py")]}
-    configured(near=near, far=server(hermetic, TOOL_NAME="distant"))
     (hermetic / "near.py").write_text(SERVER)
+    configured(near=near, far=server(hermetic, TOOL_NAME="distant"))
     capdisc("index", "--ask-servers")
-    configured(near=near, far=server(hermetic))
     (hermetic / "near.py").write_text("raise SystemExit(3)")
+    configured(near=near, far=server(hermetic))
     done = capdisc("index", "--ask-servers")
     assert "the server near could not be asked" in done.err
     assert "its list from less than a minute ago stays" in done.err

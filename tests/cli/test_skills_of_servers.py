@@ -25,7 +25,10 @@ def publish(capdisc, hermetic: Path) -> Callable[..., Any]:
     """Let a server publish skills, and index them: `publish(texts, entries)`; gives the result."""
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     server = Path(__file__).parents[1] / "skill_server.py"
-    start = {"command": sys.executable, "args": [str(server), str(hermetic / "answers.json")]}
+    start = {
+        "command": sys.executable,
+        "args": [str(server), str(hermetic.parent / "answers.json")],
+    }
     (hermetic / "mcp.json").write_text(json.dumps({"mcpServers": {"near": start}}))
     (hermetic / "capdisc.toml").write_text(
         '[[source]]\nformat = "mcp-servers"\npath = "mcp.json"\n'
@@ -34,7 +37,7 @@ def publish(capdisc, hermetic: Path) -> Callable[..., Any]:
 
     def run(texts: dict[str, str], *pages: list[Any], **said: Any) -> Any:
         document = {"texts": texts, "pages": pages, **said}
-        (hermetic / "answers.json").write_text(json.dumps(document))
+        (hermetic.parent / "answers.json").write_text(json.dumps(document))
         return capdisc("index", "--ask-servers")
 
     return run
@@ -74,13 +77,13 @@ def test_skills_of_a_server_are_found_and_shown_with_their_bodies(
     assert f"Served by: the MCP server near, {PDF}" in shown
     assert "Its other files there: FORMS/a" in shown
     # Supporting files are listed, and not fetched ahead of need.
-    assert (hermetic / "answers.json.read").read_text().split() == [PDF, MAIL]
+    assert (hermetic.parent / "answers.json.read").read_text().split() == [PDF, MAIL]
 
 
 @needs_sdk
 def test_the_last_texts_stay_without_asking_again(capdisc, publish, hermetic) -> None:
     publish({PDF: TEXT}, [entry_of(PDF, TEXT)])
-    (hermetic / "answers.json").unlink()
+    (hermetic.parent / "answers.json").unlink()
     assert capdisc("index", "--rebuild").code == 0
     assert "Join them." in capdisc("show", "skill:near.pdf").out
 
@@ -92,7 +95,7 @@ def test_a_server_that_does_not_declare_the_extension_is_not_asked_for_skills(
     done = publish({PDF: TEXT}, [entry_of(PDF, TEXT)], extension=False)
     assert "the server near lists no tools" in done.err
     assert found_ids(capdisc) == set()
-    assert not (hermetic / "answers.json.read").exists()
+    assert not (hermetic.parent / "answers.json.read").exists()
 
 
 @needs_sdk
@@ -116,7 +119,7 @@ def test_the_index_document_of_the_drafts_is_understood(
     assert found_ids(capdisc) == ({"skill:near.pdf"} if digest != "wrong" else set())
     assert ("skill-unverified" in done.err) == (digest == "wrong")
     assert "https://evil.example/far/SKILL.md of near is not indexed" in done.err
-    assert (hermetic / "answers.json.read").read_text().split() == [index, PDF]
+    assert (hermetic.parent / "answers.json.read").read_text().split() == [index, PDF]
 
 
 @needs_sdk
@@ -277,7 +280,7 @@ def test_a_server_of_a_client_is_asked_for_its_skills_too(capdisc, publish, herm
     (hermetic / "skills").mkdir()
     (Path.home() / ".claude.json").write_text((hermetic / "mcp.json").read_text())
     answers = {"texts": {PDF: TEXT}, "pages": [[entry_of(PDF, TEXT)]]}
-    (hermetic / "answers.json").write_text(json.dumps(answers))
+    (hermetic.parent / "answers.json").write_text(json.dumps(answers))
     assert capdisc("index", "--ask-servers").err == ""
     assert found_ids(capdisc) == {"skill:near.pdf"}
     assert "Join them." in capdisc("show", "skill:near.pdf").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -313,15 +314,125 @@ def test_a_program_of_the_workspace_is_started_only_as_it_was_seen(capdisc, clon
     servers(f"touch {started}")
     configure(clone, '[[source]]\nformat = "mcp-servers"\npath = ".mcp.json"\n')
     done = capdisc("index", "--ask-servers")
-    assert "not started until you trust them: the servers near" in done.err
+    assert "the server near is not asked: it waits for your trust" in done.err
     assert not started.exists()
     shown = capdisc("trust")
     assert shown.code == 5 and "server near: sh -c" in shown.out and "with TOKEN" in shown.out
     assert capdisc("trust", "--yes").code == 0
-    assert "not started" not in capdisc("index", "--ask-servers").err
+    assert "waits for your trust" not in capdisc("index", "--ask-servers").err
     servers(f"touch {started}2")
-    assert "not started until you trust them" in capdisc("index", "--ask-servers").err
+    assert "it waits for your trust" in capdisc("index", "--ask-servers").err
     assert not Path(f"{started}2").exists()
+
+
+PROGRAMS = {
+    "python3 server.py": ("server.py", {}),
+    "./server --stdio": ("server", {}),
+    "node dist/index.js": ("dist/index.js", {}),
+    "sh -c 'cd tools && exec ./serve'": ("tools/serve", {}),
+    "python3 -m notes.serve": ("notes/serve.py", {}),
+    "python3 -m notes": ("src/notes/__main__.py", {"PYTHONPATH": "lib:src"}),
+    "node server.js": ("hook.js", {"NODE_OPTIONS": "--require ./hook.js"}),
+    "notes-server": ("bin/notes-server", {"PATH": "{clone}/bin:/usr/bin"}),
+    "python3 ${PLACE}/server.py": ("tools/server.py", {}),
+}
+
+
+def declare_server(clone: Path, command: str, **fields: object) -> None:
+    first, *args = shlex.split(command)
+    entry = {"command": first, "args": args, **fields}
+    (clone / ".mcp.json").write_text(json.dumps({"mcpServers": {"near": entry}}))
+
+
+@pytest.mark.parametrize("command", PROGRAMS)
+def test_a_server_waits_again_once_a_file_that_it_names_changes(
+    capdisc, clone, monkeypatch, command
+) -> None:
+    """An edit of a script that an entry names, as a pull makes it, once started unseen."""
+    monkeypatch.setenv("PLACE", "tools")
+    name, variables = PROGRAMS[command]
+    program = clone / name
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    env = {key: value.format(clone=clone) for key, value in variables.items()}
+    declare_server(clone, command, env=env)
+    assert capdisc("trust", "--yes").code == 0
+    assert capdisc("trust").code == 0
+    program.write_text("#!/bin/sh\ntouch /tmp/evil\n")
+    shown = capdisc("trust")
+    assert shown.code == 5
+    assert f"+ file {program} -> " in shown.out
+    assert "  server near: " in shown.out and "+ server" not in shown.out
+    assert "left out: file " in capdisc("doctor").out
+    assert capdisc("trust", "--yes").code == 0
+    assert capdisc("trust").code == 0
+
+
+def test_another_clone_in_the_place_of_a_trusted_one_waits(capdisc, clone) -> None:
+    (clone / "server.py").write_text("print('one')\n")
+    declare_server(clone, "python3 server.py")
+    assert capdisc("trust", "--yes").code == 0
+    (clone / "server.py").unlink()
+    (clone / "server.py").symlink_to(clone / "other.py")
+    (clone / "other.py").write_text("print('two')\n")
+    assert f"+ file {clone}/server.py" in capdisc("trust").out
+
+
+def test_trust_that_was_given_before_files_counted_waits(capdisc, clone, home) -> None:
+    """The grants of earlier releases hold the line of the server alone."""
+    (clone / "server.py").write_text("print('one')\n")
+    declare_server(clone, "python3 server.py")
+    assert capdisc("trust", "--yes").code == 0
+    (path,) = (home / ".local/state/capdisc/trust/workspaces").glob("*.json")
+    grant = json.loads(path.read_text())
+    grant["allows"] = [line for line in grant["allows"] if not line.startswith("file ")]
+    path.write_text(json.dumps(grant))
+    assert f"+ file {clone}/server.py" in capdisc("trust").out
+
+
+ENVIRONMENT_NAMES = {
+    ".mcp.json": (
+        {"url": "http://127.0.0.1:9/mcp?k=${AWS_KEY}", "headers": {"X-A": "${GH_TOKEN:-none}"}},
+        "mcpServers",
+        "AWS_KEY, GH_TOKEN",
+    ),
+    ".vscode/mcp.json": (
+        {"command": "x-${env:PLACE}", "args": ["--k=${env:KEY}"], "env": {"A": "${env:HIDDEN}"}},
+        "servers",
+        "PLACE, KEY, HIDDEN",
+    ),
+    ".gemini/settings.json": (
+        {"command": "x", "args": ["$KEY", "${OTHER}"], "cwd": "$PLACE"},
+        "mcpServers",
+        "KEY, OTHER, PLACE",
+    ),
+    "opencode.json": (
+        {"type": "remote", "url": "https://{env:HOST}/", "headers": {"A": "{env:KEY}"}},
+        "mcp",
+        "HOST, KEY",
+    ),
+}
+
+
+@pytest.mark.parametrize("file", ENVIRONMENT_NAMES)
+def test_every_variable_that_a_server_takes_is_named_before_the_yes(capdisc, clone, file) -> None:
+    entry, table, names = ENVIRONMENT_NAMES[file]
+
+    def write(entry: object) -> None:
+        (clone / file).parent.mkdir(exist_ok=True)
+        (clone / file).write_text(json.dumps({table: {"web": entry}}))
+
+    write(entry)
+    shown = capdisc("trust")
+    assert shown.code == 5 and f"taking from your environment: {names} -> " in shown.out
+    document = json.loads(capdisc("trust", "--json").out)
+    assert names in document["requests"][0]["value"]
+    assert "left out: server web" in capdisc("doctor").out
+    assert capdisc("trust", "--yes").code == 0
+    write({**entry, "headers": {"X-B": "${ANOTHER}"}, "env": {"B": "${ANOTHER}"}})
+    again = capdisc("trust")
+    assert again.code == 5 and "ANOTHER" in again.out
 
 
 def test_a_database_waits(capdisc, clone, monkeypatch) -> None:

@@ -181,8 +181,8 @@ def _setting_default(default: Any) -> str:
 
 
 def main() -> int:
-    """Write the table of clients, which the declarations read, the page, and the table of
-    completion, which comes from the same declarations.
+    """Write the table of clients and the pages that list them, the page of commands, and the table
+    of completion, which comes from the same declarations.
     """
     import client_table  # beside this script
 
@@ -190,6 +190,7 @@ def main() -> int:
     import completion_table
 
     completion_table.write_table()
+    client_table.write_pages()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")
     return 0

@@ -1,13 +1,15 @@
 """docs/commands.md says what the commands declare."""
 
 import re
+import tomllib
 
 import pytest
 
 from capdisc.args.command_table import COMMANDS
 from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc.output.failures import ExitCode
-from documentation import completion_table
+from capdisc_indexer.config.client_table import client_sections
+from documentation import client_table, completion_table
 from documentation.command_reference import PAGE, reference
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -24,6 +26,42 @@ def test_every_exit_code_is_explained() -> None:
 def test_the_table_of_completion_is_what_the_generator_writes() -> None:
     written = completion_table.PATH.read_text(encoding="utf-8")
     assert written == completion_table.format_table(), "run: just docs"
+
+
+def test_the_table_of_clients_is_what_the_generator_writes() -> None:
+    written = client_table.PATH.read_text(encoding="utf-8")
+    assert written == client_table.format_table(), "run: just docs"
+
+
+@pytest.mark.parametrize("name", client_table.PAGES)
+def test_a_page_that_lists_clients_is_what_the_generator_writes(name) -> None:
+    written = (client_table.DOCS / name).read_text(encoding="utf-8")
+    assert written == client_table.format_page(name), "run: just docs"
+
+
+@pytest.mark.parametrize(
+    ("page", "heading", "kind"),
+    [
+        ("sources.md", "`{}`", "skills"),
+        ("setup.md", "\n## {}\n", "programs"),
+        ("hook.md", "hook {}", "hook"),
+    ],
+)
+def test_a_page_names_every_client(page, heading, kind) -> None:
+    text = (client_table.DOCS / page).read_text(encoding="utf-8").replace('hook", "', "hook ")
+    assert [name for name in client_sections(kind) if heading.format(name) not in text] == []
+
+
+def test_every_key_of_the_table_of_clients_is_explained() -> None:
+    guide = (client_table.DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    guide = guide.split("\n## Add a client\n", 1)[1].split("\n## ", 1)[0]
+    keys = {
+        key
+        for entry in tomllib.loads(client_table.SOURCE.read_text(encoding="utf-8")).values()
+        for kind, section in entry.items()
+        for key in (kind, *(section if isinstance(section, dict) and kind != "folders" else ()))
+    }
+    assert [key for key in sorted(keys) if f"`{key}`" not in guide] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

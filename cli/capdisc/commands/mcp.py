@@ -12,7 +12,7 @@ from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.gateway_servers import ServerSelection, select_servers
+from capdisc.context.gateway_servers import ServerSelection, print_waiting, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
@@ -21,7 +21,6 @@ from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 
 if TYPE_CHECKING:
@@ -177,11 +176,7 @@ def _select_servers(
     selection = select_servers(runtime, config, [word for word in words if word])
     for problem in selection.problems:
         console.print_notice(f"notice: {problem}")
-    waiting = [server.name for server, reason in selection.left_out if TRUST_HINT in reason]
-    if waiting:
-        console.print_notice(
-            f"notice: not served until you trust them: {console.format_names(waiting)}; {TRUST_HINT}"
-        )
+    print_waiting(selection)
     if not selection.served:
         console.print_notice(
             "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"

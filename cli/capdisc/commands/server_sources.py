@@ -4,8 +4,6 @@ and keeps the lists.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc_indexer.config.client_servers import ServerDeclaration, is_capdisc
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
+from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
@@ -41,7 +39,6 @@ def ask_servers(
     with the age of its list. A program that a file of the workspace names is started only where
     the user has trusted it as it is now.
     """
-    waiting: list[str] = []
     for source in sources:
         if source.format != "mcp-servers":
             continue
@@ -56,24 +53,23 @@ def ask_servers(
                 _print_problem(server, everyone or wants)
                 continue
             list_path = Path(source.answers_folder) / server.kept_name()
-            if everyone and not _is_allowed(runtime, config, source, file, server):
-                waiting.append(server.name)
+            reason = _waiting_reason(runtime, config, source, file, server) if everyone else ""
+            if reason:
+                console.print_notice(
+                    f"notice: the server {server.name} is not asked: {console.sanitise(reason)}"
+                )
             elif everyone or (wants and source.trusted):
                 _ask_server(runtime, server, Path(file.path).parent, list_path)
             elif age := _list_age(list_path):
                 console.print_notice(
                     f"notice: the tools of {server.name} were listed {age} ago; {_ASK_AGAIN_HINT}"
                 )
-    if waiting:
-        console.print_notice(
-            f"notice: not started until you trust them: the servers {console.format_names(waiting)}; {TRUST_HINT}"
-        )
 
 
-def server_requests(
+def source_requests(
     runtime: surroundings.Runtime, sources: Sequence[DeclaredSource]
 ) -> Iterator[TrustRequest]:
-    """A request for each server in a file of the workspace. Files outside are the user's own:
+    """The requests of each server in a file of the workspace. Files outside are the user's own:
     allowing such a source allows what it names.
     """
     for source in sources:
@@ -81,25 +77,15 @@ def server_requests(
             if isinstance(server, ServerConfig) and is_inside(
                 file.resolved, [runtime.real_workspace]
             ):
-                yield _request(source, server)
+                yield from _requests(runtime, file, server)
 
 
-def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
-    """The request for a server. Its digest covers the values of its environment and headers, too,
-    which are not shown.
-    """
-    from capdisc.context.gateway_servers import describe_start
+def _requests(
+    runtime: surroundings.Runtime, file: FoundFile, server: ServerConfig
+) -> Iterator[TrustRequest]:
+    from capdisc.context.gateway_servers import server_requests
 
-    values = [server.name, server.command, *server.args, dict(server.env)]
-    values += [server.url, dict(server.headers)] if server.url else []
-    covered = json.dumps(values, sort_keys=True)
-    digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return TrustRequest(
-        setting="server",
-        value=f"{server.name}: {describe_start(_declaration(server, source.path))}",
-        place=digest,
-        origin=source.origin,
-    )
+    return server_requests(runtime, _declaration(server, file.path), Path(file.path).parent)
 
 
 def _declaration(server: ServerConfig, path: str) -> ServerDeclaration:
@@ -116,16 +102,19 @@ def _declaration(server: ServerConfig, path: str) -> ServerDeclaration:
     )
 
 
-def _is_allowed(
+def _waiting_reason(
     runtime: surroundings.Runtime,
     config: Config,
     source: DeclaredSource,
     file: FoundFile,
     server: ServerConfig,
-) -> bool:
+) -> str:
+    """Why the server waits for its user's trust; "" where it does not."""
+    from capdisc.context.gateway_servers import waiting_reason
+
     if source.trusted or not is_inside(file.resolved, [runtime.real_workspace]):
-        return True
-    return runtime.load_grant().covers(_request(source, server), config.digest)
+        return ""
+    return waiting_reason(runtime, config, _requests(runtime, file, server))
 
 
 def _print_problem(problem: Finding, is_asking: bool) -> None:

@@ -17,6 +17,7 @@ from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
     MCP,
+    PROJECT,
     SCOPES,
     base_folders,
     is_present,
@@ -38,6 +39,7 @@ from capdisc_indexer.text.similar_names import unknown_choice
 
 AGENTS_MD = "agents-md"
 CLIENT_NAMES = (*CLIENTS, AGENTS_MD)
+_PROJECT_CLIENTS = [name for name, client in CLIENTS.items() if client.default_scope == PROJECT]
 
 
 def setup(
@@ -55,7 +57,7 @@ def setup(
         option(
             "--scope",
             help="user: for all your projects; project: for this one."
-            "  [default: user; project for vscode]",
+            f"  [default: user; project for {', '.join(_PROJECT_CLIENTS)}]",
             choices=("user", "project"),
         ),
     ] = None,

@@ -17,6 +17,7 @@ from capdisc.context.gateway_servers import (
     ServerSelection,
     describe_start,
     gateway_places,
+    print_waiting,
     select_servers,
 )
 from capdisc.context.surroundings import Runtime
@@ -24,7 +25,6 @@ from capdisc.mcp_service.gateway_service import describe_server
 from capdisc.output import console
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_servers import ServerDeclaration
-from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.execution import approvals, gateway_lists
 from capdisc_indexer.execution.gateway import Gateway
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, UsageError
@@ -72,10 +72,7 @@ def plan_gateway(
     selection = select_servers(runtime, runtime.config(), names)
     for problem in selection.problems:
         console.print_notice(f"notice: {problem}")
-    if waiting := [server.name for server, reason in selection.left_out if TRUST_HINT in reason]:
-        console.print_notice(
-            f"notice: not served until you trust them: {console.format_names(waiting)}; {TRUST_HINT}"
-        )
+    print_waiting(selection)
     if not selection.served:
         console.print_notice(
             "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"

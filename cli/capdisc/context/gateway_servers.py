@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
@@ -23,9 +26,9 @@ from capdisc_indexer.config.client_servers import (
     is_capdisc,
     read_servers,
 )
-from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
-from capdisc_indexer.model.errors import CapdiscError, UsageError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
+from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
@@ -36,6 +39,10 @@ if TYPE_CHECKING:
 # Name and password in a URL.
 _LOGIN = re.compile(r"//[^/@]*@")
 _NOT_CHOSEN = "not chosen"
+# The setting of a request for a file that the entry of a server names.
+FILE = "file"
+# Of a SHA-256, as many digits as nobody finds two texts with.
+_DIGITS = 32
 
 
 @frozen(kw_only=True)
@@ -89,10 +96,80 @@ def names_servers(runtime: Runtime, config: Config) -> bool:
 
 
 def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
-    """A request for each server that a file of the workspace names."""
+    """The requests of each server that a file of the workspace names."""
     for declaration in _read_declarations(runtime):
         if declaration.name and declaration.scope == "workspace" and not declaration.problem:
-            yield _request(declaration)
+            yield from server_requests(runtime, declaration)
+
+
+def server_requests(
+    runtime: Runtime, declaration: ServerDeclaration, folder: Path | None = None
+) -> Iterator[TrustRequest]:
+    """A request for a server of the workspace, and one for each file of the workspace that its entry
+    names, with the digest of its bytes. It starts in `folder` (None: in the workspace).
+
+    The digest of the server covers all values of its entry, too, which are not shown.
+    """
+    covered = json.dumps([declaration.name, declaration.start], sort_keys=True)
+    yield TrustRequest(
+        setting="server",
+        value=f"{declaration.name}: {describe_start(declaration)}",
+        place=hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS],
+        origin=declaration.path,
+    )
+    for path, digest in _digest_files(runtime, declaration, folder).items():
+        yield TrustRequest(setting=FILE, value=path, place=digest, origin=declaration.path)
+
+
+def waiting_reason(runtime: Runtime, config: Config, requests: Iterable[TrustRequest]) -> str:
+    """Why a server with these requests waits for its user; "" where all of them are allowed."""
+    grant = runtime.load_grant()
+    refused = [request for request in requests if not grant.covers(request, config.digest)]
+    if not refused:
+        return ""
+    if refused[0].setting != FILE:
+        return f"it waits for your trust; {TRUST_HINT}"
+    names = console.format_names(
+        [os.path.relpath(file.value, runtime.workspace) for file in refused]
+    )
+    return f"its files are not those that you trusted: {names}; {TRUST_HINT}"
+
+
+def print_waiting(selection: ServerSelection) -> None:
+    """Print a notice for each server that waits for its user's trust, with the reason."""
+    for server, reason in selection.left_out:
+        if TRUST_HINT in reason:
+            console.print_notice(
+                f"notice: the server {server.name} is not served: {console.sanitise(reason)}"
+            )
+
+
+def _digest_files(
+    runtime: Runtime, declaration: ServerDeclaration, folder: Path | None
+) -> dict[str, str]:
+    """The digest of each file of the workspace that the entry of the server names, by its path."""
+    from capdisc_indexer.execution.approvals import digest_file, named_files
+    from capdisc_indexer.execution.server_launch import prepare_launch
+
+    if declaration.url:
+        return {}
+    cwd, words = folder or runtime.workspace, list(declaration.texts)
+    with suppress(CapdiscError):  # it cannot be started here, and is not
+        launch = prepare_launch(replace(declaration, scope="workspace"), gateway_places(runtime))
+        cwd = folder or launch.cwd
+        values = (launch.environment[name].split(os.pathsep) for name in declaration.env)
+        words += (*launch.argv, *chain.from_iterable(values))
+    digests: dict[str, str] = {}
+    for path, resolved in named_files(words, [str(cwd)]):
+        place = os.path.normpath(path)
+        if is_inside(place, [str(runtime.workspace)]) or is_inside(
+            resolved, [runtime.real_workspace]
+        ):
+            try:
+                digests[place] = digest_file(resolved)[:_DIGITS]
+            except InputError:
+                digests[place] = "cannot be read"
+    return digests
 
 
 def drop_lists_of_removed_servers(runtime: Runtime) -> None:
@@ -147,18 +224,26 @@ def gateway_places(runtime: Runtime) -> GatewayPlaces:
         environ=runtime.environ,
         home=runtime.home,
         workspace=runtime.workspace,
+        refusal=lambda declaration: _trust_reason(runtime, runtime.config(), declaration),
     )
 
 
 def describe_start(declaration: ServerDeclaration) -> str:
     """What is started or reached, with the names of variables and headers, without their values,
-    and without keys of known shapes.
+    and without keys of known shapes; and every variable that is taken from the environment.
     """
+    from capdisc_indexer.sources.formats.mcp_servers import named_variables
+
+    start = shlex.join([declaration.command, *declaration.args])
     if declaration.url:
-        names = f", with {', '.join(declaration.headers)}" if declaration.headers else ""
-        return mask_keys(_LOGIN.sub("//", declaration.url.partition("?")[0])) + names
-    names = f", with {', '.join(declaration.env)}" if declaration.env else ""
-    return mask_keys(shlex.join([declaration.command, *declaration.args])) + names
+        start = _LOGIN.sub("//", declaration.url.partition("?")[0])
+    names = ", ".join(declaration.headers if declaration.url else declaration.env)
+    taken = ", ".join(named_variables(declaration.texts))
+    return (
+        mask_keys(start)
+        + (f", with {names}" if names else "")
+        + (f", taking from your environment: {taken}" if taken else "")
+    )
 
 
 def _read_declarations(runtime: Runtime) -> list[ServerDeclaration]:
@@ -175,20 +260,11 @@ def _reason(runtime: Runtime, config: Config, declaration: ServerDeclaration) ->
         return declaration.problem
     if is_capdisc(declaration):
         return "it is capdisc itself"
-    if declaration.scope == "workspace" and not runtime.load_grant().covers(
-        _request(declaration), config.digest
-    ):
-        return f"it waits for your trust; {TRUST_HINT}"
-    return ""
+    return _trust_reason(runtime, config, declaration)
 
 
-def _request(declaration: ServerDeclaration) -> TrustRequest:
-    """The request for a server. Its digest covers all values, too, which are not shown."""
-    covered = json.dumps([declaration.name, declaration.start], sort_keys=True)
-    digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return TrustRequest(
-        setting="server",
-        value=f"{declaration.name}: {describe_start(declaration)}",
-        place=digest,
-        origin=declaration.path,
-    )
+def _trust_reason(runtime: Runtime, config: Config, declaration: ServerDeclaration) -> str:
+    """Why the server waits for its user's trust; "" where it does not."""
+    if declaration.scope != "workspace":
+        return ""
+    return waiting_reason(runtime, config, server_requests(runtime, declaration))

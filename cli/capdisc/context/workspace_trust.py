@@ -114,9 +114,9 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
-        from capdisc.commands.server_sources import server_requests
+        from capdisc.commands.server_sources import source_requests
 
-        yield from server_requests(runtime, runtime.place(sources))
+        yield from source_requests(runtime, runtime.place(sources))
 
 
 def declares_servers(source: DeclaredSource) -> bool:

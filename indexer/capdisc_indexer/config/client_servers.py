@@ -101,6 +101,12 @@ class ServerDeclaration:
             tuple(sorted(self.headers.items())),
         )
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All values that may refer to variables."""
+        values = (*self.env.values(), *self.headers.values())
+        return (self.command, *self.args, self.cwd, self.url, *values)
+
 
 @frozen(kw_only=True)
 class _Notation:
@@ -320,13 +326,6 @@ def _read_entry(
 
 def _entry_problem(entry: _Table, declaration: ServerDeclaration) -> str:
     """Why the server cannot be served; "" where it can."""
-    values = (
-        *declaration.args,
-        *declaration.env.values(),
-        *declaration.headers.values(),
-        declaration.url,
-        declaration.cwd,
-    )
     scheme = declaration.url.lower().partition("//")[0]
     conditions = (
         (
@@ -346,11 +345,11 @@ def _entry_problem(entry: _Table, declaration: ServerDeclaration) -> str:
             "its url is not one of http or https",
         ),
         (
-            any(_ASKED_INPUT.search(value) for value in values),
+            any(_ASKED_INPUT.search(text) for text in declaration.texts),
             f"its entry has ${{input:…}}, which only {declaration.client} can ask for",
         ),
         (
-            any("\0" in value for value in (declaration.command, *values)),
+            any("\0" in text for text in declaration.texts),
             "its entry holds a NUL character",
         ),
     )

@@ -6,7 +6,8 @@ whatever its manifest says of itself; a yes holds for this content and these arg
 tool that declares no side effects, numbers, choices and truth values may differ, since their
 author wrote down what they can be; and whoever sits at the terminal may say yes to any arguments.
 
-The files that a call names are part of what a yes holds for, by their bytes. Named are the words
+The files that a call names are part of what a yes holds for, by their bytes; so are those that the
+entry of an MCP server in a workspace names (`named_files`). Named are the words
 of the command, parts of such a word (`--file=x`, `sh -c 'cd a && ./x'`), the defaults of the
 parameters, and Python modules after `-m`. What these files read, import or start in their turn is
 not followed.
@@ -242,32 +243,37 @@ def file_digests(descriptor: Descriptor, call: Call) -> dict[str, str]:
     """A digest of each file that the call names, by its path. Raises InputError for a file that
     cannot be read.
     """
-    return {path: _digest_file(resolved) for path, resolved in _named_files(descriptor, call)}
+    return {path: digest_file(resolved) for path, resolved in _called_files(descriptor, call)}
 
 
 def list_covered_files(descriptor: Descriptor, call: Call) -> list[str]:
     """The paths of the files that the call names, with links resolved and without repetitions."""
-    return list(dict.fromkeys(resolved for _, resolved in _named_files(descriptor, call)))
+    return list(dict.fromkeys(resolved for _, resolved in _called_files(descriptor, call)))
 
 
-def _named_files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
-    """Path and resolved path of each file: in the capability's folder, in the folder where it will
-    run, and in folders that its words name.
-    """
+def _called_files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
+    """The files that the call names, in the capability's folder and in the one where it will run."""
     if isinstance(call, HttpCall):
-        return
-    names = list(dict.fromkeys(_candidate_names(descriptor)))
-    for folder in _search_folders(os.path.dirname(descriptor.source.path), str(call.cwd), names):
+        return iter(())
+    folders = (os.path.dirname(descriptor.source.path), str(call.cwd))
+    return named_files(_command_words(descriptor), folders)
+
+
+def named_files(words: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Path and resolved path of each file that words of a command name: in these folders, and in
+    folders that the words name.
+    """
+    names = list(dict.fromkeys(_candidate_names(words)))
+    for folder in _search_folders(folders, names):
         for path in (os.path.join(folder, name) for name in names):
             if os.path.isfile(resolved := os.path.realpath(path)):
                 yield path, resolved
 
 
-def _search_folders(capability_folder: str, cwd: str, names: Sequence[str]) -> Iterator[str]:
-    """The folders that exist, without repetitions: first the two that are always searched, then
+def _search_folders(parents: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The folders that exist, without repetitions: first those that are always searched, then
     those that words name.
     """
-    parents = (capability_folder, cwd)
     named_folders = (os.path.join(parent, name) for name in names for parent in parents)
     seen_folders: set[str] = set()
     for folder in (*parents, *named_folders):
@@ -280,9 +286,9 @@ def _search_folders(capability_folder: str, cwd: str, names: Sequence[str]) -> I
             return
 
 
-def _candidate_names(descriptor: Descriptor) -> Iterator[str]:
+def _candidate_names(command_words: Sequence[str]) -> Iterator[str]:
     """Texts that may name a file. `__main__.py` is what Python runs of a folder."""
-    words = [word for word in _command_words(descriptor) if word and "\0" not in word]
+    words = [word for word in command_words if word and "\0" not in word]
     parts = [part for word in words for part in _WORD_SEPARATORS.split(word) if part]
     yield "__main__.py"
     yield from (*words, *parts)
@@ -328,9 +334,10 @@ def _iter_texts(value: object) -> Iterator[str]:
             yield from _iter_texts(child)
 
 
-def _digest_file(path: str) -> str:
+def digest_file(path: str) -> str:
     """The SHA-256 of the file's bytes; of a file that is too large to be read each time, its
     status, which changes with them (no program sets the time of the last change to an inode).
+    Raises InputError for a file that cannot be read.
     """
     try:
         with open(path, "rb") as stream:

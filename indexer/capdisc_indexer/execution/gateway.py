@@ -40,7 +40,7 @@ from capdisc_indexer.execution.gateway_lists import (
 from capdisc_indexer.execution.mcp_client import ToolsPage
 from capdisc_indexer.execution.prepare import check_arguments
 from capdisc_indexer.execution.server_connection import ToolRequest
-from capdisc_indexer.execution.server_launch import GatewayPlaces, prepare_launch
+from capdisc_indexer.execution.server_launch import GatewayPlaces, ServerLaunch, prepare_launch
 from capdisc_indexer.execution.server_pool import ServerPool
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, InputError
 from capdisc_indexer.model.frozen import field, frozen, replace
@@ -114,7 +114,7 @@ class Gateway:
             elicit=caller.elicit,
             progress=caller.progress,
         )
-        return self._pool.call(prepare_launch(declaration, self._places), request)
+        return self._pool.call(self._prepare_launch(declaration), request)
 
     def limits_of(self, descriptor: Descriptor) -> CallLimits:
         """The limits of a call of the tool, by the entry of its server. Raises InputError where the
@@ -205,11 +205,20 @@ class Gateway:
             f"capdisc trust {identifier}",
         )
 
+    def _prepare_launch(self, declaration: ServerDeclaration) -> ServerLaunch:
+        """How the server is reached. Raises ApprovalRequiredError where it has changed since its
+        user trusted it, and InputError where it cannot be reached.
+        """
+        if reason := self._places.refusal(declaration):
+            message = f"the server {declaration.name} was not started: {reason}"
+            raise ApprovalRequiredError(message, "capdisc trust shows what it asks for")
+        return prepare_launch(declaration, self._places)
+
     def _refresh_list(self, name: str) -> bool | str:
         """Whether the list has changed, or what went wrong."""
         declaration = self.servers[name]
         try:
-            pages = self._pool.list_tools(prepare_launch(declaration, self._places))
+            pages = self._pool.list_tools(self._prepare_launch(declaration))
             return write_list(self._places.lists, declaration, pages)
         except CapdiscError as error:
             return f"{error.message} ({error.hint})" if error.hint else error.message

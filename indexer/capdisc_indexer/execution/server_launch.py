@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from capdisc_indexer.config.client_servers import ServerDeclaration
@@ -41,7 +41,8 @@ class ServerLaunch:
 @frozen(kw_only=True)
 class GatewayPlaces:
     """Where a gateway works: the folder of the lists, that of the approvals, the environment, and
-    the home folder, in which servers of the user's own start.
+    the home folder, in which servers of the user's own start. `refusal` says why a server may not
+    be started now, "" where it may.
     """
 
     lists: Path
@@ -49,6 +50,7 @@ class GatewayPlaces:
     environ: Mapping[str, str]
     home: Path
     workspace: Path
+    refusal: Callable[[ServerDeclaration], str] = lambda _: ""
 
 
 def prepare_launch(declaration: ServerDeclaration, places: GatewayPlaces) -> ServerLaunch:

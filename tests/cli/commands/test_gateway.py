@@ -366,6 +366,35 @@ def test_a_server_of_the_workspace_waits_for_trust(hermetic, capdisc, user_file)
     assert not (hermetic / "started").exists()
 
 
+def test_a_changed_program_of_the_workspace_is_not_started(hermetic, capdisc, user_file) -> None:
+    """Once an edit of the script, as a pull makes it, was started by whoever had trusted the entry."""
+    program, started = hermetic / "notes.py", hermetic / "started"
+    program.write_text(Path(SERVER).read_text())
+    near = {"command": sys.executable, "args": ["notes.py", str(hermetic)]}
+    (hermetic / ".mcp.json").write_text(json.dumps({"mcpServers": {"near": near}}))
+    assert capdisc("trust", "--yes").code == 0
+    assert capdisc("index", "--ask-servers").code == 0
+    assert capdisc("trust", "tool:near.write_note", "--yes").code == 0
+    started.unlink()
+
+    async def change_before_the_first_call(agent: Agent) -> tuple[bool, str]:
+        program.write_text(program.read_text() + "# evil\n")
+        return await agent.run("tool:near.write_note", text="milk")
+
+    failed, text = talk(change_before_the_first_call)
+    reason = "its files are not those that you trusted: notes.py; run: capdisc trust"
+    assert failed and reason in text
+    assert f"is not asked: {reason}" in capdisc("index", "--ask-servers").err
+    assert (
+        f"not served: near ({hermetic}/.mcp.json): {reason}"
+        in capdisc("mcp", "--gateway", "--list").out
+    )
+    assert reason in capdisc("run", "tool:near.write_note", '{"text": "milk"}', "--yes").err
+    assert not started.exists()
+    assert capdisc("trust", "--yes").code == 0
+    assert capdisc("run", "tool:near.write_note", '{"text": "milk"}', "--yes").code == 0
+
+
 def test_a_token_of_a_servers_entry_reaches_no_agent(user_file, hermetic) -> None:
     user_file(notes=entry(hermetic, env={"API_TOKEN": "${MY_TOKEN}", "PLACE": "x"}))
 

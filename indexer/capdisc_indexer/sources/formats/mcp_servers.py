@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.config.client_servers import (
     NO_START,
@@ -107,6 +107,15 @@ def variables_in(text: str, environ: Mapping[str, str]) -> list[str]:
     return [
         match[1] for match in _VARIABLE.finditer(text) if environ.get(match[1]) or match[2] is None
     ]
+
+
+def named_variables(texts: Iterable[str]) -> list[str]:
+    """The names of all variables that `fill_variables` may take from the environment, each once.
+
+    >>> named_variables(["Bearer ${TOKEN}", "${env:PLACE:-here} ${TOKEN}"])
+    ['TOKEN', 'PLACE']
+    """
+    return list(dict.fromkeys(match[1] for text in texts for match in _VARIABLE.finditer(text)))
 
 
 def _server(
