@@ -126,13 +126,13 @@ def test_a_pipeline_carries_the_context(shell, block) -> None:
 
 @pytest.mark.parametrize("line", CLIENTS, ids=lambda line: line.split()[0])
 def test_a_client_is_given_a_server_that_starts_so(line) -> None:
-    from capdisc.args import command_table
+    from capdisc.args import command_line
     from capdisc.commands.mcp import mcp
 
     words = shlex.split(line)
     command = words[words.index("--") + 1 :]
     assert command[:2] == ["capdisc", "mcp"]
-    options = command_table.parse(mcp, command[2:])
+    options = command_line.parse(mcp, command[2:])
     assert options is not None
     assert not options.get("tools")
 

@@ -86,7 +86,7 @@ def _run_command(stop: StopSignal) -> int:
 
 
 def _print_version() -> int:
-    from capdisc_indexer import __version__
+    from capdisc_indexer.model.version import __version__
 
     try:
         print(f"capdisc {__version__}", flush=True)

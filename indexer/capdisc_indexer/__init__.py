@@ -23,7 +23,9 @@ This package prints nothing, reads no environment variable and makes no network 
 
 from __future__ import annotations
 
-# Not from typing: `capdisc --version` imports this module alone.
+from capdisc_indexer.model.version import __version__ as __version__
+
+# Not from typing: `capdisc --version` imports this module and the version alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     )
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
-__version__ = "0.1.0"
 __all__ = [
     "BuildOptions",
     "BuildReport",

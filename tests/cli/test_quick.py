@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc.args import command_table, typer_app
+from capdisc.args import command_line, command_table, typer_app
 from capdisc_indexer.model.errors import UsageError
 
 WORDS = st.sampled_from(
@@ -56,15 +56,15 @@ def read_by_typer(command, words):
 def defaults(command):
     return {
         one.name: inspect.Parameter.empty if one.is_required else one.default
-        for one in command_table.list_parameters(command)
+        for one in command_line.list_parameters(command)
     }
 
 
 def option_names(command):
     return [
         name
-        for one in command_table.list_parameters(command)
-        for name in command_table._option_names(one)
+        for one in command_line.list_parameters(command)
+        for name in command_line._option_names(one)
     ]
 
 
@@ -78,7 +78,7 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
     joined = st.builds("{}={}".format, option, WORDS)
     words = data.draw(st.lists(WORDS | option | joined | st.tuples(option, WORDS), max_size=5))
     line = [word for each in words for word in (each if isinstance(each, tuple) else (each,))]
-    read = command_table.parse(command, line)
+    read = command_line.parse(command, line)
     if read is not None:
         assert repr(defaults(command) | read) == repr(read_by_typer(command, line))
 
@@ -100,7 +100,7 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
 )
 def test_ordinary_lines_are_read(line) -> None:
     command = command_table.load_command(line[0])
-    read = command_table.parse(command, line[1:])
+    read = command_line.parse(command, line[1:])
     assert read is not None
     assert defaults(command) | read == read_by_typer(command, line[1:])
 
@@ -116,7 +116,7 @@ def test_ordinary_lines_are_read(line) -> None:
     ],
 )
 def test_others_are_left_to_typer(line) -> None:
-    assert command_table.parse(command_table.load_command(line[0]), line[1:]) is None
+    assert command_line.parse(command_table.load_command(line[0]), line[1:]) is None
 
 
 @pytest.mark.parametrize("line", [["search", "x"], ["render", "x"], ["validate", "."], ["status"]])

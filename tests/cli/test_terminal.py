@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS, list_parameters, load_command
+from capdisc.args import help_panels
+from capdisc.args.command_line import list_parameters
+from capdisc.args.command_table import COMMANDS, load_command
 from capdisc.args.params import Param
 from capdisc.context import freshness
-from capdisc.output import console, help_panels
+from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
@@ -162,7 +164,7 @@ def test_a_pipe_gets_no_table_and_imports_no_rich(hermetic, small) -> None:
     script = (
         "import sys; from capdisc.args import command_table; "
         f"command_table.run_command({HITS!r}); "
-        "loaded = {'rich', 'capdisc.output.pager', 'capdisc.output.help_panels', 'subprocess'}; "
+        "loaded = {'rich', 'capdisc.output.pager', 'capdisc.args.help_panels', 'subprocess'}; "
         "print(sorted(loaded & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

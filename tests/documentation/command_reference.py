@@ -14,7 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
+from capdisc.args.command_line import CommandParameter, list_parameters
+from capdisc.args.command_table import COMMANDS
 from capdisc.args.params import VALUE_NAMES
 from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS

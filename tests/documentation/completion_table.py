@@ -14,13 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from capdisc.args import completion
-from capdisc.args.command_table import (
-    COMMAND_ALIASES,
-    COMMANDS,
-    CommandParameter,
-    list_parameters,
-    load_command,
-)
+from capdisc.args.command_line import CommandParameter, list_parameters
+from capdisc.args.command_table import COMMAND_ALIASES, COMMANDS, load_command
 from capdisc.args.completion import FILES, FOLDERS, TRUSTED
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS, OPTION_ALIASES, list_parameters
+from capdisc.args.command_line import OPTION_ALIASES, list_parameters
+from capdisc.args.command_table import COMMANDS
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from documentation.command_reference import OTHER_VARIABLES, load_function

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import quantise
+from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import lance_table
 from capdisc_indexer.store.matrix import Matrix, write_matrix_files

@@ -1,6 +1,6 @@
 """Declarations of options and arguments, which stand beside the parameters of a command.
 
-`command_table` reads plain command lines by them in a millisecond, without a library; `typer_app`
+`command_line` reads plain command lines by them in a millisecond, without a library; `typer_app`
 makes typer's options of them, for help and for every other command line. Importing typer costs
 half of what a whole cold query may.
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from capdisc.args.command_table import CommandParameter, call_command, list_parameters
+from capdisc.args.command_line import CommandParameter, call_command, list_parameters
 from capdisc.args.params import VALUE_NAMES, BadValueError
 from capdisc.output import console
-from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.version import __version__
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other

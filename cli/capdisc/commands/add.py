@@ -11,9 +11,9 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands.new import TOOL_FOLDER
-from capdisc.context import open_index, surroundings
+from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.freshness import locate_index
-from capdisc.output import console, user_files
+from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from capdisc.args import params, query_options
+from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands.audit_report import (
     draw_sections,
@@ -16,8 +16,8 @@ from capdisc.commands.audit_report import (
     make_sections,
     report_document,
 )
-from capdisc.context import open_index, surroundings
-from capdisc.output import console, terminal, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.audit import audit_index, draw_skill_map, problem_counts
 from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS, find_client
@@ -167,7 +167,7 @@ def _load_headers(
     """The headers of the capabilities that are audited, in order of their ids."""
     if kinds:
         query = Query(texts=(), kinds=tuple(kinds))
-        query = query_options.check_query(ctx, query)
+        query = query_execution.check_query(ctx, query)
     else:
         query = Query(texts=(), kinds=_LISTED_KINDS)
     return list(ctx.index.heads(query))
@@ -183,7 +183,7 @@ def _print_nothing(ctx: open_index.CommandContext, kinds: list[str] | None) -> N
 
 def _load_encoder(ctx: open_index.CommandContext) -> tuple[Encoder | None, tuple[str, ...]]:
     """The encoder of the index, and what is degraded; a notice says why it cannot be loaded."""
-    encoder, failure = query_options.try_load_encoder(ctx, None)
+    encoder, failure = query_execution.try_load_encoder(ctx, None)
     if encoder is not None:
         return encoder, ctx.degraded
     problem = f"searching by words alone{f' ({failure})' if failure else ''}"

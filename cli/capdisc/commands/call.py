@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index, surroundings
-from capdisc.context.open_index import build_tool_context
-from capdisc.output import console, standard_streams, user_files
+from capdisc.context import open_index, surroundings, user_files
+from capdisc.context.query_execution import build_tool_context
+from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer import tools
 from capdisc_indexer.execution.call_preview import quote_word

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-from capdisc.args import params
+from capdisc.args import names, params
 from capdisc.args.params import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
-from capdisc.output import console, names, terminal
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from capdisc.context import freshness, surroundings
-from capdisc.output import user_files
+from capdisc.context import freshness, surroundings, user_files
 from capdisc.setup.settings_files import check_link
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.config.configuration import find_workspace_file, snake_case

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capdisc.args import params, query_options
+from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands.eval_tables import (
     format_comparison_table,
@@ -16,8 +16,8 @@ from capdisc.commands.eval_tables import (
     summary_document,
 )
 from capdisc.commands.eval_triggers import TriggerOptions, check_options, evaluate_triggers
-from capdisc.context import open_index
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer import evaluation, lazy_imports
 from capdisc_indexer.evaluation import (
@@ -305,7 +305,7 @@ def _load_encoder(
     """The encoder that these modes need, or a notice that there is none."""
     if set(modes) == {"lexical"}:
         return None
-    encoder, failure = query_options.try_load_encoder(ctx, name)
+    encoder, failure = query_execution.try_load_encoder(ctx, name)
     if failure:
         console.print_notice(f"notice: {failure}")
     return encoder
@@ -317,11 +317,11 @@ def _select_modes(
     if mode and compare:
         raise UsageError("--mode and --compare exclude each other", "name all modes in --compare")
     if not compare:
-        return (query_options.retrieval_mode(ctx, mode),)
+        return (query_execution.retrieval_mode(ctx, mode),)
     names = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
     if not names:
         raise UsageError("--compare names no mode", "for example: --compare lexical,hybrid")
-    return tuple(query_options.retrieval_mode(ctx, name) for name in names)
+    return tuple(query_execution.retrieval_mode(ctx, name) for name in names)
 
 
 def _output_paths(

@@ -10,10 +10,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from capdisc.args import query_options
 from capdisc.args.params import option
-from capdisc.context import open_index, surroundings
-from capdisc.output import console, standard_streams, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.encoders import SHIPPED_ENCODER, Encoder, load_encoder
 from capdisc_indexer.evaluation.triggers import (
@@ -134,14 +133,14 @@ def evaluate_triggers(
         if place is None or file is not None:
             ctx = stack.enter_context(open_index.open_index(index_dir))
             index, roots = ctx.index, [Path(root) for root in ctx.index.scan.get("roots", ())]
-            chosen_mode = query_options.retrieval_mode(ctx, mode)
-            encoder, failure = query_options.try_load_encoder(ctx, encoder_name)
+            chosen_mode = query_execution.retrieval_mode(ctx, mode)
+            encoder, failure = query_execution.try_load_encoder(ctx, encoder_name)
             name = index.generation.encoder
         else:
             config = runtime.config()
             name = runtime.encoder_name(encoder_name or config["encoder"]) or SHIPPED_ENCODER
             encoder, failure = _try_load(name)
-            chosen_mode, roots = query_options.check_mode(mode or config["mode"]), [place]
+            chosen_mode, roots = query_execution.check_mode(mode or config["mode"]), [place]
             index = stack.enter_context(_temporary_index(roots, name))
         headers = list(index.documents.all_headers())
         tests = _load_tests(runtime, index, headers, file)

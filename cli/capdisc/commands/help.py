@@ -17,19 +17,14 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import command_table
-from capdisc.args.command_table import (
-    COMMANDS,
-    Command,
-    CommandParameter,
-    list_parameters,
-    load_command,
-)
+from capdisc.args.command_line import Command, CommandParameter, list_parameters
+from capdisc.args.command_table import COMMANDS, load_command
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer import __version__
 from capdisc_indexer.config.settings import SETTINGS
+from capdisc_indexer.model.version import __version__
 
 EXIT_CODE_MEANINGS: Mapping[int, str] = MappingProxyType(
     {

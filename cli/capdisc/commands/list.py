@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from capdisc.args import params, query_options
+from capdisc.args import names, params, query_options
 from capdisc.args.params import option
-from capdisc.context import open_index
-from capdisc.output import console, names, terminal
+from capdisc.context import open_index, query_execution
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.indexing.id_resolution import find_collisions
@@ -85,11 +85,11 @@ def list_(
         if shadowed:
             return _print_shadowed(ctx, terminal.find_screen(ctx.runtime), json)
         query = filters.query((), 0)
-        query = query_options.check_query(ctx, query)
+        query = query_execution.check_query(ctx, query)
         columns = ctx.index.columns
         places = _find_places(ctx, query, risk or (), confirm, invocable)
         if filters.preset:
-            members = query_options.resolve_presets(ctx, query.presets)
+            members = query_execution.resolve_presets(ctx, query.presets)
             places = [place for place in places if ctx.index.columns.ids[place] in members]
         if categories:
             return _print_categories(columns, places, terminal.find_screen(ctx.runtime), json)
@@ -135,7 +135,7 @@ def _find_places(
             for header in ctx.index.heads(query)
             if (not levels or counted_risk(header["kind"], header.get("risk", "")) in levels)
             and (header.get("confirm") or not confirm)
-            and query_options.passes_filters(ctx, query, header)
+            and query_execution.passes_filters(ctx, query, header)
         }
         places = [place for place in places if columns.ids[place] in ids]
     return [place for place in places if place not in columns.hidden] if invocable else places

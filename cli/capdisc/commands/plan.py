@@ -6,8 +6,8 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument
-from capdisc.context import open_index, surroundings
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, surroundings, user_files
+from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -48,7 +48,7 @@ def plan(
     )
     document = plan_check.parse_plan(data.decode("utf-8-sig", "replace"), target)
     with open_index.open_index(index_dir, fresh) as ctx:
-        report = plan_check.check_plan(open_index.build_tool_context(ctx), document)
+        report = plan_check.check_plan(query_execution.build_tool_context(ctx), document)
     if json:
         console.print_document(
             {"ok": not report.problems, "checked": report.checked, "problems": report.problems}

@@ -8,7 +8,7 @@ from typing import Annotated
 from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
-from capdisc.context import open_index
+from capdisc.context import open_index, query_execution
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.render.gate import (
@@ -107,7 +107,7 @@ def search(
         )
     name_form = None
     if ids or paths or null or open:
-        from capdisc.output import names  # which other searches need not import
+        from capdisc.args import names  # which other searches need not import
 
         name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
@@ -118,10 +118,10 @@ def search(
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
             graph_boost=graph_boost,
-            choices=query_options.ranking_choices(ctx, False if whole else None, usage_boost),
+            choices=query_execution.ranking_choices(ctx, False if whole else None, usage_boost),
         )
-        query = query_options.check_query(ctx, query)
-        ranking = query_options.rank_query(ctx, query, mode, encoder)
+        query = query_execution.check_query(ctx, query)
+        ranking = query_execution.rank_query(ctx, query, mode, encoder)
         ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         ranking, shown_ids = _select_shown(ctx, ranking, min_relevance)
@@ -155,7 +155,7 @@ def _select_shown(
     others stay in the ranking, for --explain and --json; where the user raised the threshold, they
     are removed.
     """
-    threshold = query_options.relevance_threshold(ctx, min_relevance)
+    threshold = query_execution.relevance_threshold(ctx, min_relevance)
     shown_ids = {hit.id for hit in select_shown_hits(ranking.hits, threshold)}
     if min_relevance is not None or threshold > MIN_SHOWN_RELEVANCE:
         ranking = _remove_irrelevant(ranking, shown_ids, threshold)

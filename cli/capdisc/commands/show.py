@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc import sessions
-from capdisc.args import params
+from capdisc.args import names, params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index
-from capdisc.output import console, names, standard_streams, terminal, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
@@ -179,7 +179,7 @@ def _print_part(
     from capdisc_indexer.text.o200k import load_counter
     from capdisc_indexer.tools.capability_reading import read_part
 
-    tool_ctx = open_index.build_tool_context(ctx)
+    tool_ctx = query_execution.build_tool_context(ctx)
     text = read_part(tool_ctx, descriptors[0], section, file, load_counter())
     if json:
         part = {"section": section, "file": file}

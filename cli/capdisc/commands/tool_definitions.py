@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from capdisc import sessions
-from capdisc.args import query_options
-from capdisc.context import open_index
+from capdisc.context import open_index, query_execution
 from capdisc.output import console
 from capdisc.render.gate import describe_refusal, gate_ranking, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
@@ -215,10 +214,10 @@ def _query_definitions(
     mode: str | None,
     encoder: str | None,
 ) -> list[Definition]:
-    query = query_options.check_query(ctx, request.query)
-    ranking = query_options.rank_query(ctx, query, mode, encoder)
+    query = query_execution.check_query(ctx, request.query)
+    ranking = query_execution.rank_query(ctx, query, mode, encoder)
     ranking = gate_ranking(ctx, ranking, request.gate)
-    least = query_options.relevance_threshold(ctx, request.min_relevance)
+    least = query_execution.relevance_threshold(ctx, request.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
     definitions = tool_selection.define_callable(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)

@@ -12,7 +12,7 @@ from capdisc.commands.tool_definitions import (
     select_definitions,
 )
 from capdisc.context import open_index
-from capdisc.context.open_index import build_tool_context
+from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.render.gate import Gate

@@ -11,7 +11,8 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.output import console, user_files
+from capdisc.context import user_files
+from capdisc.output import console
 from capdisc.output.console import gather
 from capdisc.output.failures import ExitCode
 from capdisc.validate import (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc.args import query_options
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import (
     Freshness,
@@ -20,7 +18,6 @@ from capdisc.context.freshness import (
 )
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import OlderIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
@@ -30,8 +27,6 @@ from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote import SharedIndex
-    from capdisc_indexer.tools import ToolContext
-    from capdisc_indexer.tools.tool_types import Executor
 
 
 @frozen(kw_only=True)
@@ -237,34 +232,3 @@ def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> 
     return missing_prerequisites(
         needs, runtime.environ, runtime.environ.get("PATH"), runtime.system
     )
-
-
-def build_tool_context(
-    ctx: CommandContext, mode: str | None = None, execute: Executor | None = None
-) -> ToolContext:
-    """The context of discovery tools that answer from this index. The encoder is loaded when a
-    tool first needs it; a notice says once why it cannot be.
-    """
-    from capdisc_indexer.tools import ToolContext  # 60 ms that a search does not need
-
-    return ToolContext(
-        index=ctx.index,
-        encoder=cache(lambda: _load_encoder(ctx)),
-        available=lambda header: is_available(ctx.runtime, header),
-        environ=ctx.runtime.environ,
-        state_dir=ctx.runtime.state_dir(),
-        mode=query_options.retrieval_mode(ctx, mode),
-        execute=execute,
-        workspace=ctx.runtime.workspace,
-        min_relevance=ctx.config["min_relevance"],
-        graph_boost=ctx.config["graph_boost"],
-        choices=query_options.ranking_choices(ctx),
-    )
-
-
-def _load_encoder(ctx: CommandContext) -> Encoder | None:
-    encoder, failure = query_options.try_load_encoder(ctx, None)
-    if encoder is None and ctx.index.matrix is not None:
-        detail = f" ({failure})" if failure else ""
-        console.print_notice(f"notice: searching by words alone{detail}")
-    return encoder

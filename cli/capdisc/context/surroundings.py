@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from capdisc.output import console
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_table import conventional_roots
 from capdisc_indexer.config.configuration import (
@@ -92,7 +93,7 @@ class Runtime:
     @property
     def colour(self) -> bool:
         """Whether to colour results."""
-        return allows_colour(self.environ, self.stdout_is_terminal)
+        return console.allows_colour(self.environ, self.stdout_is_terminal)
 
     @property
     def columns(self) -> int:
@@ -443,17 +444,6 @@ class Runtime:
         """
         user_folders = (path for scope, path in self.conventional(config) if scope != "workspace")
         return (self.real_workspace, *(os.path.realpath(path) for path in user_folders))
-
-
-def allows_colour(environ: Mapping[str, str], is_terminal: bool) -> bool:
-    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask for
-    it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
-    """
-    if environ.get("NO_COLOR"):
-        return False
-    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
-        return True
-    return is_terminal and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
 
 
 def today() -> str:

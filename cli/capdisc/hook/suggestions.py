@@ -15,8 +15,7 @@ from functools import cache
 from operator import mul
 from pathlib import Path
 
-from capdisc.args import query_options
-from capdisc.context import open_index
+from capdisc.context import open_index, query_execution
 from capdisc.hook.answer import (
     HEADING,
     Limits,
@@ -80,7 +79,7 @@ def suggest_capabilities(
 ) -> Suggestions:
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
     query = Query(texts=(_shorten_prompt(prompt),), limit=_CANDIDATES)
-    ranking = query_options.rank_query(ctx, query, None)
+    ranking = query_execution.rank_query(ctx, query, None)
     ranking = judge_ranking(ctx, ranking, limits.gate)
     if ranking.gate and not ranking.gate.is_request:
         return Suggestions(reason=describe_refusal(ranking))

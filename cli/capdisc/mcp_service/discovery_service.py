@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from capdisc.args.query_options import Filters
 from capdisc.context import open_index, surroundings
+from capdisc.context.user_files import STDIN
 from capdisc.mcp_service.live_index import LiveIndex
 from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
 from capdisc.output import console
-from capdisc.output.user_files import STDIN
 from capdisc.render.context import build_context
 from capdisc.render.render_context import prepare_render
 from capdisc.render.render_options import (
@@ -37,7 +37,6 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools import BoundCall, bind_arguments
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
     NOTHING_INDEXED,
@@ -55,6 +54,7 @@ from capdisc_indexer.tools.answer_pages import (
     page_text,
     split_cursor,
 )
+from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer

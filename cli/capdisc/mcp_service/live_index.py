@@ -14,7 +14,7 @@ from typing import IO
 from capdisc.context import open_index, surroundings
 from capdisc.context.background_process import start_process
 from capdisc.context.freshness import Freshness, IndexPlace
-from capdisc.context.open_index import build_tool_context
+from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import IO, Any, TypeAlias
@@ -283,9 +283,18 @@ def _colours_stderr() -> bool:
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not (is_terminal or "FORCE_COLOR" in environ or "CLICOLOR_FORCE" in environ):
         return False
-    from capdisc.context.surroundings import allows_colour  # which asks this module for much
-
     return allows_colour(environ, is_terminal)
+
+
+def allows_colour(environ: Mapping[str, str], is_terminal: bool) -> bool:
+    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask for
+    it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
+    """
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return is_terminal and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
 
 
 def print_error(error: CapdiscError) -> None:

@@ -7,7 +7,6 @@ import sys
 from enum import IntEnum
 
 from capdisc.output import console
-from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     BusyError,
@@ -20,6 +19,7 @@ from capdisc_indexer.model.errors import (
     LinkRefusedError,
     UsageError,
 )
+from capdisc_indexer.model.version import __version__
 
 
 class ExitCode(IntEnum):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc import sessions
-from capdisc.context import open_index, surroundings
-from capdisc.output import console, user_files
+from capdisc.context import open_index, surroundings, user_files
+from capdisc.output import console
 from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (

@@ -11,8 +11,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from capdisc.args import query_options
-from capdisc.context import open_index
+from capdisc.context import open_index, query_execution
 from capdisc.output import console
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings_reader import parse_json
@@ -92,7 +91,7 @@ def _choose_ids(ctx: open_index.CommandContext, patterns: Sequence[str]) -> tupl
     limit, threshold = ctx.config["preload_limit"], ctx.config["preload_threshold"]
     relevance_of_id: dict[str, float] = {}
     for pattern in (pattern for pattern in patterns if pattern.strip()):
-        ranking = query_options.rank_query(ctx, Query(texts=(pattern,), limit=limit), None)
+        ranking = query_execution.rank_query(ctx, Query(texts=(pattern,), limit=limit), None)
         for hit in ranking.hits:
             if hit.relevance >= threshold:
                 relevance_of_id[hit.id] = max(hit.relevance, relevance_of_id.get(hit.id, 0.0))

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from capdisc.args import query_options
-from capdisc.context import open_index
+from capdisc.context import open_index, query_execution
 from capdisc.render.gate import gate_ranking, is_talk
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
@@ -43,7 +42,7 @@ def offered_headers(
 ) -> Iterator[CapabilityHeader]:
     """The headers of the ids that pass the query's filters, in the order of the ids."""
     headers = ctx.index.documents.in_order(ids, query)
-    return (header for header in headers if query_options.passes_filters(ctx, query, header))
+    return (header for header in headers if query_execution.passes_filters(ctx, query, header))
 
 
 class CatalogueReader:
@@ -144,10 +143,10 @@ def find_relevant(
                 catalogue_reader=read_catalogue(),
             )
         return RelevantCapabilities(ranking=empty_ranking(query))
-    ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
+    ranking = query_execution.rank_query(ctx, query, request.mode, request.encoder)
     # Judged before hits are left out, so that `search` says the same of the same text.
     ranking = gate_ranking(ctx, ranking, request.gate)
-    threshold = query_options.relevance_threshold(ctx, request.min_relevance)
+    threshold = query_execution.relevance_threshold(ctx, request.min_relevance)
     hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
     ranking = replace(ranking, hits=hits)
     if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):

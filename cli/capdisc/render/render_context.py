@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
-from capdisc.context import open_index
-from capdisc.output import console, user_files
+from capdisc.context import open_index, query_execution, user_files
+from capdisc.output import console
 from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
@@ -157,7 +157,7 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
         identifier
         for identifier in ids
         if identifier in passing_headers
-        and query_options.passes_filters(ctx, query, passing_headers[identifier])
+        and query_execution.passes_filters(ctx, query, passing_headers[identifier])
     ]
     return tuple(ctx.index.with_counts(passing_headers[identifier]) for identifier in usable)
 
@@ -198,7 +198,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
-    query = query_options.check_query(ctx, query)
+    query = query_execution.check_query(ctx, query)
     tokenizer = _select_tokenizer(ctx, options)
     catalogue_mode = select_catalogue_mode(ctx, options.prompting, query, tokenizer)
     counter = make_counter(tokenizer)

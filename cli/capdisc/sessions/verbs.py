@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from capdisc.context import open_index, surroundings
-from capdisc.output import console, standard_streams, user_files
+from capdisc.context import open_index, surroundings, user_files
+from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc.sessions import log_event
 from capdisc_indexer import sessions

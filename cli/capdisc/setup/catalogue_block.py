@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from capdisc.args.query_options import Filters, check_query
+from capdisc.args.query_options import Filters
 from capdisc.context.open_index import CommandContext
+from capdisc.context.query_execution import check_query
 from capdisc.context.surroundings import Runtime
 from capdisc.output import console
 from capdisc.render.relevant_capabilities import offered_headers, offered_places

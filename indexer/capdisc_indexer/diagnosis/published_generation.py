@@ -11,11 +11,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from capdisc_indexer import __version__
 from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_command, quote_path
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Generation, Severity
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.store import (
     durable_files,
     file_states,

@@ -1,10 +1,7 @@
-"""Encoders turn text into unit vectors; `load_encoder` gives the encoder of a name, and `quantise`
-the int8 form in which vectors are stored.
-"""
+"""Encoders turn text into unit vectors; `load_encoder` gives the encoder of a name."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -75,28 +72,6 @@ def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 
     return TransformerEncoder(name)
-
-
-def quantise(vectors: NDArray[Any]) -> NDArray[Any]:
-    """(n, dim) int8 from (n, dim) float32, each row scaled by itself; a zero row stays zero.
-
-    Cosine does not depend on a row's scale, so each row may use the whole range, and no scale is
-    stored.
-    """
-    peak = abs(vectors).max(axis=1, keepdims=True)
-    scaled: NDArray[Any] = vectors * (127.0 / (peak + (peak == 0)))
-    return scaled.round().astype("int8")
-
-
-def quantise_row(vector: array[float]) -> bytes:
-    """The row that `quantise` gives for one float32 row, as bytes and without numpy.
-
-    >>> list(quantise_row(array("f", [0.6, -0.8, 0.0])))
-    [95, 129, 0]
-    """
-    peak = max(map(abs, vector), default=0.0)
-    (scale,) = array("f", [127.0 / peak if peak else 0.0])
-    return array("b", map(round, array("f", [value * scale for value in vector]))).tobytes()
 
 
 def _load_static_encoder(folder: Path) -> StaticEncoder:

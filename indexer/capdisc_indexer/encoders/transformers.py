@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import quantise
+from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.model.errors import EncoderError
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from capdisc_indexer.execution.call_types import (
     ExecutionContext,
     HttpCall,
 )
+from capdisc_indexer.execution.http_request import build_http_call
 from capdisc_indexer.execution.run_declaration import read_http_run
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -27,7 +28,6 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 from capdisc_indexer.validation.masking import mask_keys, mask_strings
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # What a terminal would obey or break the line at. A long run of blanks could push the rest of a
 # line out of sight.
 _UNSAFE_IN_TERMINAL = re.compile(rf"[\n\t]| {{16,}}|{UNSAFE_CHARACTERS.pattern}")
@@ -54,17 +54,6 @@ def quote_word(text: str, limit: int = 0) -> str:
 def join_words(words: Iterable[str], limit: int = 0) -> str:
     """The words as a line for a shell. Nothing in them can paint a screen or add a command."""
     return " ".join(quote_word(word, limit) for word in words)
-
-
-def check_variable(name: str) -> str:
-    """The name, as a shell takes it behind `$`. Raises InputError for a text that is no name of a
-    variable.
-    """
-    if not _VARIABLE.fullmatch(name):
-        raise InputError(
-            f"{name[:80]!r} is no name of a secret", "letters, digits and _, no digit first"
-        )
-    return name
 
 
 def _escape_character(character: str) -> str:
@@ -218,8 +207,6 @@ def manual_call(descriptor: Descriptor, arguments: Arguments, api_url: str = "")
 
 def _operation_line(descriptor: Descriptor, arguments: Arguments, api_url: str) -> str:
     """The line for curl; where an argument is missing, with the path as it is written."""
-    from capdisc_indexer.execution.http_request import build_http_call  # which imports this module
-
     extra = descriptor.extra
     base_url = api_url.rstrip("/")
     if not re.match(r"https?://", base_url):

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from capdisc_indexer.execution.argv_template import argument_text
-from capdisc_indexer.execution.call_preview import check_variable
 from capdisc_indexer.execution.call_types import Credential, ExecutionContext, HttpCall
-from capdisc_indexer.execution.process import check_secrets
+from capdisc_indexer.execution.process import check_secrets, check_variable
 from capdisc_indexer.execution.run_declaration import HttpRun
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.json_types import Arguments

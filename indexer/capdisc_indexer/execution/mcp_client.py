@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
 from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.output_masking import mask_json, mask_stream
@@ -22,6 +22,7 @@ from capdisc_indexer.execution.skill_requests import (
 )
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
 

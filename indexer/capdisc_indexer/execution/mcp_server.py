@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.execution.call_types import Caller
 from capdisc_indexer.execution.client_questions import InputNeededError, make_caller
 from capdisc_indexer.execution.skill_methods import (
@@ -28,6 +28,7 @@ from capdisc_indexer.execution.skill_methods import (
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.normalization import one_line
 
 T = TypeVar("T")

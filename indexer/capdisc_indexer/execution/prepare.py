@@ -12,7 +12,6 @@ from typing import Any
 
 from capdisc_indexer.execution import http_client, http_request, process
 from capdisc_indexer.execution.argv_template import argument_text, build_argv, placeholders
-from capdisc_indexer.execution.call_preview import check_variable
 from capdisc_indexer.execution.call_types import (
     DEFAULT_SECONDS,
     Call,
@@ -27,6 +26,7 @@ from capdisc_indexer.execution.output_masking import mask_outcome
 from capdisc_indexer.execution.process import (
     build_environment,
     check_secrets,
+    check_variable,
     find_program,
     read_secrets,
 )

@@ -5,6 +5,7 @@ as it writes; when it ends, or passes a limit, everything that it started is end
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # The variables that every program gets.
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG")
 # The signals that end a command.
@@ -47,6 +49,17 @@ def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[
     }
     passed = {name: environ[name] for name in _PASSED_VARIABLES if environ.get(name)}
     return {"LANG": "C.UTF-8"} | passed | secrets | {"PATH": _absolute_search_path(environ)}
+
+
+def check_variable(name: str) -> str:
+    """The name, as a shell takes it behind `$`. Raises InputError for a text that is no name of a
+    variable.
+    """
+    if not _VARIABLE.fullmatch(name):
+        raise InputError(
+            f"{name[:80]!r} is no name of a secret", "letters, digits and _, no digit first"
+        )
+    return name
 
 
 def check_secrets(names: Iterable[str]) -> None:

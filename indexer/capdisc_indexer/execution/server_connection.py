@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.execution.call_types import CallLimits, Elicit, Progress, ToolCall
 from capdisc_indexer.execution.mcp_client import (
     MAX_BYTES,
@@ -23,6 +23,7 @@ from capdisc_indexer.execution.skill_requests import request_skills
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.normalization import one_line
 
 # The first start of a server may download it (npx, uvx).

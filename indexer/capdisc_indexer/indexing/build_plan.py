@@ -242,7 +242,7 @@ def _collect_findings(plan: BuildPlan) -> tuple[Finding, ...]:
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    return tuple(redact_findings((*of_scan, *of_files, *about_ids), SourceLines(places)))
+    return tuple(redact_findings((*of_scan, *of_files, *about_ids), SourceLines(places).text))
 
 
 def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:

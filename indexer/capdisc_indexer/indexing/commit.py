@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.graph.interfaces import (
     KINDS_WITHOUT_INTERFACE,
@@ -34,6 +34,7 @@ from capdisc_indexer.indexing.previous_build import (
 )
 from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, GuidanceRecord, Overview
 from capdisc_indexer.model.records import from_record
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
 from capdisc_indexer.store import file_states, generation
 from capdisc_indexer.store.column_writer import columns_document

@@ -19,7 +19,8 @@ from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
-from capdisc_indexer.encoders import Encoder, quantise, quantise_row
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.encoders.quantisation import quantise, quantise_row
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements

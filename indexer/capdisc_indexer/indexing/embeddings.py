@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import Encoder, quantise, quantise_row
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.encoders.quantisation import quantise, quantise_row
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
 from capdisc_indexer.indexing.previous_build import NearestText, PreviousBuild
 from capdisc_indexer.model.errors import DamagedIndexError

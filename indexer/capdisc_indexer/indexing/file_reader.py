@@ -324,7 +324,7 @@ def _read_file(file: FoundFile) -> ParsedFile:
     findings = loaded.findings
     if any(may_quote_a_key(finding.message + finding.hint) for finding in findings):
         findings = tuple(
-            redact_findings(findings, SourceLines([], {file.path: readable_text(data)}))
+            redact_findings(findings, SourceLines([], {file.path: readable_text(data)}).text)
         )
     return ParsedFile(content_hash=hash_content(file, data), findings=findings, records=records)
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
-from capdisc_indexer import __version__, encoders
+from capdisc_indexer import encoders
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
@@ -29,6 +29,7 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
 from capdisc_indexer.model.types import Coverage, Descriptor, Finding, Generation, PassageLimits
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 from capdisc_indexer.store.folder_stamps import parse_coverage

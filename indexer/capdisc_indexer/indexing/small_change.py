@@ -350,4 +350,4 @@ def _mask_findings(request: BuildRequest, changes: Changes) -> Sequence[Finding]
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
     findings = [finding for state in changes.files.values() for finding in state.findings]
-    return tuple(redact_findings(findings, SourceLines(places)))
+    return tuple(redact_findings(findings, SourceLines(places).text))

@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.indexing.document_changes import assemble_document, hash_text
 from capdisc_indexer.indexing.passage_changes import passage_texts
 from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.records import UNCATEGORISED, from_record
 from capdisc_indexer.model.types import Descriptor, Generation, PassageLimits
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.store import file_states, generation, lance_table
 from capdisc_indexer.store.lance_table import (
     ROW_CAPABILITY,

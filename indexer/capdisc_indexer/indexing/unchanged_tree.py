@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from capdisc_indexer import __version__, encoders
+from capdisc_indexer import encoders
 from capdisc_indexer.indexing.build_plan import (
     ABOUT_NAMES,
     BuildRequest,
@@ -31,6 +31,7 @@ from capdisc_indexer.indexing.previous_build import FileStamp, stamp_generation,
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
+from capdisc_indexer.model.version import __version__
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import file_states, folder_stamps, generation

@@ -16,6 +16,7 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
+from capdisc_indexer.tools.call_binding import match_tool
 from capdisc_indexer.tools.capability_documents import (
     document_capability,
     document_tool,
@@ -31,6 +32,7 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
 )
 from capdisc_indexer.tools.tool_types import (
+    ANY_KIND,
     MAX_QUERY,
     Tool,
     ToolAnswer,
@@ -41,7 +43,6 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
 )
 
-ANY_KIND = "any"
 DEFAULT_LIMIT = 5
 # Kinds that are read rather than called.
 NON_CALLABLE_KINDS = frozenset({"database", "table", "api", "document", "section", "term"})
@@ -129,7 +130,7 @@ def _search_tool(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     if not query:
         return _list_all(ctx)
     headers = exact_matches(ctx, query)
-    if not headers and (tool := _find_discovery_tool(query)):
+    if not headers and (tool := find_discovery_tool(ctx, query)):
         return {"match_type": "exact", "tool": document_tool(tool)}
     documents = [document_capability(ctx.index.full_descriptor(header)) for header in headers]
     if len(documents) == 1:
@@ -139,11 +140,11 @@ def _search_tool(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _approximate_answer(search_capabilities(ctx, query, arguments["limit"]))
 
 
-def _find_discovery_tool(query: str) -> Tool | None:
-    """The discovery tool of this name. Several words are a need that the catalogue answers."""
-    from capdisc_indexer import tools  # whose table lists this module
-
-    return None if " " in query else tools.find_tool(query.removeprefix("capdisc:"))
+def find_discovery_tool(ctx: ToolContext, query: str) -> Tool | None:
+    """The discovery tool of this name, for an agent that was offered only the bridge tools. Several
+    words are a need that the catalogue answers.
+    """
+    return None if " " in query else match_tool(ctx.tools, query.removeprefix("capdisc:"))
 
 
 def exact_matches(ctx: ToolContext, query: str) -> list[CapabilityHeader]:

@@ -9,6 +9,7 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.call_binding import bind_arguments
 from capdisc_indexer.tools.capability_lookup import (
     capability_metadata,
     container_name,
@@ -17,7 +18,7 @@ from capdisc_indexer.tools.capability_lookup import (
 )
 from capdisc_indexer.tools.definitions.builders import capability_schema
 from capdisc_indexer.tools.definitions.parameter_schema import restore_names
-from capdisc_indexer.tools.discovery_tools import exact_matches
+from capdisc_indexer.tools.discovery_tools import exact_matches, find_discovery_tool
 from capdisc_indexer.tools.tool_types import (
     Tool,
     ToolAnswer,
@@ -35,8 +36,8 @@ _READ_KINDS = ("skill", "document", "section")
 def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     name, call_arguments = arguments["tool_name"], arguments["arguments"]
     headers = exact_matches(ctx, name)
-    if not headers and (tool := _find_discovery_tool(name)):
-        return _call_discovery_tool(ctx, tool.name, call_arguments)
+    if not headers and (tool := find_discovery_tool(ctx, name)):
+        return _call_discovery_tool(ctx, tool, call_arguments)
     descriptor = _require_capability(ctx, name, headers)
     call_arguments = restore_names(capability_schema(descriptor), call_arguments)
     if problems := find_problems(descriptor.schema, call_arguments):
@@ -70,19 +71,13 @@ def unexecuted_call(descriptor: Descriptor, arguments: Arguments, reason: str = 
     }
 
 
-def _find_discovery_tool(name: str) -> Tool | None:
-    """The discovery tool of this name, for an agent that was offered only the bridge tools."""
-    from capdisc_indexer import tools  # whose table lists this module
-
-    return tools.find_tool(name.removeprefix("capdisc:"))
-
-
-def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
-    from capdisc_indexer import tools
-
-    if not ctx.offers(name):
-        raise UsageError(f"{name} is not offered here", "call one of the tools that are listed")
-    return tools.call_tool(ctx, name, arguments)
+def _call_discovery_tool(ctx: ToolContext, tool: Tool, arguments: Arguments) -> ToolAnswer:
+    if not ctx.offers(tool.name):
+        raise UsageError(
+            f"{tool.name} is not offered here", "call one of the tools that are listed"
+        )
+    call = bind_arguments(ctx.tools, tool.name, arguments)
+    return call.tool.answer(ctx, call.arguments)
 
 
 def _require_capability(

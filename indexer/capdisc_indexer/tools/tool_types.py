@@ -24,6 +24,7 @@ Executor: TypeAlias = Callable[[Descriptor, Arguments], ToolAnswer]
 class ToolContext:
     """The open index, and everything else that a tool answers from.
 
+    `tools` are the discovery tools by name, for a tool that looks another up or calls it.
     `encoder` is called when a tool first needs it, and gives None where words alone decide.
     `state_dir` holds facts and sessions. `environ` decides what is available on this machine.
     `execute` is there only where capabilities may be run; without it, `execute_tool` describes the
@@ -34,6 +35,7 @@ class ToolContext:
     """
 
     index: Index
+    tools: Mapping[str, Tool]
     encoder: Callable[[], Encoder | None]
     available: IsAvailable
     environ: Mapping[str, str]
@@ -47,6 +49,8 @@ class ToolContext:
     choices: RankingChoices = RankingChoices()
 
 
+# What the arguments call a capability of whatever kind.
+ANY_KIND = "any"
 ToolHandler: TypeAlias = Callable[[ToolContext, Arguments], ToolAnswer]
 
 

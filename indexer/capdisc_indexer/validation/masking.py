@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from capdisc_indexer.model.frozen import fields, is_value, replace
 from capdisc_indexer.model.json_types import JsonObject
@@ -18,9 +18,6 @@ from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import content_hash
 from capdisc_indexer.text.normalization import compile_late
-
-if TYPE_CHECKING:
-    from capdisc_indexer.validation.capability_strings import SourceLines
 
 # How keys begin, and the rest of their shape. Searching a plain prefix is fast, a choice is not.
 _TAILS = {
@@ -284,17 +281,20 @@ def _holds_secret(value: Any) -> bool:
     return isinstance(value, str) and next(key_spans(value), None) is not None
 
 
-def redact_findings(findings: Iterable[Finding], source: SourceLines) -> Iterator[Finding]:
+def redact_findings(
+    findings: Iterable[Finding], read_text: Callable[[str], str]
+) -> Iterator[Finding]:
     """The findings with masked keys in messages and hints, also keys that a message cuts short:
-    what is printed goes into logs. A path stays whole, since programs open it.
+    what is printed goes into logs. A path stays whole, since programs open it. `read_text` gives the
+    text of a file.
     """
-    redact = _redactor(source)
+    redact = _redactor(read_text)
     return map(redact, findings)
 
 
-def _redactor(source: SourceLines) -> Callable[[Finding], Finding]:
+def _redactor(read_text: Callable[[str], str]) -> Callable[[Finding], Finding]:
     """Masks keys in a finding; reads its file only when one of its texts may quote a key."""
-    beginnings_of = cache(lambda path: key_prefixes(source.text(path)))
+    beginnings_of = cache(lambda path: key_prefixes(read_text(path)))
 
     def redact(finding: Finding) -> Finding:
         texts = (finding.message, finding.hint)

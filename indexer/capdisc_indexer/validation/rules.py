@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.frozen import frozen, replace
@@ -176,9 +177,7 @@ def manifest_schema(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
-    from capdisc_indexer.validation.fixes import FIXES  # which selects findings by these rules
-
+def _rule(code: str, table: Mapping[str, Any]) -> RuleExplanation:
     return RuleExplanation(
         code=code,
         group=table["group"],
@@ -187,7 +186,7 @@ def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
         why=table["why"],
         fix=table["fix"],
         refs=tuple(table.get("refs", ())),
-        fixable=code in FIXES,
+        fixable=table.get("fixable", False),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders, lazy_imports
-from capdisc_indexer.encoders import quantise, quantise_row
+from capdisc_indexer.encoders.quantisation import quantise, quantise_row
 from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
 

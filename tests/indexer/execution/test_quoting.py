@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.call_preview import check_variable, join_words, quote_word
+from capdisc_indexer.execution.call_preview import join_words, quote_word
+from capdisc_indexer.execution.process import check_variable
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 

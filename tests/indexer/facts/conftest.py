@@ -32,6 +32,7 @@ def desk(handbook: Path, tmp_path: Path) -> Iterator[ToolContext]:
     with Index(handbook) as index:
         yield ToolContext(
             index=index,
+            tools=tools.TOOLS,
             encoder=load_shipped_encoder,
             available=lambda head: True,
             environ={},

@@ -23,6 +23,7 @@ def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
     with Index(indexed_data) as index:
         yield tools.ToolContext(
             index=index,
+            tools=tools.TOOLS,
             encoder=load_shipped_encoder,
             available=_available,
             environ={},

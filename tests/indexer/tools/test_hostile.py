@@ -63,6 +63,7 @@ def junk(tmp_path_factory):
     with Index(folder / "index") as index:
         yield tools.ToolContext(
             index=index,
+            tools=tools.TOOLS,
             encoder=load_shipped_encoder,
             available=lambda head: True,
             environ={},

@@ -15,8 +15,7 @@ from capdisc_indexer.tools.capability_lookup import (
     name_without_kind,
     text_value,
 )
-from capdisc_indexer.tools.discovery_tools import ANY_KIND
-from capdisc_indexer.tools.tool_types import Tool, ToolContext
+from capdisc_indexer.tools.tool_types import ANY_KIND, Tool, ToolContext
 
 # A capability of one of these kinds that has no schema is a function without parameters. A kind of
 # an author's own is one of them if a part of its name is such a word: `mcp_tool`.

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import keyword
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.tools.definitions.stub_types import (
     UNKNOWN,
     ArrayType,
@@ -27,7 +29,71 @@ from capdisc_indexer.tools.definitions.stub_types import (
     TupleType,
     UnionType,
 )
-from capdisc_indexer.tools.definitions.stubs import StubFunction, TypeNames, comment_lines
+
+_LINE_WIDTH = 96
+
+
+@frozen(kw_only=True)
+class StubFunction:
+    """One tool as a function. `arguments` is None for a function that takes none, `result` where
+    nobody says what it returns.
+    """
+
+    name: str
+    id: str
+    description: str
+    arguments: SchemaTypes | None
+    result: SchemaTypes | None
+
+    @property
+    def needs_arguments(self) -> bool:
+        """Whether a call without any argument is wrong."""
+        root = self.arguments.named["#"] if self.arguments else UNKNOWN
+        return isinstance(root, ObjectType) and any(member.required for member in root.properties)
+
+
+class TypeNames:
+    """The names of types that a module has so far."""
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        self._taken = set(taken)
+
+    def claim(self, *words: str) -> str:
+        """A name made of the words that nothing else has."""
+        parts = [part for word in words for part in re.split("[^A-Za-z0-9]+", word)]
+        base = "".join(part[:1].upper() + part[1:] for part in parts)[:80]
+        base = base if base[:1].isalpha() else f"T{base}"
+        number = 1
+        name = base
+        while name in self._taken:
+            number += 1
+            name = f"{base}{number}"
+        self._taken.add(name)
+        return name
+
+    def claim_all(self, types: SchemaTypes, function: str, role: str) -> dict[str, str]:
+        """A name for each pointer of a schema."""
+        return {
+            pointer: self.claim(function, role)
+            if pointer == "#"
+            else self.claim(function, pointer.rpartition("/")[2], "Type")
+            for pointer in types.named
+        }
+
+
+def comment_lines(text: str, indent: int) -> list[str]:
+    """The text in lines that fit, its paragraphs kept apart."""
+    lines: list[str] = []
+    for paragraph in strip_controls(text).strip().splitlines():
+        wrapped = textwrap.wrap(
+            paragraph,
+            max(_LINE_WIDTH - indent, 40),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += wrapped or ([""] if lines and lines[-1] else [])
+    return lines
+
 
 # TypeScript
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from capdisc.args.command_table import CommandParameter, list_parameters
+from capdisc.args.command_line import CommandParameter, list_parameters
 from capdisc.args.params import VALUE_NAMES
 from capdisc.output import console, terminal
 from capdisc.output.terminal import ColumnStyle, Line, Piece, Screen

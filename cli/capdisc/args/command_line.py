@@ -1,0 +1,262 @@
+"""The parser of plain command lines, since importing typer takes half of a cold query's time.
+
+What is not plain (letters run together, an option twice, a value out of range, a word too many,
+a call for help) is left to typer, which understands more and explains what is wrong. Both read
+the same declarations, and a test compares the two readings.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import Any, NamedTuple, TypeAlias
+
+from capdisc.args.params import QUIET, Param
+from capdisc.output import console
+from capdisc_indexer.model.frozen import defaults
+
+Command: TypeAlias = Callable[..., int]
+# The values of parameters by name, of the types that their declarations make.
+ArgumentValues: TypeAlias = dict[str, Any]
+
+# Options that people know from other programs, with the name that they have here. They work where
+# a command has that name and no option of its own with theirs, and help does not list them.
+OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
+    {"-n": "-k", "--top-k": "--limit", "--max-results": "--limit"}
+)
+# The commands that take --quiet without a parameter for it: they only read, and their notices are
+# no part of a question to a person, as those of `run` are.
+_QUIET_COMMANDS = frozenset(
+    ("search", "render", "show", "list", "tools", "call", "plan", "graph", "session", "status")
+)
+_QUIET_NAME = "quiet"
+
+_CONVERTERS: Mapping[type, Callable[[str], Any]] = MappingProxyType(
+    {str: str, int: int, float: float, Path: Path}
+)
+
+
+class _NotPlainError(ValueError):
+    """The command line is left to typer."""
+
+
+class CommandParameter(NamedTuple):
+    """An option or argument of a command; `type` is that of one value, several of which make a
+    list. `group` is the parameter of the command that takes it, together with others, where that
+    is not the one of its own name.
+    """
+
+    name: str
+    param: Param
+    type: type
+    is_list: bool
+    is_required: bool
+    default: Any = None
+    group: str = ""
+
+
+def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
+    """The values of the command's parameters in a plain command line; None for any other."""
+    try:
+        parameters = list_parameters(command)
+        option_texts, positionals = _split_options(
+            words,
+            {name: parameter for parameter in parameters for name in _option_names(parameter)},
+        )
+        bound = [
+            (parameter, option_texts[parameter.name])
+            for parameter in parameters
+            if parameter.name in option_texts
+        ]
+        bound += _bind_positionals(
+            [parameter for parameter in parameters if parameter.param.names is None], positionals
+        )
+        return {parameter.name: _convert_values(parameter, texts) for parameter, texts in bound}
+    except ValueError:
+        return None
+
+
+def rename_options(command: Command, words: Sequence[str]) -> list[str]:
+    """The words of the command line with the aliases of options replaced by their names."""
+    if not any(word.startswith(alias) for word in words for alias in OPTION_ALIASES):
+        return list(words)
+    options = {
+        name: parameter
+        for parameter in list_parameters(command)
+        for name in _option_names(parameter)
+    }
+    renamed: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word == "--":
+            return [*renamed, word, *remaining]
+        is_long = word.startswith("--")
+        name, sign, value = word.partition("=") if is_long else (word[:2], "", word[2:])
+        target = OPTION_ALIASES.get(name, name)
+        if name not in options and target in options:
+            name = target
+        renamed.append(f"{name}{sign}{value}")
+        if name in options and options[name].type is not bool and not (sign or value):
+            renamed += [text for text in [next(remaining, None)] if text is not None]
+    return renamed
+
+
+def _split_options(
+    words: Sequence[str], options: dict[str, CommandParameter]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The texts of each option by the name of its parameter, and the positional words."""
+    option_texts: dict[str, list[str]] = {}
+    positionals: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word == "-" or not word.startswith("-"):
+            positionals.append(word)
+            continue
+        name, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
+        parameter = options.get(name)
+        if (
+            parameter is None
+            or (parameter.name in option_texts and not parameter.is_list)
+            or (equals and parameter.type is bool)
+        ):
+            raise _NotPlainError
+        if not equals and parameter.type is not bool:
+            text = _next_value(remaining)
+        option_texts.setdefault(parameter.name, []).append(text)
+    return option_texts, positionals
+
+
+def _next_value(remaining: Iterator[str]) -> str:
+    text = next(remaining, "--")
+    if text.startswith("-") and text != "-":
+        raise _NotPlainError
+    return text
+
+
+def _bind_positionals(
+    parameters: Sequence[CommandParameter], words: Sequence[str]
+) -> list[tuple[CommandParameter, list[str]]]:
+    """The words as values of the positional arguments, in order. An argument that takes many words
+    must be the only one. Raises _NotPlainError where one is missing.
+    """
+    if len(parameters) == 1 and parameters[0].is_list and words:
+        return [(parameters[0], list(words))]
+    required_count = sum(parameter.is_required for parameter in parameters)
+    if not required_count <= len(words) <= len(parameters):
+        raise _NotPlainError
+    if words and any(parameter.is_list for parameter in parameters):
+        raise _NotPlainError
+    return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
+
+
+def _convert_values(parameter: CommandParameter, texts: Sequence[str]) -> object:
+    if parameter.type is bool:
+        return True
+    values = [_convert(parameter, text) for text in texts]
+    return values if parameter.is_list else values[0]
+
+
+def _convert(parameter: CommandParameter, text: str) -> Any:
+    param = parameter.param
+    value = (param.parser or _CONVERTERS[parameter.type])(text)
+    if param.min is not None and not value >= param.min:
+        raise _NotPlainError
+    if param.max is not None and not value <= param.max:
+        raise _NotPlainError
+    return param.callback(value) if param.callback else value
+
+
+def call_command(command: Command, values: ArgumentValues) -> int:
+    """Run the command with these values; the fields of a group become one value of its class.
+    Returns the exit code.
+    """
+    arguments, groups = dict(values), dict[str, ArgumentValues]()
+    if _is_quietable(command) and arguments.pop(_QUIET_NAME, False):
+        console.silence_notices()
+    for parameter in list_parameters(command):
+        if parameter.group and parameter.name in arguments:
+            fields_of_group = groups.setdefault(parameter.group, {})
+            fields_of_group[parameter.name] = arguments.pop(parameter.name)
+    for name, fields_of_group in groups.items():
+        arguments[name] = _annotation(command, name)(**fields_of_group)
+    return command(**arguments)
+
+
+@cache
+def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
+    """What the command takes, in the order of its declaration, with the fields of its groups, and
+    last the option --quiet of commands that only read.
+    """
+    parameters = tuple(_read_parameters(command))
+    if not _is_quietable(command):
+        return parameters
+    quiet = CommandParameter(
+        name=_QUIET_NAME, param=QUIET, type=bool, is_list=False, is_required=False, default=False
+    )
+    return (*parameters, quiet)
+
+
+def _is_quietable(command: Command) -> bool:
+    return command.__module__.rpartition(".")[2] in _QUIET_COMMANDS
+
+
+def _read_parameters(command: Command) -> Iterator[CommandParameter]:
+    """The parameters of the command, from its code and annotations: `inspect` would cost more."""
+    code, presets = command.__code__, command.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    required_count = len(names) - len(presets)
+    for position, name in enumerate(names):
+        annotation = _annotation(command, name)
+        if isinstance(annotation, type):  # a group
+            for field, default in defaults(annotation).items():
+                hint = _evaluate(annotation.__annotations__[field], annotation.__module__)
+                yield _build_parameter(field, hint, default=default, group=name)
+        elif position < required_count:
+            yield _build_parameter(name, annotation, is_required=True)
+        else:
+            yield _build_parameter(name, annotation, default=presets[position - required_count])
+
+
+def _annotation(command: Command, name: str) -> Any:
+    return _evaluate(command.__annotations__[name], command.__module__)
+
+
+def _evaluate(annotation: Any, module: str) -> Any:
+    """The annotation, which is a text of our own source; typing would evaluate it, too."""
+    return (
+        eval(annotation, vars(sys.modules[module])) if isinstance(annotation, str) else annotation
+    )
+
+
+def _build_parameter(
+    name: str,
+    annotation: Any,
+    *,
+    is_required: bool = False,
+    default: Any = None,
+    group: str = "",
+) -> CommandParameter:
+    declared_type = annotation.__origin__
+    if isinstance(declared_type, UnionType):  # the other one is None
+        declared_type = declared_type.__args__[0]
+    is_list = getattr(declared_type, "__origin__", None) is list
+    return CommandParameter(
+        name=name,
+        param=annotation.__metadata__[0],
+        type=declared_type.__args__[0] if is_list else declared_type,
+        is_list=is_list,
+        is_required=is_required,
+        default=default,
+        group=group,
+    )
+
+
+def _option_names(parameter: CommandParameter) -> tuple[str, ...]:
+    """The names of the option; none for a positional argument, and for a pair of opposites."""
+    names = parameter.param.names
+    if names and "/" in names[0]:
+        return ()
+    return names or (() if names is None else ("--" + parameter.name.replace("_", "-"),))
