@@ -22,6 +22,7 @@ def main() -> None:
     # Most of what a command makes lives until it ends: looking for cycles took 4 of 90 ms.
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     _wait_for_streams()
+    _clean_python_path()
     if sys.argv[1:2] == ["--complete"]:
         from capdisc.args import completion
 
@@ -40,6 +41,14 @@ def _read_pager_option() -> None:
     if "--no-pager" in words:
         sys.argv.remove("--no-pager")
         os.environ["CAPDISC_PAGER"] = ""
+
+
+def _clean_python_path() -> None:
+    """Remove empty entries, a common slip, from PYTHONPATH: they mean the current folder, whose
+    `sitecustomize.py` every Python that we start would run, also with -P.
+    """
+    if path := os.environ.get("PYTHONPATH"):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path.split(os.pathsep)))
 
 
 def _wait_for_streams() -> None:

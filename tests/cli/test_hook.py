@@ -394,6 +394,24 @@ def test_a_missing_index_is_built_once_and_the_next_prompt_finds_it(
     assert process("status", "--json").json["generation"] == 1
 
 
+def test_with_an_empty_entry_in_pythonpath_a_build_runs_nothing_of_the_workspace(
+    process, hermetic, write_skill
+) -> None:
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude/skills", "crane-folder", "Folds paper cranes. Use for cranes.")
+    (hermetic / "sitecustomize.py").write_text(
+        "import sys\nopen('started', 'a').write(f'{sys.orig_argv}\\n')\n"
+    )
+    # Python runs it before the first line of ours: in the hook itself nothing can be done.
+    env = {"PYTHONPATH": os.pathsep + os.environ.get("PYTHONPATH", "/nowhere")}
+    prompt, end = event("fold a paper crane"), time.monotonic() + 120
+    while not process("hook", "claude", *PATIENCE, stdin=prompt, env=env).out:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    started = (hermetic / "started").read_text().splitlines()
+    assert started and all("'hook'" in words for words in started)
+
+
 def test_twenty_prompts_start_one_build(capdisc, hermetic, write_skill, monkeypatch) -> None:
     (hermetic / ".git").mkdir()
     write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")

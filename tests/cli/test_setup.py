@@ -454,6 +454,18 @@ def test_nobody_there_to_say_yes(capdisc, home, place) -> None:
     assert place("cursor").exists()
 
 
+def test_without_a_script_of_its_own_no_module_of_the_workspace_takes_its_place(
+    capdisc, home, monkeypatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(home / "python3"))
+    assert capdisc("setup", "cursor", "--yes").code == 0
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["capdisc"]
+    words = [entry["command"], *entry["args"]]
+    assert words[:5] == [str(home / "python3"), "-E", "-P", "-m", "capdisc"]
+    assert capdisc("setup", "cursor", "--undo", "--yes").code == 0
+    assert not (home / ".cursor" / "mcp.json").exists()
+
+
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("", 5), ("no", 5)])
 def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
     controller, terminal = pty.openpty()

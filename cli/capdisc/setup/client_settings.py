@@ -153,7 +153,8 @@ def find_program(environ: Mapping[str, str]) -> Program:
     """
     script = Path(sys.executable).parent / "capdisc"
     if not script.is_file():
-        return (sys.executable, "-m", "capdisc")
+        # With neither option a module of the folder that the client works in could take its place.
+        return (sys.executable, "-E", "-P", "-m", "capdisc")
     name_in_path = shutil.which("capdisc", path=environ.get("PATH", ""))
     activated = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
     if name_in_path and Path(name_in_path).samefile(script):
