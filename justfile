@@ -36,6 +36,10 @@ layers:
 test *ARGS:
     {{bin}}/python -m pytest -n auto {{ARGS}}
 
+# files, settings, state and arguments changed by chance, at length: just fuzz 2000; another seed: just fuzz 500 --hypothesis-seed=7
+fuzz EXAMPLES="1000" *ARGS:
+    CAPDISC_FUZZ_EXAMPLES={{EXAMPLES}} {{bin}}/python -m pytest -n auto tests/properties/test_fuzz_sources.py tests/properties/test_fuzz_commands.py {{ARGS}}
+
 # write the golden files anew, to be read in the diff
 golden:
     CAPDISC_WRITE_GOLDEN=1 {{bin}}/python -m pytest -m golden

@@ -34,7 +34,8 @@ _MIN_WORDS = 4
 _STEM_LETTERS = 6
 _REQUEST_WORDS = 5
 _WORD = compile_late(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")
-_NAME = compile_late(r"\w+(?:[-:/_]\w+)+")
+# Without the boundary, a word of n letters would be tried from each of them.
+_NAME = compile_late(r"\b\w+(?:[-:/_]\w+)+")
 
 
 @frozen

@@ -39,8 +39,9 @@ HEAD_BYTES = 256
 LOOK_BYTES = 4_096
 # Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
+# Blanks before the word are those of its line: with line ends, each empty line would look at all others.
 _OPENAPI = re.compile(
-    rb"""(?:^(?:\xef\xbb\xbf)?|[{,])\s*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
+    rb"""(?:^(?:\xef\xbb\xbf)?|[{,])[^\S\n]*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
     re.MULTILINE,
 )
 _SQLITE = b"SQLite format 3\0"
