@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     import subprocess
 
-# With the same sys.path as here, and without the current folder.
+# With the same sys.path as here, which no variable and no current folder adds to.
 _CODE = (
     "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
     "from capdisc.context import background_process; background_process.main()"
@@ -47,7 +47,7 @@ def start_process(
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", _CODE, path, module, *words],
+        [sys.executable, "-E", "-P", "-c", _CODE, path, module, *words],
         stdin=nowhere,
         stdout=nowhere,
         stderr=errors or nowhere,
