@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
@@ -22,7 +21,7 @@ from capdisc_indexer.model.json_types import JsonObject
 TABLE_FILE = "clients.jsonl"
 
 
-def client_sections(kind: str, ranking: str = "") -> dict[str, Any]:
+def client_sections(kind: str, ranking: str = "") -> JsonObject:
     """The section of this kind of each client that has one, in the order of the table; where
     `ranking` names a precedence of the table, the clients in it come first.
     """
