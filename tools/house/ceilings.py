@@ -53,13 +53,13 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=519_109,
+        today=522_739,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=398, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=404, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=22, goal=0, advice="Move the code to a module with the name of its topic."
@@ -70,16 +70,16 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Move it into the package of its topic; ARCHITECTURE.md lists them.",
     ),
     "late-constants": Ceiling(
-        today=67, goal=0, advice="A file of several topics: split it, or put constants first."
+        today=65, goal=0, advice="A file of several topics: split it, or put constants first."
     ),
     "long-lines": Ceiling(
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
-        today=10, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "largest-circle": Ceiling(
-        today=24, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "participles": Ceiling(
         today=0.2,
@@ -95,8 +95,8 @@ CEILINGS: Mapping[str, Ceiling] = {
     ),
     "shared-classes": Ceiling(today=0, goal=0, advice="Name each class after what only it is."),
     "shared-stems": Ceiling(
-        today=7,
-        goal=7,
+        today=6,
+        goal=6,
         advice="Name the file after its own topic, so that a search for the name finds one.",
     ),
     "untyped-signatures": Ceiling(
@@ -104,7 +104,7 @@ CEILINGS: Mapping[str, Ceiling] = {
         goal=18,
         advice="Pass a frozen dataclass, or a named alias where any JSON may come.",
     ),
-    "walk-search": Ceiling(today=60, goal=58, advice=_SHORTEN_WALK),
-    "walk-unchanged": Ceiling(today=90, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=144, goal=100, advice=_SHORTEN_WALK),
+    "walk-search": Ceiling(today=62, goal=58, advice=_SHORTEN_WALK),
+    "walk-unchanged": Ceiling(today=91, goal=70, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=146, goal=100, advice=_SHORTEN_WALK),
 }

@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.frozen import frozen, replace
@@ -177,7 +176,7 @@ def manifest_schema(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _rule(code: str, table: Mapping[str, Any]) -> RuleExplanation:
+def _rule(code: str, table: JsonObject) -> RuleExplanation:
     return RuleExplanation(
         code=code,
         group=table["group"],
