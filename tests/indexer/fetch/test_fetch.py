@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 from hosts import PUBLIC, answer, redirect, world
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from url_cases import CASES, bomb, outcome
 
@@ -285,6 +285,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # one slow draw on a loaded machine
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=10))
 def test_whatever_a_server_sends_is_a_document_or_a_refusal(pieces) -> None:
     def connect(address, port, timeout_s):
