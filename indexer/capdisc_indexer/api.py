@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import (
@@ -251,12 +250,7 @@ class OpenIndex:
         if choice is None or not isinstance(choice, str):
             return choice, ""
         name = self.index.generation.encoder if choice == "auto" else choice
-        if not name:
-            return None, ""
-        try:
-            return encoders.load_encoder(name), ""
-        except EncoderError as error:
-            return None, f"{error.message}; {error.hint}"
+        return encoders.try_load_encoder(name) if name else (None, "")
 
 
 def validate(

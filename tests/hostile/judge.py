@@ -76,8 +76,7 @@ def _index(trial: Trial) -> Iterator[str]:
 
 
 def _limits(trial: Trial) -> Iterator[str]:
-    # A machine that others use takes twice as long; what these cases provoke takes minutes.
-    if trial.seconds > 2 * trial.case.seconds:
+    if trial.seconds > trial.case.seconds:
         yield f"took {trial.seconds:.1f} s of processor time"
     if trial.mebibytes > trial.case.mebibytes:
         yield f"took {trial.mebibytes:.0f} MiB"

@@ -14,7 +14,7 @@ from capdisc.args.params import option
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.encoders import SHIPPED_ENCODER, Encoder, load_encoder
+from capdisc_indexer.encoders import SHIPPED_ENCODER, try_load_encoder
 from capdisc_indexer.evaluation.triggers import (
     TriggerChanges,
     TriggerFigures,
@@ -27,7 +27,7 @@ from capdisc_indexer.evaluation.triggers import (
     run_tests,
 )
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.errors import EncoderError, InputError, UsageError
+from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import BuildOptions
@@ -139,7 +139,7 @@ def evaluate_triggers(
         else:
             config = runtime.config()
             name = runtime.encoder_name(encoder_name or config["encoder"]) or SHIPPED_ENCODER
-            encoder, failure = _try_load(name)
+            encoder, failure = try_load_encoder(name)
             chosen_mode, roots = query_execution.check_mode(mode or config["mode"]), [place]
             index = stack.enter_context(_temporary_index(roots, name))
         headers = list(index.documents.all_headers())
@@ -191,14 +191,6 @@ def find_failing(run: TriggerRun, options: TriggerOptions) -> list[str]:
         if (1.0 if figures.recall is None else figures.recall) < least_recall
         or (1.0 if figures.precision is None else figures.precision) < least_precision
     ]
-
-
-def _try_load(name: str) -> tuple[Encoder | None, str]:
-    """The encoder and ""; or None, and why it cannot be loaded."""
-    try:
-        return load_encoder(name), ""
-    except EncoderError as error:
-        return None, f"{error.message}; {error.hint}"
 
 
 @contextmanager

@@ -138,11 +138,11 @@ def trust(
 
     The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
     index or a model elsewhere, databases, servers, what belongs to another user, and silencing
-    rules that guard the reader wait for this command. Trust holds for the file as it is now: a changed file waits again. For a
-    symbolic link: lets a scan follow it to where it leads now. For an index folder: shows whose
-    it is, and trusts it as your own. For the id of a tool of an MCP server (tool:SERVER.TOOL, or
-    tool:SERVER.*): lets agents call it through `capdisc mcp --gateway`. Exit status 5: nobody
-    said yes.
+    rules that guard the reader wait for this command. Trust holds for the file as it is now: a
+    changed file waits again. For a symbolic link: lets a scan follow it to where it leads now. For
+    an index folder: shows whose it is, and trusts it as your own. For the id of a tool of an MCP
+    server (tool:SERVER.TOOL, or tool:SERVER.*): lets agents call it through
+    `capdisc mcp --gateway`. Exit status 5: nobody said yes.
 
     Example: capdisc trust --list
     """

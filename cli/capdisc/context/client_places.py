@@ -16,6 +16,7 @@ from capdisc_indexer.config.client_table import (
     conventional_places,
     own_folders,
     settings_folders,
+    workspace_switches,
 )
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest, is_inside
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
 
-# How the table of clients writes a path in the workspace.
-_IN_WORKSPACE = "{workspace}/"
 # The plugins that were read inside `read_plugins_once`, by profile and place; None outside.
 _READ: ContextVar[dict[object, tuple[Sequence[Plugin], Sequence[str]]] | None] = ContextVar(
     "plugins that were read", default=None
@@ -137,16 +136,6 @@ def _plugin_paths(runtime: Runtime, key: str) -> list[Path]:
     ]
 
 
-def workspace_switches(runtime: Runtime) -> list[Path]:
-    """The files of the workspace that switch plugins on and off."""
-    return [
-        runtime.workspace / path.removeprefix(_IN_WORKSPACE)
-        for section in client_sections("plugins").values()
-        for path in section.get("switches", ())
-        if path.startswith(_IN_WORKSPACE)
-    ]
-
-
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
     """The files of the plugins that are switched on which may name MCP servers."""
     from capdisc_indexer.config.client_servers import ClientFile
@@ -239,7 +228,9 @@ def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence
         return known[key]
     from capdisc_indexer.config.client_plugins import find_plugins
 
-    left_out = [path for path in workspace_switches(runtime) if runtime.is_of_others(path)]
+    left_out = [
+        path for path in workspace_switches(runtime.workspace) if runtime.is_of_others(path)
+    ]
     installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ, left_out)
     answer = (installed.plugins, installed.problems)
     if known is not None:

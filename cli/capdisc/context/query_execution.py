@@ -11,7 +11,7 @@ from capdisc.context import open_index
 from capdisc.output import console
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
@@ -180,10 +180,8 @@ def try_load_encoder(
     )
     if not encoder_name:
         return None, ""
-    try:
-        return encoders.load_encoder(encoder_name), ""
-    except EncoderError as error:
-        return None, f"{_describe_unknown(encoder_name)}{error.message}; {error.hint}"
+    encoder, failure = encoders.try_load_encoder(encoder_name)
+    return encoder, failure and f"{_describe_unknown(encoder_name)}{failure}"
 
 
 def _describe_unknown(name: str) -> str:

@@ -385,10 +385,11 @@ class Runtime:
         path: that it belongs to another user, or is a link out of the workspace to a place that is
         not scanned anyway. Others can make folders above the current one, a clone can bring links.
         """
-        from capdisc.context.client_places import place_folders, workspace_switches
+        from capdisc.context.client_places import place_folders
+        from capdisc_indexer.config.client_table import workspace_switches
 
         places = [*self.conventional(config), *place_folders(self, config)]
-        places += [("switches", path) for path in workspace_switches(self)]
+        places += [("switches", path) for path in workspace_switches(self.workspace)]
         requests: dict[str, tuple[TrustRequest, ...]] = {}
         for scope, path in places:
             # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
@@ -396,7 +397,8 @@ class Runtime:
                 continue
             asked = owner_requests(str(path), str(self.workspace), self.own_users)
             target = os.path.realpath(path)
-            if scope == "workspace" and not is_inside(target, self._allowed_places(config)):
+            is_link_out = scope == "workspace" and not is_inside(target, [self.real_workspace])
+            if is_link_out and not is_inside(target, self._allowed_places(config)):
                 link = TrustRequest(
                     setting=LINK, value=str(path), place=target, origin=str(self.workspace)
                 )

@@ -17,7 +17,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from capdisc_indexer.config.client_table import client_sections, settings_folders
+from capdisc_indexer.config.client_table import (
+    client_sections,
+    settings_folders,
+    workspace_switches,
+)
 from capdisc_indexer.config.settings_reader import leads_out, parse_settings, read_text
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
@@ -109,7 +113,7 @@ class _Reader:
         return self._tables[path]
 
     def is_in_workspace(self, path: Path) -> bool:
-        """Whether a file of the workspace is no link out of it; such a link is a problem."""
+        """Whether the file lies in the workspace; a link out of it is recorded as a problem."""
         if not os.path.lexists(path) or not leads_out(path, self.workspace):
             return True
         self.problems.append(f"{path} is not read: it is a link out of the workspace")
@@ -164,14 +168,13 @@ def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
     """Whether each plugin is switched on, by its id: the project's settings win over the user's,
     those of the machine's administrator over all.
     """
-    own = [
-        path
-        for name in ("settings.json", "settings.local.json")
-        if (path := reader.workspace / ".claude" / name) not in reader.left_out
-    ]
     files = [
         settings_folder / "settings.json",
-        *(path for path in own if reader.is_in_workspace(path)),
+        *(
+            path
+            for path in workspace_switches(reader.workspace, "claude")
+            if path not in reader.left_out and reader.is_in_workspace(path)
+        ),
     ]
     switches: dict[str, bool] = {}
     for path in (*files, _MANAGED_SETTINGS):

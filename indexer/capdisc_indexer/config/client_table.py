@@ -72,6 +72,20 @@ def settings_folders(
     return folders
 
 
+def workspace_switches(workspace: Path, client: str = "") -> list[Path]:
+    """The files of the workspace that switch plugins of this client ("": of any) on and off; they
+    need not exist.
+    """
+    beginning = "{workspace}/"
+    return [
+        workspace / path.removeprefix(beginning)
+        for name, section in client_sections("plugins").items()
+        if client in ("", name)
+        for path in section.get("switches", ())
+        if path.startswith(beginning)
+    ]
+
+
 def _expand(path: str, home: Path) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}/{path[2:]}"

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from capdisc_indexer.model.errors import EncoderError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,8 +54,6 @@ def load_shipped_encoder() -> StaticEncoder:
 
 def shipped_fingerprint() -> str:
     """The fingerprint of the encoder of this package; "" if it cannot be used."""
-    from capdisc_indexer.model.errors import EncoderError
-
     try:
         return load_shipped_encoder().fingerprint
     except EncoderError:
@@ -72,6 +72,14 @@ def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 
     return TransformerEncoder(name)
+
+
+def try_load_encoder(name: str) -> tuple[Encoder | None, str]:
+    """The encoder of this name and ""; or None, and why it cannot be loaded."""
+    try:
+        return load_encoder(name), ""
+    except EncoderError as error:
+        return None, f"{error.message}; {error.hint}"
 
 
 def _load_static_encoder(folder: Path) -> StaticEncoder:

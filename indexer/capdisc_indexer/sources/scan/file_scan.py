@@ -257,8 +257,8 @@ class _Walk:
                 pending += reversed(self.open(folder))
 
     def _may_enter(self, folder: ScanFolder) -> bool:
-        """Whether the folder is none of another user in what the workspace chose, and one of the first
-        behind its link; else a finding says so.
+        """Whether the scan enters the folder: it leaves out folders of another user in a root that the
+        workspace chose, and folders beyond the limit behind one link. A finding says so.
         """
         if folder.root.path in self._confined and (finding := self.links.refuse_owner(folder)):
             self.refused.add(folder.resolved)
