@@ -21,8 +21,8 @@ True
 []
 
 Nothing here prints, reads an environment variable or a home folder, or opens a connection. Errors
-are subclasses of `CapdiscError` with a `message` and a `hint`. Modules are imported when a function
-first needs them: `import capdisc_indexer` alone takes a millisecond.
+are subclasses of `CapdiscError` with a `message` and a `hint`. Modules are imported when a
+function first needs them: `import capdisc_indexer` alone takes a millisecond.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ class OpenIndex:
         overview, if `levels` has it; with "off" it is answered too. Paths of files below
         `workspace` are printed relative to it.
 
-        Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget that
-        has no room for anything.
+        Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget
+        that has no room for anything.
         """
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking

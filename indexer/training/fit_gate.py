@@ -3,8 +3,8 @@
     python fit_gate.py --requests DIR --skills DIR
 
 `--requests` is the folder of gathered requests (a source a folder: `catalogue.jsonl` and
-`pairs.jsonl`), `--skills` one of SKILL.md files, which stand in catalogues as what nobody asks for.
-The steps: gather turns (`gate_material.py`); fit the text model to three folds of them
+`pairs.jsonl`), `--skills` one of SKILL.md files, which stand in catalogues as what nobody asks
+for. The steps: gather turns (`gate_material.py`); fit the text model to three folds of them
 (`gate_text_model.py`); build catalogues of 18, 120 and 2,500 capabilities and ask them for what
 they have and what they lack, and say to them what is no request, all of a fourth fold
 (`gate_samples.py`); fit the second model to the evidence that the searches found; move its border,
@@ -55,8 +55,8 @@ LEXICAL_EVIDENCE = (
 # A request for what the catalogue lacks is silenced where that costs little, and no more.
 WEIGHTS = {OWN: 1.0, LACKING: 0.03, TALK: 1.0}
 RIDGE, STEPS = 3.0, 30
-# The share of held-out talk that may pass, by size of catalogue. That talk is harder than what people
-# say: a sixth of it is about a thing that a catalogue may have ("thanks for the booking").
+# The share of held-out talk that may pass, by size of catalogue. That talk is harder than what
+# people say: a sixth of it is about a thing that a catalogue may have ("thanks for the booking").
 PASSING_SHARES = {18: 0.035, 120: 0.04, 2_500: 0.05}
 REFUSED_SCORE = 1e-6
 

@@ -8,8 +8,8 @@ phrases and which are asked the others, all in English: a request in another lan
 catalogue is judged by the first model. A part of each catalogue is left out, and it is asked for
 that and for what other sources have, too.
 
-Prints, for each source that was left out, what `report` of `fit_calibration.py` says. One minute on
-two cores.
+Prints, for each source that was left out, what `report` of `fit_calibration.py` says. One minute
+on two cores.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ CATALOGUES = (
 ASKED = {OWN: 150, TOPIC: 60, RANDOM: 60, FOREIGN: 120, MADE_UP: 15}
 MOST_WORDS = 30
 # What a kind counts: a request for something else three times of what it does without phrases. Of
-# those as sure as 95 in a hundred own requests it leaves 12.5 in the place of 13.8, whichever source
-# is left out.
+# those as sure as 95 in a hundred own requests it leaves 12.5 in the place of 13.8, whichever
+# source is left out.
 KINDS = WEIGHTS | {FOREIGN: 1.0}
 # Its requests are about nothing that the other sources of its family have.
 APART = "banking77"

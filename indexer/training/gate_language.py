@@ -2,8 +2,8 @@
 
 `gate_phrases.toml`, `gate_sentences.toml` and `gate_turns.toml` hold what people say, by language and by what they
 mean with it. Talk is composed of it: alone, after a word like "well", before a second phrase, about
-a thing, with the signs, letters and slips that people type. Commands are a verb and a noun, bare or
-in a polite frame.
+a thing, with the signs, letters and slips that people type. Commands are a verb and a noun, bare
+or in a polite frame.
 
 Phrases go into five folds, with all that is composed of them: a turn that the border is set by
 has no phrase in common with one that weights are fitted to.

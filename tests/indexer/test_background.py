@@ -29,15 +29,17 @@ def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
         rows |= {key: encoder.encode_query(" ".join(chance.choices(words, k=4))) for key in new}
         found = _matrix(tmp_path / str(turn), rows, encoder.dim)
         hashes = list(rows)
+        new_rows = [hashes.index(key) for key in new]
         before = nearest_to_null_queries(
-            encoder, found, hashes, [hashes.index(key) for key in new], before
+            encoder, found, hashes.__getitem__, new_rows, before, {*gone}
         )
-        whole = nearest_to_null_queries(encoder, found, hashes, [], [])
+        whole = nearest_to_null_queries(encoder, found, hashes.__getitem__, [], [], set())
         assert [distance for distance, _ in before] == [distance for distance, _ in whole]
         assert noise_floor(before) == noise_floor(whole)
 
 
 def test_of_no_rows_it_is_nothing(tmp_path: Path) -> None:
     found = _matrix(tmp_path, {}, 4)
-    assert nearest_to_null_queries(encoders.load_encoder(), found, [], [], [(0.5, "gone")]) == []
+    encoder, last = encoders.load_encoder(), [(0.5, "gone")]
+    assert nearest_to_null_queries(encoder, found, "".join, [], last, {"gone"}) == ()
     assert noise_floor([]) == 0.0

@@ -49,7 +49,7 @@ def test_a_generation_in_use_is_not_removed(built, write_skill) -> None:
 
 
 @pytest.mark.parametrize(
-    "victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/files.json"]
+    "victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/state"]
 )
 @pytest.mark.parametrize("harm", ["cut", "gone"])
 def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, harm) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,15 @@ def _build(work: Path, **options: Any) -> Any:
 def _file(work: Path, name: str) -> Path:
     described = generation.load_unchecked(work / "index")
     assert described
-    return generation.generation_folder(work / "index", described.number) / "meta" / f"{name}.json"
+    return generation.generation_folder(work / "index", described.number) / "meta" / name
 
 
-def _forge(work: Path, name: str, data: bytes) -> None:
+def _sign(work: Path, name: str) -> None:
+    """As if a build had written the file as it is now."""
     path = _file(work, name)
-    path.write_bytes(data)
-    gen = path.parent.parent
+    gen, data = path.parent.parent, path.read_bytes()
     manifest = json.loads((gen / "MANIFEST").read_bytes())
-    manifest["files"][f"meta/{name}.json"] = {
+    manifest["files"][f"meta/{name}"] = {
         "size": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
     }
@@ -49,50 +50,56 @@ def _forge(work: Path, name: str, data: bytes) -> None:
     (work / "index" / "CURRENT").write_text(f"{int(gen.name)} {digest}\n")
 
 
-def _other_root(data: bytes) -> bytes:
-    first, one, *rest = data.split(b"\n")
-    row = json.loads(one)
-    return b"\n".join([first, json.dumps([row[0], 7, *row[2:]]).encode(), *rest])
+def _change_state(work: Path, statement: str) -> None:
+    path = _file(work, "state")
+    # The inode may be that of another generation as well.
+    path.write_bytes(path.read_bytes())
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    _sign(work, "state")
 
 
-def _nameless(data: bytes) -> bytes:
-    first, one, *rest = data.split(b"\n")
-    row = json.loads(one)
-    row[4][0][0] = 5
-    return b"\n".join([first, json.dumps(row).encode(), *rest])
+def _forge_scan(work: Path) -> None:
+    path = _file(work, "scan.json")
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"scanned_at_ns": "now"}))
+    _sign(work, "scan.json")
 
 
-@pytest.mark.parametrize(
-    ("name", "forged"),
-    [
-        ("files", _other_root),
-        ("files", _nameless),
-        ("files", lambda data: b"[" * 100_000),
-        ("probes", lambda data: b'[[0.1, "a"]]'),
-        ("probes", lambda data: b"[[0.1, []]]"),
-        (
-            "probes",
-            lambda data: json.dumps([[None, text] for _, text in json.loads(data)]).encode(),
-        ),
-        ("scan", lambda data: json.dumps(json.loads(data) | {"scanned_at_ns": "now"}).encode()),
-    ],
+def _overwrite_state(work: Path) -> None:
+    _file(work, "state").write_bytes(b"[" * 100_000)
+    _sign(work, "state")
+
+
+_FORGERIES: Sequence[Callable[[Path], None]] = (
+    lambda work: _change_state(work, "update file set root = 7"),
+    lambda work: _change_state(work, "update file set stat = 'now'"),
+    lambda work: _change_state(work, "update file set findings = '[5]'"),
+    lambda work: _change_state(work, "delete from text where hash > '8'"),
+    lambda work: _change_state(work, "drop table text"),
+    lambda work: _change_state(work, "delete from nearest where number > 3"),
+    _overwrite_state,
+    _forge_scan,
 )
+
+
+@pytest.mark.parametrize("forge", _FORGERIES)
 def test_what_no_build_has_written_is_built_anew(
-    built: Path, write_skill: Callable[..., Path], name, forged
+    built: Path, write_skill: Callable[..., Path], forge: Callable[[Path], None]
 ) -> None:
-    _forge(built, name, forged(_file(built, name).read_bytes()))
+    forge(built)
     write_skill(built / "skills", "one-more")
     report = _build(built)
     assert report.counts["capabilities"] == report.counts["parsed"] == 4
-    assert [notice.partition(" (")[0] for notice in report.degraded] == [
-        "the last index cannot be read"
-    ]
+    (notice,) = report.degraded
+    assert notice.startswith(("the last index cannot be read", "the index is damaged"))
     assert not _build(built).degraded
 
 
 def test_it_is_an_error_where_nothing_may_be_built_anew(built: Path) -> None:
-    _forge(built, "files", _other_root(_file(built, "files").read_bytes()))
-    with pytest.raises(IndexStateError, match="cannot be read"):
+    _overwrite_state(built)
+    with pytest.raises(IndexStateError, match="damaged"):
         _build(built, may_rebuild=False)
 
 
@@ -101,9 +108,10 @@ def test_a_changed_byte_in_a_large_state_of_files_is_no_bug(
 ) -> None:
     """Of large files, only the size is compared at first."""
     monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", -1)
-    data = _file(built, "files").read_bytes()
-    assert data.count(b'SKILL.md",0,') == 3
-    _file(built, "files").write_bytes(data.replace(b'SKILL.md",0,', b'SKILL.md",8,', 1))
+    path = _file(built, "state")
+    data = path.read_bytes()
+    assert data.count(b"CREATE TABLE file") == 1
+    path.write_bytes(data.replace(b"CREATE TABLE file", b"CREATE TABLE fill"))
     assert _build(built).counts["parsed"] == 3
 
 

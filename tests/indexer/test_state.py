@@ -1,12 +1,12 @@
-"""The state of scanned files: a line a file, and unchanged lines are copied."""
+"""The state of scanned files in SQLite: what is read is what was written, after any change of rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.store import file_states
-from capdisc_indexer.store.file_states import DeclaredId, FileState, SavedStates
+from capdisc_indexer.store.file_states import DeclaredId, FileState
+from capdisc_indexer.store.state_database import StateDatabase, StateWriter
 
 ODD = "a\u2028line\udcff"
 
@@ -18,7 +18,7 @@ def _files(*roots: str) -> dict[str, FileState]:
         "category": "",
         "is_general": True,
         "hidden": False,
-        "size": [1, 2],
+        "size": [1, 2, 3],
     }
     wrong = Finding(
         code="x", severity=Severity.WARNING, message="two\nlines", hint="", path=ODD, line=3
@@ -31,35 +31,54 @@ def _files(*roots: str) -> dict[str, FileState]:
             content_hash="c" * 64,
             declared_ids=(
                 DeclaredId(
-                    id="skill:a", resolved_id="skill:a", texts=("t" * 32,), digest="d", card=card
+                    id="skill:a",
+                    resolved_id=f"skill:a@{root}/{number}",
+                    texts=("t" * 32, "u" * 32),
+                    digest="d",
+                    card=card,
                 ),
-                DeclaredId(id="b"),
+                DeclaredId(id="b", status="copy", other_path=f"{root}/{ODD}"),
             ),
             findings=(wrong,) if number else (),
+            read_as=f"linked:{ODD}",
         )
         for root in roots
         for number in range(3)
     }
 
 
+def _write(folder: Path, states, source: Path | None = None, removed=()) -> StateDatabase:
+    folder.mkdir()
+    with StateWriter(folder, source) as writer:
+        writer.update(states, removed)
+    return StateDatabase(folder)
+
+
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    files = _files("/two", "/one")
+    state = _write(tmp_path / "a", files)
+    assert list(state.items()) == list(files.items())
+    one_by_one = StateDatabase(tmp_path / "a")
+    assert {path: one_by_one[path] for path in files} == files
+    assert one_by_one.get("/three") is None
+    assert len(one_by_one) == len(files)
+
+
+def test_after_a_change_of_rows_nothing_of_the_old_ones_is_left(tmp_path: Path) -> None:
     files = _files("/one", "/two")
-    file_states.save_states(tmp_path / "a", files, SavedStates())
-    assert file_states.load_states(tmp_path / "a").files == files
-
-
-def test_a_file_of_copied_lines_is_the_one_that_would_be_written_from_nothing(
-    tmp_path: Path,
-) -> None:
-    file_states.save_states(tmp_path / "a", _files("/one", "/two"), SavedStates())
-    before = file_states.load_states(tmp_path / "a")
-    first, *rest = before.files
-    now = {
-        first: before.files[first]._replace(content_hash="e" * 64),
-        **{path: before.files[path] for path in rest},
+    _write(tmp_path / "a", files)
+    first, second, *rest = files
+    swapped = {
+        first: files[first]._replace(declared_ids=files[second].declared_ids),
+        second: files[second]._replace(declared_ids=files[first].declared_ids),
     }
-    for files in (now, {path: one for path, one in now.items() if one.root == "/two"}, {}):
-        file_states.save_states(tmp_path / "b", files, before)
-        file_states.save_states(tmp_path / "c", files, SavedStates())
-        assert (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
-        assert file_states.load_states(tmp_path / "b").files == files
+    now = {**{path: files[path] for path in rest if "/two" in path}, **swapped}
+    gone = [path for path in files if path not in now]
+    state = _write(tmp_path / "b", swapped, tmp_path / "a", gone)
+    fresh = _write(tmp_path / "c", now)
+    assert dict(state) == dict(fresh) == now
+    assert state.ids() == fresh.ids()
+    assert state.text_hashes() == fresh.text_hashes()
+    empty = _write(tmp_path / "d", {}, tmp_path / "b", list(now))
+    assert empty.find_text("t" * 32) is None
+    assert not empty.ids()

@@ -139,7 +139,7 @@ def test_other_options_are_another_build(
 
 def test_a_damaged_index_is_built_anew(root: Path, options: BuildOptions) -> None:
     _build(root, options)
-    (states,) = (root / "index" / "gens").glob("*/meta/files.json")
+    (states,) = (root / "index" / "gens").glob("*/meta/state")
     states.chmod(0o600)
     states.write_bytes(states.read_bytes()[:-10])
     assert _build(root, options).published

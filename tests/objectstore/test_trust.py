@@ -208,7 +208,7 @@ def test_a_reader_whose_generation_is_removed_while_it_copies_takes_the_newer_on
     (old,) = store.generations()
 
     def replace(what, headers):
-        if what.endswith("meta/files.json") and old in what:
+        if what.endswith("meta/state") and old in what:
             store.spoil = None
             write_skill(skills, "brew-espresso", "Brews an espresso.")
             assert process("index", str(skills), env=ci).code == 0

@@ -1,8 +1,7 @@
-"""R66: whatever changes from build to build, the index has the bytes of a build from nothing."""
+"""R66: whatever changes from build to build, the index holds what a build from nothing gives."""
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -17,12 +16,13 @@ from capdisc_indexer.indexing import cached_scan, document_changes, passage_chan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.state_database import StateDatabase
 
 _OPTIONS = BuildOptions(only_new_findings=True, with_table=False)
 # What a build from nothing writes in other bytes: names of segments, times, and where vectors lie.
 _OWN_FOLDERS = frozenset({"text", "vectors", "pending"})
 _OWN_FILES = frozenset({"MANIFEST", "meta/scan.json"})
-_STATES = "meta/files.json"
+_STATES = "meta/state"
 _FROM_NOTHING_EVERY = 5
 
 
@@ -42,10 +42,9 @@ def r66(work: Path, rng: random.Random, scale: float) -> Figure:
             for _ in range(rng.choice((1, 1, 1, 4))):
                 rng.choice(_CHANGES)(root, rng)
             shutil.copytree(index_dir, work / "whole")
-            with patch.object(pipeline, "load_previous_build", _count(pipeline)) as load:
-                report = _build(root, index_dir)
-            quick_count += report.published and not load.count
-            with patch.object(pipeline, "_build_quickly", lambda request: None):
+            report = _build(root, index_dir)
+            quick_count += report.published and not report.widened_by
+            with patch.object(pipeline, "compare_tree", lambda request: None):
                 whole = _build(root, work / "whole")
             differ = _compare(index_dir, report, work / "whole", whole)
             if number % _FROM_NOTHING_EVERY == 0:
@@ -58,21 +57,6 @@ def r66(work: Path, rng: random.Random, scale: float) -> Figure:
         wrong.append(f"only {quick_count} builds went the short way")
     note = "; ".join([f"{quick_count} the short way", *wrong[:3]])
     return Figure("R66", "step by step has the bytes of from nothing", rounds, len(wrong), note)
-
-
-class _CountedCall:
-    """A function that counts its calls."""
-
-    def __init__(self, call: Callable[..., object]) -> None:
-        self.count, self._call = 0, call
-
-    def __call__(self, *args: object) -> object:
-        self.count += 1
-        return self._call(*args)
-
-
-def _count(module: object) -> _CountedCall:
-    return _CountedCall(module.load_previous_build)  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -106,23 +90,22 @@ def _compare(one: Path, of_one: BuildReport, other: Path, of_other: BuildReport)
     return [*sorted(names), *(name for name, is_same in parts.items() if not is_same)]
 
 
-def _files(index_dir: Path, report: BuildReport) -> Mapping[str, bytes]:
+def _files(index_dir: Path, report: BuildReport) -> Mapping[str, object]:
     folder = index_dir / "gens" / f"{report.generation.number:08d}"
     paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    contents = {
+    contents: dict[str, object] = {
         name: path.read_bytes()
         for name, path in paths.items()
         if name not in _OWN_FILES and path.parent.name not in _OWN_FOLDERS
     }
-    return contents | {_STATES: _without_stamps(contents[_STATES])}
+    return contents | {_STATES: _read_state(folder)}
 
 
-def _without_stamps(states: bytes) -> bytes:
-    """The states of files without their stamps: those of a file that was only touched lie beside
-    the generations.
-    """
-    records = [json.loads(line) for line in states.splitlines()]
-    return json.dumps([[*record[:2], *record[3:]] for record in records]).encode()
+def _read_state(folder: Path) -> object:
+    """What the state says, but for stamps: those of a file that was only touched lie beside the generations."""
+    state = StateDatabase(folder)
+    files = {path: file._replace(stat=()) for path, file in state.items()}
+    return files, state.text_hashes(), state.digests(), state.nearest
 
 
 def _records(index_dir: Path) -> Mapping[str, str]:

@@ -18,8 +18,9 @@ from pathlib import Path
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.store import file_states, vector_files
+from capdisc_indexer.store import vector_files
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.state_database import StateDatabase
 
 QUERIES, FIRST = 100, 10
 
@@ -69,8 +70,7 @@ def recall(index: Index, encoder: encoders.Encoder, asked: Sequence[str]) -> flo
     np = lazy_imports.numpy()
     hashes, vectors = vector_files.read_vectors(index.folder / "vectors", encoder.dim)
     numbers = {text_hash: row for row, text_hash in enumerate(hashes)}
-    files = file_states.load_states(index.folder / "meta" / "files.json").files
-    texts = file_states.text_hashes_by_id(files)
+    texts = StateDatabase(index.folder).text_hashes()
     names = [key for key, hashes_of_id in texts.items() for _ in hashes_of_id]
     rows = vectors[[numbers[text_hash] for values in texts.values() for text_hash in values]]
     shares = []

@@ -53,13 +53,13 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=522_739,
+        today=519_058,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=404, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=399, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=22, goal=0, advice="Move the code to a module with the name of its topic."
@@ -76,7 +76,7 @@ CEILINGS: Mapping[str, Ceiling] = {
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
-        today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=2, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "largest-circle": Ceiling(
         today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."
@@ -105,6 +105,6 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Pass a frozen dataclass, or a named alias where any JSON may come.",
     ),
     "walk-search": Ceiling(today=62, goal=58, advice=_SHORTEN_WALK),
-    "walk-unchanged": Ceiling(today=91, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=146, goal=100, advice=_SHORTEN_WALK),
+    "walk-unchanged": Ceiling(today=94, goal=70, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=141, goal=100, advice=_SHORTEN_WALK),
 }

@@ -1,7 +1,7 @@
 """What does `--help` show on a terminal? The options in panels by topic, as wide as the screen.
 
-Drawn from the declarations, without typer: its own panels give 80 columns to three columns of which
-the last has 32, read our texts as markup, and take 0.25 s longer to import than these.
+Drawn from the declarations, without typer: its own panels give 80 columns to three columns of
+which the last has 32, read our texts as markup, and take 0.25 s longer to import than these.
 """
 
 from __future__ import annotations

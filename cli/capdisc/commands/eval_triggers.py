@@ -279,8 +279,8 @@ def _resolve_id(index: Index, name: str, path: Path) -> str:
     raise InputError(message, 'add "skill": "NAME" to its requests; compare: capdisc list --ids')
 
 
-# The files of a commit. Nothing is checked out: a worktree would run the filters and hooks that the
-# repository's own configuration names.
+# The files of a commit. Nothing is checked out: a worktree would run the filters and hooks that
+# the repository's own configuration names.
 
 
 @contextmanager

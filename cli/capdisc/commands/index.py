@@ -179,6 +179,10 @@ def index(
             "--quiet", "-q", help="Print no warnings, only errors and the summary.", panel="Output"
         ),
     ] = False,
+    verbose: Annotated[
+        bool,
+        option("--verbose", "-v", help="Say why all folders had to be read.", panel="Output"),
+    ] = False,
     json: params.Json = False,
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.
@@ -265,7 +269,16 @@ def index(
                 () if shared else _wait_for_table(config, where, builder_id, wait, verify)
             )
     missing = [describe_missing(place, report.missing)] if report.missing else []
-    report = replace(report, degraded=(*waiting, *report.degraded, *missing, *table_notices))
+    report = replace(
+        report,
+        degraded=(
+            *waiting,
+            *report.degraded,
+            *missing,
+            *table_notices,
+            *_explain_reading(report, verbose),
+        ),
+    )
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
     covers = describe_coverage(place, coverage) if paths and not (index_dir or shared) else ""
     _print_report(
@@ -284,6 +297,10 @@ def index(
         table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _explain_reading(report: BuildReport, verbose: bool) -> tuple[str, ...]:
+    return (f"all folders were read: {report.widened_by}",) * bool(verbose and report.widened_by)
 
 
 def _choose_coverage(

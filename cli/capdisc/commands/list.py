@@ -17,8 +17,8 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.risks import RISK_CHOICES, counted_risk, risk_level
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
-from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
+from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
@@ -310,9 +310,7 @@ def _saved_percent(budget: int, tokens: int) -> float:
 def _print_shadowed(
     ctx: open_index.CommandContext, screen: terminal.Screen | None, json: bool
 ) -> int:
-    findings = find_collisions(
-        file_states.load_states(ctx.index.folder / "meta" / "files.json").files
-    )
+    findings = find_collisions(StateDatabase(ctx.index.folder))
     if json:
         console.print_document({"findings": findings})
     elif screen and 0 < len(findings) <= terminal.MAX_ROWS:

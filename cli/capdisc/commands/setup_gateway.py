@@ -40,8 +40,8 @@ _DESCRIPTION_CHARACTERS = 90
 class GatewayPlan:
     """What setup does besides changing files: tools that are approved (`granted`), or whose approval
     is taken back (`revoked`), as ids by what an approval holds for. `path` is the file that starts
-    the gateway, `undone_paths` are those that no longer do. `waiting` are the tools of the servers that
-    nobody has approved; with `is_chosen`, somebody has named those to approve.
+    the gateway, `undone_paths` are those that no longer do. `waiting` are the tools of the servers
+    that nobody has approved; with `is_chosen`, somebody has named those to approve.
     """
 
     path: str = ""

@@ -10,12 +10,13 @@ from capdisc.context.freshness import format_age
 from capdisc.context.workspace_trust import format_lines, index_requests
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.indexing.file_reader import is_stale
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
-from capdisc_indexer.store import file_states, generation, lance_table
+from capdisc_indexer.store import generation, lance_table
+from capdisc_indexer.store.file_states import is_stale
+from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
@@ -38,14 +39,9 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
 
 def _status_document(ctx: open_index.CommandContext) -> JsonObject:
     index = ctx.index
-    files = file_states.load_states(index.folder / "meta" / "files.json").files
+    files = StateDatabase(index.folder)
     findings = count_findings(files, index.scan)
-    held_back = sorted(
-        declared.id
-        for file_state in files.values()
-        for declared in file_state.declared_ids
-        if declared.status == file_states.HELD
-    )
+    held_back = files.held_ids()
     stale = sorted(
         declared.resolved_id
         for file_state in files.values()

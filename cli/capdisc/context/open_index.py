@@ -149,8 +149,8 @@ def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
     """Make this engine find the candidates of the open index. Returns the notice, which is printed,
     too, where that cannot be done and the matrix does.
 
-    `auto` is the matrix: at the same recall it is as fast or faster at every size up to a million rows
-    (tools/bench/engines.py).
+    `auto` is the matrix: at the same recall it is as fast or faster at every size up to a million
+    rows (tools/bench/engines.py).
     Raises UsageError for another engine.
     """
     index.table = None

@@ -1,8 +1,8 @@
 """Builds an index beside the client, where it is missing or may be out of date.
 
 A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
-its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a while
-after it, so that twenty prompts start one.
+its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a
+while after it, so that twenty prompts start one.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     """Start to build the index that `index_dir` names, unless a build runs or was tried within
     PAUSE_S. Returns a sentence for a person: what happens, or why nothing does.
 
-    Raises IndexStateError where nothing says what the last index covered, and CapdiscError where the
-    user's state cannot be written.
+    Raises IndexStateError where nothing says what the last index covered, and CapdiscError where
+    the user's state cannot be written.
     """
     from capdisc.context.coverage import complete_coverage, list_roots, require_something
     from capdisc_indexer.indexing.previous_build import recover_settings

@@ -1,8 +1,8 @@
 """What does a client see of a hook that fails? Nothing: no output, exit status 0, and in time.
 
 Claude Code, Codex and Gemini CLI block the prompt where a hook ends with status 2, and wait for one
-that hangs. So the hook runs in a process of its own, whose parent prints its answer whole or not at
-all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no prompts.
+that hangs. So the hook runs in a process of its own, whose parent prints its answer whole or not
+at all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no prompts.
 
 Started before anything else, it imports nothing beside the interpreter's own until something fails.
 """
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from capdisc_indexer.model.json_types import JsonObject
 
-# Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more than
-# this.
+# Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more
+# than this.
 DEADLINE_S = 0.8
 _STOP_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _EXPLAIN, _DEADLINE = "--explain", "--deadline"

@@ -54,8 +54,8 @@ _MIN_REASON_CHARACTERS = 24
 # A comma ends a part only where the part would be too long with what follows.
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s+|\s+[—–]\s+|\s*\n+\s*")
 _CLAUSE_END = re.compile(r"(?<=[,:])\s+")
-# The marks of a list, a heading, a quotation or a table at the begin of a line, and what makes words
-# bold or code: a reason is plain text.
+# The marks of a list, a heading, a quotation or a table at the begin of a line, and what makes
+# words bold or code: a reason is plain text.
 _MARKUP = re.compile(
     r"^[ \t]*(?:(?:[-*+•>|]|\d{1,2}[.)]|#{1,6})[ \t]+)+|[ \t]*\|[ \t]*$|\*\*|`", re.MULTILINE
 )

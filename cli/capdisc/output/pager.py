@@ -1,8 +1,8 @@
 """Is a result longer than the screen, and which program shows it then?
 
 On a terminal, what the paged commands print is kept back until it fills the screen. From there on a
-pager gets it; a shorter result is printed as it would have been. Notices before the first line of a
-result, such as a progress bar, are printed at once; those after it stay behind it.
+pager gets it; a shorter result is printed as it would have been. Notices before the first line of
+a result, such as a progress bar, are printed at once; those after it stay behind it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A pipe never comes here: where stdout is no terminal, or a dumb one, `find_scree
 commands print their plain lines. rich is imported only while something is drawn: a cold search of
 130 ms of processor time takes 170 with its table.
 
-Callers hand in texts with the names of styles. Every text passes the sanitiser, and none is read as
-rich's markup, so text of others can neither steer the terminal nor colour itself.
+Callers hand in texts with the names of styles. Every text passes the sanitiser, and none is read
+as rich's markup, so text of others can neither steer the terminal nor colour itself.
 """
 
 from __future__ import annotations

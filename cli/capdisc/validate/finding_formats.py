@@ -178,8 +178,8 @@ def _escape_value(value: str, table: dict[int, str]) -> str:
     return console.sanitise(value.translate(table))
 
 
-# Findings as SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative addresses,
-# a location for each result.
+# Findings as SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative
+# addresses, a location for each result.
 
 SCHEMA_URL = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

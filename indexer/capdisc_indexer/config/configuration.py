@@ -151,8 +151,8 @@ def load_config(
     wrong type.
 
     `expand` makes a path absolute as its readers will. `load_grant` gives what the user allowed
-    this workspace, and is called only where its file requests something. A file of other users than
-    `own_users` is not read without a grant (empty: whoever's it is).
+    this workspace, and is called only where its file requests something. A file of other users
+    than `own_users` is not read without a grant (empty: whoever's it is).
     """
     user_settings = _load_file(user_file, is_users=True)
     file = find_workspace_file(workspace)

@@ -1,8 +1,8 @@
 """Reads settings in JSON and TOML, capdisc's own and those of clients, within limits of bytes, depth
 and count that hold before anything is parsed.
 
-A clone can bring any of these files, and `tomllib` takes time and memory in the square of the parts
-of a dotted key: a line of 200 KB took 24 GB. The limits are far beyond what anybody writes.
+A clone can bring any of these files, and `tomllib` takes time and memory in the square of the
+parts of a dotted key: a line of 200 KB took 24 GB. The limits are far beyond what anybody writes.
 """
 
 from __future__ import annotations

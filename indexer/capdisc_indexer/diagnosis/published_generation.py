@@ -18,7 +18,6 @@ from capdisc_indexer.model.types import Generation, Severity
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.store import (
     durable_files,
-    file_states,
     generation,
     lance_table,
     locks,
@@ -29,6 +28,7 @@ from capdisc_indexer.store import (
 from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.state_database import StateDatabase
 
 # So many files that a build left out are named in a command; of more, their folders.
 _MAX_NAMED_FILES = 3
@@ -213,9 +213,7 @@ def foreign_check(index_dir: Path, problem: Check | None) -> Check:
 def _find_missing_vectors(index: Index) -> str:
     """How many texts have no vector, in the vector store or beside it; "" for none."""
     pending_hashes, _ = vector_files.read_pending(index.folder / "pending")
-    texts = file_states.text_hashes_by_id(
-        file_states.load_states(index.folder / "meta" / "files.json").files
-    )
+    texts = StateDatabase(index.folder).text_hashes()
     needed = set(chain.from_iterable(texts.values()))
     stored = vector_files.read_hashes(index.folder / "vectors")
     missing_count = len(needed - stored - set(pending_hashes))
@@ -342,7 +340,7 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
     check where there are none.
     """
     folder = generation.generation_folder(index_dir, manifest.number)
-    files = file_states.load_states(folder / "meta" / "files.json").files
+    files = StateDatabase(folder)
     failed = [
         state
         for state in files.values()
@@ -361,15 +359,7 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
             f"{_name_first(paths)}",
             fix=f"capdisc validate {' '.join(map(shlex.quote, named_paths))}",
         )
-    held_ids = sorted(
-        {
-            declared.id
-            for state in files.values()
-            for declared in state.declared_ids
-            if declared.status == file_states.HELD
-        }
-    )
-    if held_ids:
+    if held_ids := files.held_ids():
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,

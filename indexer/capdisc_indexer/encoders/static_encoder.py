@@ -108,8 +108,8 @@ class StaticEncoder:
         is_vocabulary_loaded = "_bulk_tokenizer" in self.__dict__
         is_bulk = is_vocabulary_loaded or len(texts) > _SMALL_BATCH
         tokenize = self.bulk_token_ids if is_bulk else self.token_ids
-        # First all pieces, then all rows: each goes through a large table, and both do not fit into
-        # the processor's cache.
+        # First all pieces, then all rows: each goes through a large table, and both do not fit
+        # into the processor's cache.
         unit_rows: NDArray[Any] = self._unit_rows(list(map(tokenize, texts))).astype(np.float32)
         return unit_rows
 

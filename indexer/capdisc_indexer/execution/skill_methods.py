@@ -55,8 +55,8 @@ class SkillService:
     """What a server answers from. All raise UsageError for a URI or cursor that nothing is served at.
 
     `list_page` gives the skills that follow a cursor ("": from the start), `get` the entry of one
-    skill, `read` a file, `read_directory` what lies directly in a folder, `complete_path` the paths
-    of skills with a beginning.
+    skill, `read` a file, `read_directory` what lies directly in a folder, `complete_path` the
+    paths of skills with a beginning.
     """
 
     list_page: Callable[[str], SkillPage]

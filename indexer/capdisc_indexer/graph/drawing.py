@@ -91,8 +91,8 @@ def _quote_mermaid(text: str) -> str:
 
 # Points between neighbours on a ring, and between rings: room for a label.
 _ARC, _RING = 190.0, 170.0
-# The resolution that SVG is written in, so that a unit of the axes, a pixel of a measured box and a
-# point are the same.
+# The resolution that SVG is written in, so that a unit of the axes, a pixel of a measured box and
+# a point are the same.
 _POINTS_PER_INCH = 72
 _MARGIN = 130.0
 _LABEL_CHARACTERS = 36

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.indexing.change_detection import Changes
-from capdisc_indexer.indexing.file_reader import Progress, is_stale, must_read_again
+from capdisc_indexer.indexing.change_detection import Changes, ScannedTree
+from capdisc_indexer.indexing.file_reader import Progress, must_read_again
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.indexing.missing_folders import list_devices
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     ScanFinding,
     make_scan_record,
+    repeat_scan_record,
     save_later_scan,
     stored_limits,
 )
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import (
     BuildOptions,
@@ -34,7 +34,9 @@ from capdisc_indexer.model.types import (
     Severity,
 )
 from capdisc_indexer.sources.scan.folder_tree import is_inside
-from capdisc_indexer.store.file_states import HELD, FileState, content_hashes_by_id
+from capdisc_indexer.sources.scan.scanned_files import printable_path
+from capdisc_indexer.store import generation
+from capdisc_indexer.store.file_states import HELD, FileState, is_stale
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.masking import redact_findings
 
@@ -81,29 +83,30 @@ class SelectedEncoder:
 @frozen(kw_only=True)
 class BuildPlan:
     """All that a build knows before it writes: the request, what may be reused of the last build,
-    what changed since, the encoder, and when the folders were scanned.
+    what it looked at, what changed since, and the encoder.
     """
 
     request: BuildRequest
     previous: PreviousBuild
+    tree: ScannedTree
     changes: Changes
     selected: SelectedEncoder
-    scanned_at_ns: int
-    missing: Mapping[str, float] = field(default_factory=dict)
 
     def scan_record(self, builder_id: str) -> ScanRecord:
         """What the generation stores of the scan."""
+        if self.tree.is_part and self.previous.scan is not None:
+            return repeat_scan_record(self.previous.scan, self.tree.scanned_at_ns)
         known = self.previous.devices
         return make_scan_record(
             self.request.root_names,
-            self.scanned_at_ns,
+            self.tree.scanned_at_ns,
             builder_id,
             self.changes.findings,
             self.request.coverage,
             list_devices(
-                self.request.options.places, {path: known[path] for path in self.missing}
+                self.request.options.places, {path: known[path] for path in self.tree.missing}
             ),
-            self.missing,
+            self.tree.missing,
         )
 
     @property
@@ -147,20 +150,18 @@ def is_unchanged(plan: BuildPlan) -> bool:
         previous.generation is None
         or previous.roots != plan.request.root_names
         or previous.coverage != plan.request.coverage
-        or previous.missing != plan.missing
+        or previous.missing != plan.tree.missing
         or previous.generation.fingerprint != plan.selected.fingerprint
     ):
         return False
-    files, old_files = changes.files, previous.files
-    if (
-        changes.descriptors
-        or files.keys() != old_files.keys()
-        or changes.guidance != previous.guidance
-    ):
-        return False
-    return all(
-        state is old_files[path] or _published_part(state) == _published_part(old_files[path])
-        for path, state in files.items()
+    return (
+        not changes.descriptors
+        and changes.changed.keys() == changes.last.keys()
+        and changes.guidance == previous.guidance
+        and all(
+            _published_part(state) == _published_part(changes.last[path])
+            for path, state in changes.changed.items()
+        )
     )
 
 
@@ -177,43 +178,47 @@ def keep_generation(plan: BuildPlan) -> WrittenGeneration:
     The scan is written down with the new stamps of files, so that the next run reads even less.
     """
     previous, changes = plan.previous, plan.changes
-    assert previous.generation is not None
+    assert previous.generation is not None and previous.scan is not None
     if changes.hashed_count:
-        built = previous.saved_states.files
-        stats = {
-            path: state.stat
-            for path, state in changes.files.items()
-            if built[path].stat != state.stat
-        }
+        stats = {path: state.stat for path, state in changes.changed.items()}
         record = plan.scan_record(previous.generation.builder_id)
-        save_later_scan(plan.request.index_dir, previous.generation.number, record, stats)
+        save_later_scan(
+            plan.request.index_dir,
+            previous.generation.number,
+            record,
+            {**previous.scan["stats"], **stats},
+        )
     return WrittenGeneration(generation=previous.generation)
 
 
-def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
-    """The report of a build that ended with this generation."""
+def summarise_build(
+    plan: BuildPlan, written: WrittenGeneration, known_errors: Sequence[Finding] | None
+) -> BuildReport:
+    """The report of a build that ended with this generation. Where it looked at a part of the tree,
+    `known_errors` are those of everything else.
+    """
     request, previous, changes = plan.request, plan.previous, plan.changes
     review = changes.review
-    new_ids = content_hashes_by_id(changes.files).keys()
-    changed_ids = _changed_ids(content_hashes_by_id(previous.files).keys(), new_ids, changes)
+    changed_ids = _changed_ids(changes)
     return BuildReport(
         generation=written.generation,
         published=written.generation is not previous.generation,
-        counts=_count_changes(previous, changes, new_ids, changed_ids)
-        | {"embedded": written.embedded_count},
-        findings=_collect_findings(plan),
+        counts=_count_changes(plan, written, changed_ids) | {"embedded": written.embedded_count},
+        findings=_collect_findings(plan)
+        if known_errors is None
+        else _mask(request, _collect_partly(plan, known_errors)),
         degraded=(*previous.notices, *plan.selected.notices, *review.notices),
         roots=request.root_names,
         dropped_roots=tuple(
             root
             for root in previous.roots
-            if root not in request.root_names and root not in plan.missing
+            if root not in request.root_names and root not in plan.tree.missing
         ),
         held_definitions=review.held_definitions,
         changed_definitions=review.changed_ids,
         changed_ids=changed_ids,
-        dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
-        missing=plan.missing,
+        dropped_sources=_find_dropped_sources(changes, request.options.sources),
+        missing=plan.tree.missing,
     )
 
 
@@ -227,22 +232,39 @@ def _collect_findings(plan: BuildPlan) -> tuple[Finding, ...]:
     about_ids: Iterable[Finding] = find_collisions(changes.files)
     if request.options.only_new_findings:
         of_scan = [row for row in of_scan if not _is_known_name(row, previous.scan_findings)]
-        known_paths = {
-            state.path for state in changes.files.values() if _is_known(state, previous.files)
-        }
-        of_files = [
-            finding
-            for path, state in changes.files.items()
-            for finding in state.findings
-            if _is_error(finding) or path not in known_paths
-        ]
+        of_files = _new_findings_of_files(plan)
         known = set(find_collisions(previous.files))
         about_ids = [row for row in about_ids if _is_error(row) or row not in known]
+    return _mask(request, (*of_scan, *of_files, *about_ids))
+
+
+def _collect_partly(plan: BuildPlan, known_errors: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings where a part of the tree was looked at, given all errors of before."""
+    changes = plan.changes
+    changed_paths = {printable_path(path) for path in (*changes.changed, *changes.last)}
+    yield from (finding for finding in known_errors if finding.path not in changed_paths)
+    yield from _new_findings_of_files(plan)
+    yield from filter(_is_error, find_collisions(changes.changed))
+
+
+def _new_findings_of_files(plan: BuildPlan) -> list[Finding]:
+    """The findings of files that the last build did not have, and all errors."""
+    return [
+        finding
+        for state in plan.changes.files.values()
+        if state.findings
+        for finding in state.findings
+        if _is_error(finding) or not _is_known(state, plan.previous.files)
+    ]
+
+
+def _mask(request: BuildRequest, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings with secrets masked."""
     places = (
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    return tuple(redact_findings((*of_scan, *of_files, *about_ids), SourceLines(places).text))
+    return tuple(redact_findings(findings, SourceLines(places).text))
 
 
 def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:
@@ -269,36 +291,32 @@ def _is_known(state: FileState, old_states: Mapping[str, FileState]) -> bool:
 
 
 def _count_changes(
-    previous: PreviousBuild,
-    changes: Changes,
-    new_ids: Set[str],
-    changed_ids: Mapping[str, Sequence[str]],
+    plan: BuildPlan, written: WrittenGeneration, changed_ids: Mapping[str, Sequence[str]]
 ) -> dict[str, int]:
     """What a build did, in numbers: first of files, then of capabilities."""
-    states = changes.files.values()
-    statuses = Counter(declared.status for state in states for declared in state.declared_ids)
+    from capdisc_indexer.store.state_database import StateDatabase
+
+    changes, counts = plan.changes, written.generation.counts
+    folder = generation.generation_folder(plan.request.index_dir, written.generation.number)
+    state = StateDatabase(folder)
+    statuses = state.count_statuses()
     return {
-        "files": len(changes.files),
+        "files": counts["files"],
         "parsed": changes.parsed_count,
-        # A list that is empty has not failed: an error must say so.
-        "failed": sum(
-            (not state.declared_ids or is_stale(state)) and _has_error(state.findings)
-            for state in states
-        ),
-        "stale": sum(len(state.declared_ids) for state in states if is_stale(state)),
-        "unchanged": len(changes.files) - changes.parsed_count,
-        "removed_files": len(previous.files.keys() - changes.files.keys()),
-        "capabilities": len(new_ids),
+        "failed": state.count_failed(),
+        "stale": state.count_stale(),
+        "unchanged": counts["files"] - changes.parsed_count,
+        "removed_files": len(changes.removed),
+        "capabilities": counts["capabilities"],
         **{name: len(ids) for name, ids in changed_ids.items()},
-        "copies": statuses["copy"],
-        "shadowed": statuses["shadowed"],
-        "held": statuses[HELD],
+        "copies": statuses.get("copy", 0),
+        "shadowed": statuses.get("shadowed", 0),
+        "held": statuses.get(HELD, 0),
     }
 
 
-def _changed_ids(
-    old_ids: Set[str], new_ids: Set[str], changes: Changes
-) -> dict[str, tuple[str, ...]]:
+def _changed_ids(changes: Changes) -> dict[str, tuple[str, ...]]:
+    old_ids, new_ids = changes.last_ids, changes.ids
     return {
         "added": tuple(sorted(new_ids - old_ids)),
         "updated": tuple(sorted(key for key in changes.descriptors if key in old_ids)),
@@ -306,17 +324,11 @@ def _changed_ids(
     }
 
 
-def _has_error(findings: Iterable[Finding]) -> bool:
-    return any(map(_is_error, findings))
-
-
 def _is_error(finding: Finding) -> bool:
     return finding.severity is Severity.ERROR
 
 
-def _find_dropped_sources(
-    previous: PreviousBuild, changes: Changes, sources: Iterable[DeclaredSource]
-) -> tuple[str, ...]:
+def _find_dropped_sources(changes: Changes, sources: Iterable[DeclaredSource]) -> tuple[str, ...]:
     """The files that a declaration brought in before, and that are left out now since they lie
     outside of the folders that sources are kept to.
     """
@@ -325,6 +337,6 @@ def _find_dropped_sources(
         return ()
     return tuple(
         path
-        for path, state in previous.files.items()
-        if state.read_as and path not in changes.files and not is_inside(path, allowed_places)
+        for path in changes.removed
+        if changes.last[path].read_as and not is_inside(path, allowed_places)
     )

@@ -6,11 +6,11 @@ names no category stands under the folder that holds it, or under its kind.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from capdisc_indexer.model.json_types import CapabilityCard, CategoryRecord, OverviewCard
+from capdisc_indexer.model.json_types import CategoryRecord, OverviewCard
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
@@ -86,19 +86,6 @@ def summarise_by_kind(cards: Iterable[OverviewCard]) -> list[CategoryRecord]:
         for group, group_cards in groups.items()
         for record in summarise_categories(group_cards)
     ]
-
-
-def full_catalogue_size(cards: Iterable[CapabilityCard]) -> list[int]:
-    """Tokens and characters of all capabilities in full: what an agent without an index would
-    get.
-    """
-    sizes = [card["size"] for card in cards]
-    return [sum(size[i] for size in sizes) for i in (0, 1)]
-
-
-def count_kinds(cards: Iterable[OverviewCard]) -> dict[str, int]:
-    """The number of capabilities of each kind, by name of the kind."""
-    return dict(sorted(Counter(card["kind"] for card in cards).items()))
 
 
 def _kind_group(kind: str) -> str:

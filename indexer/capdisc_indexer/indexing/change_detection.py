@@ -7,7 +7,7 @@ held back still owns its id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import TypeAlias
 
@@ -22,9 +22,24 @@ from capdisc_indexer.model.records import digest_descriptor
 from capdisc_indexer.model.types import BuildOptions, Finding, HeldDefinition
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.scanned_files import FileStat
-from capdisc_indexer.store.file_states import FileState
+from capdisc_indexer.store.file_states import FileState, content_hashes_by_id
 
 StatesByPath: TypeAlias = Mapping[str, FileState]
+
+
+@frozen(kw_only=True)
+class ScannedTree:
+    """What a build looks at, and when it was scanned: all folders, or (`is_part`) those in which the
+    stamps show a change; then `gone` are the paths in them that are there no longer.
+
+    `missing` are covered folders that are gone, with the time since when.
+    """
+
+    scan: ScanResult
+    scanned_at_ns: int
+    is_part: bool = False
+    gone: frozenset[str] = frozenset()
+    missing: Mapping[str, float] = field(default_factory=dict)
 
 
 @frozen(kw_only=True)
@@ -41,13 +56,16 @@ class Review:
 
 @frozen(kw_only=True)
 class Changes:
-    """The files as they are now, and the descriptors that differ from the last build's, by final
-    id, with the digests of their records.
+    """The files that were looked at as they are now, and the descriptors that differ from the last
+    build's, by final id, with the digests of their records.
 
-    `findings` are those that belong to no file's state.
+    `changed` are those of the files whose state is another one than before, `last` the last states
+    of these and of files that are gone. `findings` are those that belong to no file's state.
     """
 
     files: StatesByPath
+    changed: StatesByPath
+    last: StatesByPath
     descriptors: SpooledDescriptors
     digests: Mapping[str, str]
     findings: tuple[Finding, ...]
@@ -55,6 +73,27 @@ class Changes:
     hashed_count: int
     guidance: GuidanceByCategory
     review: Review
+
+    @property
+    def removed(self) -> Sequence[str]:
+        """The paths of the files that are gone."""
+        return [path for path in self.last if path not in self.changed]
+
+    @property
+    def last_ids(self) -> Set[str]:
+        """The ids that the index had from files that changed or are gone."""
+        return content_hashes_by_id(self.last).keys()
+
+    @property
+    def ids(self) -> Set[str]:
+        """The ids that it has from files that changed."""
+        return content_hashes_by_id(self.changed).keys()
+
+    @property
+    def outdated_ids(self) -> Sequence[str]:
+        """The ids of the last build that have another document now, or none."""
+        last_ids, ids = self.last_ids, self.ids
+        return sorted(key for key in last_ids if key not in ids or key in self.descriptors)
 
 
 def review_parsed_files(
@@ -84,17 +123,19 @@ def review_parsed_files(
 
 
 def detect_changes(
-    scan: ScanResult,
+    tree: ScannedTree,
     states: Mapping[str, FileState],
     reader: FileReader,
-    previous_states: StatesByPath,
+    previous: PreviousBuild,
     review: Review,
 ) -> Changes:
-    """The capabilities whose documents must be written again, given states with resolved ids.
+    """The capabilities whose documents must be written again, given states with resolved ids of
+    the files of the tree.
 
     A file that was not parsed is parsed here when another file's change gave its capabilities
     other ids.
     """
+    scan, previous_states = tree.scan, previous.files
     files_by_path = {file.path: file for file in scan.files}
     files = dict(states)
     records: dict[str, SpooledRecord] = {}
@@ -110,11 +151,22 @@ def detect_changes(
             )
     descriptors = SpooledDescriptors(reader.spool, records)
     digests = {key: _record_digest(key, record, descriptors) for key, record in records.items()}
-    old_digests = _digests_by_id(previous_states) if digests else {}
-    changed = [key for key, digest in digests.items() if old_digests.get(key) != digest]
-    guidance, guidance_findings = _load_guidance(scan.guidance)
+    changed = [key for key, digest in digests.items() if _last_digest(previous, key) != digest]
+    guidance, guidance_findings = (
+        (previous.guidance, ()) if tree.is_part else _load_guidance(scan.guidance)
+    )
+    changed_states = {
+        path: state for path, state in files.items() if previous_states.get(path) is not state
+    }
+    gone = tree.gone if tree.is_part else previous_states.keys() - files.keys()
     return Changes(
         files=files,
+        changed=changed_states,
+        last={
+            path: previous_states[path]
+            for path in (*changed_states, *sorted(gone))
+            if path in previous_states
+        },
         descriptors=SpooledDescriptors(reader.spool, {key: records[key] for key in changed}),
         digests={key: digests[key] for key in changed},
         findings=(*scan.findings, *reader.unfinished_findings, *guidance_findings),
@@ -125,13 +177,9 @@ def detect_changes(
     )
 
 
-def _digests_by_id(files: StatesByPath) -> dict[str, str]:
-    return {
-        declared.resolved_id: declared.digest
-        for state in files.values()
-        for declared in state.declared_ids
-        if declared.resolved_id
-    }
+def _last_digest(previous: PreviousBuild, identifier: str) -> str:
+    declared = previous.state.find_declared(identifier) if previous.state else None
+    return declared.digest if declared else ""
 
 
 def _load_guidance(

@@ -5,47 +5,49 @@ metadata, and the facts in its manifest.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.graph.interfaces import (
     KINDS_WITHOUT_INTERFACE,
     InterfaceOwner,
     find_producers,
 )
 from capdisc_indexer.indexing.build_plan import BuildPlan
-from capdisc_indexer.indexing.category_overview import (
-    FOLDER_FILES,
-    count_kinds,
-    full_catalogue_size,
-    summarise_categories,
-)
+from capdisc_indexer.indexing.category_overview import FOLDER_FILES, summarise_categories
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
 from capdisc_indexer.indexing.document_changes import EmbeddingBatcher
-from capdisc_indexer.indexing.embeddings import VectorBuild, write_vectors
+from capdisc_indexer.indexing.embeddings import (
+    KnownTexts,
+    VectorBuild,
+    compare_texts,
+    write_vectors,
+)
 from capdisc_indexer.indexing.passage_changes import PassageCounts
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,
 )
-from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, GuidanceRecord, Overview
+from capdisc_indexer.model.json_types import (
+    BuildFacts,
+    ColumnsRecord,
+    GuidanceRecord,
+    NumberedColumn,
+    Overview,
+)
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
-from capdisc_indexer.store import file_states, generation
-from capdisc_indexer.store.column_writer import columns_document
+from capdisc_indexer.store import generation, publication
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.file_states import (
-    DeclaredId,
-    FileState,
-    content_hashes_by_id,
-    text_hashes_by_id,
-)
+from capdisc_indexer.store.file_states import DeclaredId, FileState
 from capdisc_indexer.store.snapshot import PRODUCERS_FILE, encode_producers
+from capdisc_indexer.store.state_database import CardRow, StateDatabase, StateWriter
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
 
@@ -64,56 +66,65 @@ def load_native_libraries(*, with_table: bool) -> None:
 def complete_states(
     changes: Changes, previous: PreviousBuild, built_ids: Mapping[str, DeclaredId]
 ) -> dict[str, FileState]:
-    """The files' states with what the overview and the vectors need of each indexed capability:
-    as it was built now (`built_ids`, by final id), else as the last build stored it.
+    """The states of changed files with what the overview and the vectors need of each indexed
+    capability: as it was built now (`built_ids`, by final id), else as the last build stored it.
     """
-    declared_by_id = {
-        declared.resolved_id: declared
-        for state in previous.files.values()
-        for declared in state.declared_ids
-        if declared.resolved_id
-    }
-    declared_by_id.update(built_ids)
+
+    def complete(declared: DeclaredId) -> DeclaredId:
+        if not declared.resolved_id:
+            return declared
+        built = built_ids.get(declared.resolved_id)
+        if built is None and previous.state is not None:
+            built = previous.state.find_declared(declared.resolved_id)
+        if built is None or (declared.digest == built.digest and declared.card is not None):
+            return declared
+        return declared._replace(texts=built.texts, digest=built.digest, card=built.card)
+
     return {
-        path: state
-        if previous.files.get(path) is state
-        else state.with_declared_ids(
-            _complete_declared_id(declared, declared_by_id.get(declared.resolved_id))
-            for declared in state.declared_ids
-        )
-        for path, state in changes.files.items()
+        path: state.with_declared_ids(map(complete, state.declared_ids))
+        for path, state in changes.changed.items()
     }
 
 
-def _complete_declared_id(declared: DeclaredId, built: DeclaredId | None) -> DeclaredId:
-    if not declared.resolved_id or built is None:
-        return declared
-    if declared.digest == built.digest and declared.card is not None:
-        return declared
-    return declared._replace(texts=built.texts, digest=built.digest, card=built.card)
+def write_state(folder: Path, plan: BuildPlan, states: StatesByPath) -> StateWriter:
+    """The state of the generation that is being built in `folder`, given the completed states of
+    changed files.
+    """
+    previous, changes = plan.previous, plan.changes
+    roots = list(dict.fromkeys(state.root for state in changes.files.values()))
+    if previous.state is None or not (plan.tree.is_part or roots == list(previous.state.roots)):
+        writer = StateWriter(folder, None)
+        writer.update(dict(changes.files) | dict(states), ())
+        return writer
+    writer = StateWriter(folder, previous.folder)
+    if previous.scan is not None:
+        writer.restamp(previous.scan["stats"])
+    writer.update(states, changes.removed)
+    return writer
 
 
 def build_vectors(
     folder: Path,
-    previous: PreviousBuild,
-    known_rows: Mapping[str, int],
+    plan: BuildPlan,
+    known: KnownTexts,
     states: StatesByPath,
+    state: StateWriter,
     batcher: EmbeddingBatcher,
-    encoder: Encoder | None,
 ) -> VectorBuild:
     """Writes the vectors of all capabilities into the new generation's folder; nothing without an
     encoder.
     """
+    encoder, published = plan.selected.encoder, plan.previous.generation
     if encoder is None:
         return VectorBuild()
-    if previous.generation is not None and previous.generation.fingerprint != encoder.fingerprint:
+    if published is not None and published.fingerprint != encoder.fingerprint:
         # Another encoder than last time: all texts must be encoded, not those that changed alone.
         documents = Documents(folder / "text")
         ids = [header["id"] for header in documents.all_headers()]
         for header, body, _ in documents.full_records(ids):
             batcher.add_texts(embedding_texts(from_record(header, body)))
-    hashes_by_id = text_hashes_by_id(states)
-    return write_vectors(folder, previous, known_rows, hashes_by_id, batcher, encoder)
+    text_changes = compare_texts(plan.changes.last, states)
+    return write_vectors(folder, known, text_changes, state, batcher, encoder)
 
 
 def choose_builder_id(plan: BuildPlan) -> str:
@@ -127,47 +138,74 @@ def write_metadata(
     target: Path,
     plan: BuildPlan,
     states: StatesByPath,
-    vectors: VectorBuild,
+    state: StateDatabase,
     builder_id: str,
     counter: TokenCounter,
 ) -> None:
-    """Writes the small files beside the stores of a generation into the new folder `target`: the
-    states of all files, and what overviews, lists and the next build read.
-    """
-    target.mkdir()
-    file_states.save_states(target / "files.json", states, plan.previous.saved_states)
-    cards = {
-        declared.resolved_id: declared.card
-        for state in states.values()
-        for declared in state.declared_ids
-        if declared.resolved_id and declared.card
-    }
-    if producers := find_producers(_group_interfaces(states)):
-        (target / PRODUCERS_FILE).write_bytes(encode_producers(producers))
-    guidance = plan.changes.guidance
-    contents = {
-        "overview": _make_overview(list(cards.values()), sorted(guidance), counter),
-        "guidance": _make_guidance_record(guidance, counter),
-        "columns": columns_document(cards),
-        "scan": plan.scan_record(builder_id),
-        "probes": vectors.nearest,
-    }
+    """Writes what overviews, lists and the next build read of the `state` into `target`."""
+    changes, last_folder = plan.changes, plan.previous.folder
+    last_meta = last_folder / "meta" if last_folder is not None else None
+    contents: dict[str, object] = {"scan": plan.scan_record(builder_id)}
+    last_cards, cards = _cards_by_id(changes.last), _cards_by_id(states)
+    is_same_guidance = last_meta is not None and changes.guidance == plan.previous.guidance
+    if last_meta is not None and is_same_guidance:
+        publication.link_file(last_meta / "guidance.json", target / "guidance.json")
+    else:
+        contents["guidance"] = _make_guidance_record(changes.guidance, counter)
+    if last_meta is not None and is_same_guidance and last_cards == cards:
+        names = ("overview.json", "columns.json")
+        for name in (*names, *(path.name for path in last_meta.glob(PRODUCERS_FILE))):
+            publication.link_file(last_meta / name, target / name)
+    else:
+        last = json.loads((last_meta / "overview.json").read_bytes()) if last_meta else None
+        rows = state.cards()
+        contents["overview"] = _make_overview(rows, sorted(changes.guidance), counter, last)
+        contents["columns"] = _make_columns(rows)
+        has_interfaces = not {row.kind for row in rows} <= KINDS_WITHOUT_INTERFACE
+        if has_interfaces and (producers := find_producers(_group_interfaces(state))):
+            (target / PRODUCERS_FILE).write_bytes(encode_producers(producers))
     for name, content in contents.items():
         text = json.dumps(content, ensure_ascii=False)
         (target / f"{name}.json").write_text(text, encoding="utf-8")
 
 
-def _group_interfaces(states: StatesByPath) -> list[list[InterfaceOwner]]:
+def _cards_by_id(states: StatesByPath) -> dict[str, object]:
+    """The card of each indexed capability, with the file that it comes from."""
+    return {
+        declared.resolved_id: (path, json.dumps(declared.card))
+        for path, state in states.items()
+        for declared in state.declared_ids
+        if declared.resolved_id
+    }
+
+
+def _make_columns(rows: Sequence[CardRow]) -> ColumnsRecord:
+    return {
+        "ids": [row.id for row in rows],
+        "names": [row.name for row in rows],
+        "kinds": _number_values([row.kind for row in rows]),
+        "categories": _number_values([row.category for row in rows]),
+        "tokens": [row.tokens for row in rows],
+        "characters": [row.characters for row in rows],
+        "listing_tokens": [row.listing_tokens for row in rows],
+        "general": [place for place, row in enumerate(rows) if row.is_general],
+        "hidden": [place for place, row in enumerate(rows) if row.hidden],
+    }
+
+
+def _number_values(values: Sequence[str]) -> NumberedColumn:
+    """The different values and their numbers, since there are few kinds and categories."""
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return {"values": list(numbers), "numbers": [numbers[value] for value in values]}
+
+
+def _group_interfaces(state: StateDatabase) -> list[list[InterfaceOwner]]:
     """The capabilities of each source and category: those of one file, or of the files in one
     folder that hold one each. The operations of an API belong together whatever their category.
     """
     groups: dict[tuple[str, str], list[InterfaceOwner]] = defaultdict(list)
-    for path, state in states.items():
-        cards = [
-            (declared.resolved_id, declared.card)
-            for declared in state.declared_ids
-            if declared.resolved_id and declared.card and not declared.card["hidden"]
-        ]
+    for path, rows in groupby(state.visible_interfaces(), key=itemgetter(0)):
+        cards = [(identifier, card) for _, identifier, card in rows]
         source = path if len(cards) > 1 else _surrounding_folder(path)
         is_api = any(card.get("interface", {}).get("is_api") for _, card in cards)
         for identifier, card in cards:
@@ -184,16 +222,27 @@ def _surrounding_folder(path: str) -> str:
 
 
 def _make_overview(
-    cards: Sequence[CapabilityCard], guided_categories: Sequence[str], counter: TokenCounter
+    rows: Sequence[CardRow],
+    guided_categories: Sequence[str],
+    counter: TokenCounter,
+    last: Overview | None,
 ) -> Overview:
-    visible_cards = [card for card in cards if not card["hidden"]]
-    categories = summarise_categories(visible_cards)
+    """The overview of these capabilities; the tokens of most lines are known from the last one."""
+    visible = [row for row in rows if not row.hidden]
+    categories = summarise_categories(
+        {"kind": row.kind, "name": row.name, "category": row.category} for row in visible
+    )
+    known = last["counts"] if last else {}
+
+    def count_tokens(text: str) -> int:
+        return known[text] if text in known else counter.exact(text)
+
     return {
         "categories": categories,
-        "kinds": count_kinds(cards),
-        "static": full_catalogue_size(visible_cards),
+        "kinds": dict(sorted(Counter(row.kind for row in rows).items())),
+        "static": [sum(row.tokens for row in visible), sum(row.characters for row in visible)],
         "guided": guided_categories,
-        "counts": frame_counts(counter.exact, categories),
+        "counts": frame_counts(count_tokens, categories),
     }
 
 
@@ -204,7 +253,7 @@ def _make_guidance_record(guidance: GuidanceByCategory, counter: TokenCounter) -
 
 def manifest_facts(
     plan: BuildPlan,
-    states: StatesByPath,
+    state: StateDatabase,
     vectors: VectorBuild,
     builder_id: str,
     token_fingerprint: str,
@@ -224,12 +273,12 @@ def manifest_facts(
         "background": vectors.noise_floor,
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "counts": {
-            "capabilities": len(content_hashes_by_id(states)),
+            "capabilities": state.count_ids(),
             "rows": vectors.rows,
             "stored": vectors.stored_rows,
             "dim": selected.encoder.dim if selected.encoder else 0,
             "deleted": deleted_count,
-            "files": len(states),
+            "files": len(state),
             "passages": passages.passages,
             "passage_dim": passages.dim,
             "deleted_passages": passages.deleted,

@@ -28,7 +28,7 @@ from capdisc_indexer.graph.interfaces import describe_interface
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
-from capdisc_indexer.indexing.passage_changes import PassageSink, build_passages
+from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, EncoderError, UnusableFilesError
@@ -46,7 +46,7 @@ from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces
 from capdisc_indexer.sources.scan.scanned_files import internal_finding, printable_path
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
+from capdisc_indexer.store.file_states import DeclaredId
 from capdisc_indexer.store.passages import PassageBlock
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
 from capdisc_indexer.text.embedding_text import (
@@ -76,8 +76,8 @@ def hash_text(text: str) -> str:
 
 class EmbeddingBatcher:
     """Collects embedding texts, encodes each new one once, and keeps the vectors as rows of
-    float32 in a file without a name; `position` is the row of each text hash. `failed` has a finding
-    for each text that the encoder itself fails on.
+    float32 in a file without a name; `position` is the row of each text hash. `failed` has a
+    finding for each text that the encoder itself fails on.
 
     The file lies in `scratch`, which must not be a folder that is published: network file systems
     give such a file a name.
@@ -172,8 +172,8 @@ EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
 # The final id of a capability, and its record.
 BuildJob: TypeAlias = tuple[str, bytes]
 # Documents that are made together: the tokens of all their texts are counted in one call, and their
-# passages encoded in another. Tables of 60 MB that only one of them looks into at a time stay in the
-# processor's cache.
+# passages encoded in another. Tables of 60 MB that only one of them looks into at a time stay in
+# the processor's cache.
 _JOBS_AT_A_TIME = 32
 
 
@@ -287,7 +287,7 @@ class DocumentBuild:
         self,
         changes: Changes,
         batcher: EmbeddingBatcher,
-        passages: PassageSink,
+        passages: PassageBuild,
         workers: WorkerPool,
         encoder: Encoder | None,
         workspace: str,
@@ -383,24 +383,30 @@ def write_documents(
     """Writes the text index of the next generation; the number of deleted documents that it still
     carries. `documents` are those of the changed capabilities, in the order of their ids.
     """
-    old_ids = content_hashes_by_id(previous.files)
-    new_ids = content_hashes_by_id(changes.files)
-    changed = changes.descriptors
-    removed_ids = [key for key in old_ids if key not in new_ids or key in changed]
-    deleted_count = len(removed_ids)
-    if previous.generation:
-        deleted_count += previous.generation.counts.get("deleted", 0)
-    new_documents = _with_progress(documents, len(changed), progress)
-    if previous.folder is None or not may_keep_documents(len(new_ids), deleted_count):
-        unchanged_ids = sorted(key for key in new_ids if key not in changed)
-        unchanged = _unchanged_documents(previous.folder, unchanged_ids)
-        all_documents = merge(unchanged, new_documents, key=lambda document: document.id)
-        text_queries.update_text_index(target, (), all_documents)
+    outdated_ids = changes.outdated_ids
+    if previous.generation is None or previous.state is None or previous.folder is None:
+        text_queries.update_text_index(
+            target, (), _with_progress(documents, len(changes.descriptors), progress)
+        )
         return 0
-    target.mkdir(parents=True)
-    publication.clone_text_index(previous.folder / "text", target)
-    text_queries.update_text_index(target, removed_ids, new_documents)
-    return deleted_count
+    counts = previous.generation.counts
+    if not outdated_ids and not changes.descriptors:
+        publication.link_folder(previous.folder / "text", target)
+        return counts["deleted"]
+    deleted_count = counts["deleted"] + len(outdated_ids)
+    capability_count = counts["capabilities"] + len(changes.ids) - len(changes.last_ids)
+    new_documents = _with_progress(documents, len(changes.descriptors), progress)
+    if may_keep_documents(capability_count, deleted_count):
+        target.mkdir(parents=True)
+        publication.clone_text_index(previous.folder / "text", target)
+        text_queries.update_text_index(target, outdated_ids, new_documents)
+        return deleted_count
+    outdated = set(outdated_ids)
+    unchanged_ids = [key for key in previous.state.ids() if key not in outdated]
+    unchanged = _unchanged_documents(previous.folder, unchanged_ids)
+    all_documents = merge(unchanged, new_documents, key=lambda document: document.id)
+    text_queries.update_text_index(target, (), all_documents)
+    return 0
 
 
 def _with_progress(
@@ -411,10 +417,8 @@ def _with_progress(
         yield document
 
 
-def _unchanged_documents(folder: Path | None, ids: Sequence[str]) -> Iterator[IndexedDocument]:
-    """The documents of these capabilities from a generation; none without a generation."""
-    if folder is None:
-        return
+def _unchanged_documents(folder: Path, ids: Sequence[str]) -> Iterator[IndexedDocument]:
+    """The documents of these capabilities from a generation."""
     for header, body, pieces in Documents(folder / "text").full_records(ids):
         yield assemble_document(from_record(header, body), header, body, pieces)
 

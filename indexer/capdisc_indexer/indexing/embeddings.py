@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,16 +18,20 @@ from typing import TYPE_CHECKING, Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.quantisation import quantise, quantise_row
+from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
-from capdisc_indexer.indexing.previous_build import NearestText, PreviousBuild
+from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store import matrix, native_errors, publication, vector_files
-from capdisc_indexer.store.file_states import TextHashesById, text_hashes_by_id
+from capdisc_indexer.store.file_states import NearestText, TextHashesById, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.matrix_patch import write_patched_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from capdisc_indexer.store.state_database import StateDatabase
 
 # So many vectors may lie beside the store, and as many of its own may be out of use: a share of
 # all, or this number for a small catalogue.
@@ -47,80 +51,130 @@ class VectorBuild:
     nearest: Sequence[NearestText] = ()
 
 
-def reusable_rows(previous: PreviousBuild, encoder: Encoder | None) -> dict[str, int]:
-    """The row of the last matrix by text hash; nothing when another encoder made it.
+class KnownTexts:
+    """The texts of the last generation whose vectors can be taken over: none where another encoder
+    made them.
 
-    Raises DamagedIndexError when the matrix and the states of the files disagree.
+    Raises DamagedIndexError when the matrix and the state disagree.
     """
-    if (
-        encoder is None
-        or previous.generation is None
-        or previous.generation.fingerprint != encoder.fingerprint
-    ):
-        return {}
-    hashes = [
-        text_hash for texts in text_hashes_by_id(previous.files).values() for text_hash in texts
-    ]
-    if len(hashes) != previous.generation.counts["rows"]:
-        raise DamagedIndexError(
-            "the index is damaged: it has other vectors than its files say",
-            native_errors.REBUILD_HINT,
+
+    def __init__(self, previous: PreviousBuild, encoder: Encoder | None) -> None:
+        published = previous.generation
+        is_known = (
+            encoder is not None
+            and published is not None
+            and published.fingerprint == encoder.fingerprint
         )
-    return {text_hash: row for row, text_hash in enumerate(hashes)}
+        self.state = previous.state if is_known else None
+        self.folder = previous.folder if is_known else None
+        self.counts = published.counts if published is not None and is_known else {}
+        if self.state is not None and self.state.count_texts() != self.counts["rows"]:
+            raise DamagedIndexError(
+                "the index is damaged: it has other vectors than its files say",
+                native_errors.REBUILD_HINT,
+            )
+
+    def __contains__(self, text_hash: object) -> bool:
+        return self.state is not None and self.state.find_text(str(text_hash)) is not None
+
+    def __bool__(self) -> bool:
+        return bool(self.counts and self.counts["rows"])
+
+    def read_row(self, text_hash: str, matrix: Matrix) -> bytes:
+        """The row of a text in the last matrix. Raises DamagedIndexError where it has none."""
+        place = self.state.find_text(text_hash) if self.state is not None else None
+        if place is None:
+            raise _missing_vector()
+        identifier, number = place
+        row = matrix.rows_of(identifier)[number]
+        return bytes(matrix.bytes_of(row, row + 1))
 
 
 def write_vectors(
     target: Path,
-    previous: PreviousBuild,
-    known_rows: Mapping[str, int],
-    hashes_by_id: TextHashesById,
+    known: KnownTexts,
+    changes: TextChanges,
+    state: StateDatabase,
     batcher: EmbeddingBatcher,
     encoder: Encoder,
 ) -> VectorBuild:
-    """Writes vector store and matrix; texts without a row in the last matrix (`known_rows`) are in
-    the batcher.
+    """Writes vector store and matrix of the generation with this state; texts that are not `known`
+    are in the batcher.
     """
     batcher.encode()
-    encoded_count, rows = len(batcher.position), sum(map(len, hashes_by_id.values()))
-    stored_rows = _link_store(target, previous, known_rows, hashes_by_id, batcher, encoder.dim)
+    row_count = known.counts["rows"] + changes.count_added() if known else state.count_texts()
+    nearest = known.state.nearest if known.state is not None else ()
+    stored_rows = _link_store(target, known, changes, state, batcher, encoder.dim, row_count)
     if stored_rows is None:
-        stored_rows = _rewrite_store(
-            target, previous, known_rows, hashes_by_id, batcher, encoder.dim
-        )
-    near = _find_nearest_to_null_queries(
-        Matrix(target / "matrix", encoder.dim), previous, known_rows, hashes_by_id, encoder
-    )
+        stored_rows = _rewrite_store(target, known, state, batcher, encoder.dim)
+    if changes.old != changes.new or not known:
+        nearest = _find_nearest(target, known, changes, state, batcher, encoder)
     return VectorBuild(
-        rows=rows,
+        rows=row_count,
         stored_rows=stored_rows,
-        encoded_count=encoded_count,
-        noise_floor=noise_floor(near),
-        nearest=near,
+        encoded_count=len(batcher.position),
+        noise_floor=noise_floor(nearest),
+        nearest=nearest,
     )
 
 
-def _find_nearest_to_null_queries(
-    rows: Matrix,
-    previous: PreviousBuild,
-    known_rows: Mapping[str, int],
-    hashes_by_id: TextHashesById,
+@frozen(kw_only=True)
+class TextChanges:
+    """The text hashes of the capabilities that have other ones now, before and now."""
+
+    old: TextHashesById
+    new: TextHashesById
+
+    def count_added(self) -> int:
+        """How many texts more there are now."""
+        return sum(map(len, self.new.values())) - sum(map(len, self.old.values()))
+
+
+def compare_texts(last: StatesByPath, states: StatesByPath) -> TextChanges:
+    """Which capabilities have other texts, given the last states of files that changed or are gone,
+    and their states now.
+    """
+    old, new = text_hashes_by_id(last), text_hashes_by_id(states)
+    return TextChanges(
+        old={key: texts for key, texts in old.items() if new.get(key) != texts},
+        new={key: texts for key, texts in new.items() if old.get(key) != texts},
+    )
+
+
+def _find_nearest(
+    target: Path,
+    known: KnownTexts,
+    changes: TextChanges,
+    state: StateDatabase,
+    batcher: EmbeddingBatcher,
     encoder: Encoder,
 ) -> Sequence[NearestText]:
-    hashes = list(chain.from_iterable(hashes_by_id.values()))
-    new_rows = [row for row, text_hash in enumerate(hashes) if text_hash not in known_rows]
-    is_small_change = bool(known_rows) and len(new_rows) <= SMALL_CHANGE
-    return nearest_to_null_queries(
-        encoder, rows, hashes, new_rows, previous.nearest if is_small_change else ()
-    )
+    rows = Matrix(target / "matrix", encoder.dim)
+    last: Sequence[NearestText] = known.state.nearest if known.state is not None else ()
+    new_rows = [
+        rows.rows_of(identifier)[number]
+        for identifier, hashes in sorted(changes.new.items())
+        for number, text_hash in enumerate(hashes)
+        if text_hash in batcher.position
+    ]
+    if len(new_rows) > SMALL_CHANGE:
+        last = ()
+    gone = {text_hash for _, text_hash in last if state.find_text(text_hash) is None}
+
+    def hash_of_row(row: int) -> str:
+        return state.text_of(*rows.place_of(row))
+
+    return nearest_to_null_queries(encoder, rows, hash_of_row, new_rows, last, gone)
 
 
 def _link_store(
     target: Path,
-    previous: PreviousBuild,
-    known_rows: Mapping[str, int],
-    hashes_by_id: TextHashesById,
+    known: KnownTexts,
+    changes: TextChanges,
+    state: StateDatabase,
     batcher: EmbeddingBatcher,
     dim: int,
+    row_count: int,
 ) -> int | None:
     """Links the last store, writes beside it the vectors that it lacks, and writes the matrix; how
     many rows the store has.
@@ -128,27 +182,37 @@ def _link_store(
     Returns None and writes nothing where there is no store to link, or too many rows would lie
     beside it or be out of use in it.
     """
-    if not known_rows or previous.folder is None or previous.generation is None:
+    if not known or known.folder is None:
         return None
-    hashes, rows = vector_files.read_pending(previous.folder / "pending")
-    needed_hashes = set(chain.from_iterable(hashes_by_id.values()))
-    needed_rows = [row for row, text_hash in enumerate(hashes) if text_hash in needed_hashes]
-    stored_rows, pending_count = (
-        previous.generation.counts["stored"],
-        len(needed_rows) + len(batcher.position),
-    )
-    row_count = sum(map(len, hashes_by_id.values()))
+    stored_rows = known.counts["stored"]
+    if changes.old == changes.new:
+        for name in ("vectors", "pending", "matrix"):
+            publication.link_folder(known.folder / name, target / name)
+        return stored_rows
+    hashes, rows = vector_files.read_pending(known.folder / "pending")
+    needed_rows = [row for row, key in enumerate(hashes) if state.find_text(key) is not None]
+    pending_count = len(needed_rows) + len(batcher.position)
     if not may_link_store(stored_rows, pending_count, row_count):
         return None
-    publication.link_folder(previous.folder / "vectors", target / "vectors")
+    publication.link_folder(known.folder / "vectors", target / "vectors")
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
     keys = [*(hashes[row] for row in needed_rows), *batcher.position]
     vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.raw())
-    write_matrix(
-        target,
-        hashes_by_id,
-        iterate_rows(Matrix(previous.folder / "matrix", dim), known_rows, hashes_by_id, batcher),
-    )
+    old_matrix = Matrix(known.folder / "matrix", dim)
+    quantise_new = make_row_quantiser(batcher, dim)
+
+    def read_rows(identifier: str) -> bytes:
+        return b"".join(
+            quantise_new(batcher.position[text_hash])
+            if text_hash in batcher.position
+            else known.read_row(text_hash, old_matrix)
+            for text_hash in changes.new[identifier]
+        )
+
+    counts = dict.fromkeys(changes.old, 0) | {
+        key: len(texts) for key, texts in changes.new.items()
+    }
+    write_patched_matrix(old_matrix, target / "matrix", counts, read_rows)
     return stored_rows
 
 
@@ -162,26 +226,30 @@ def may_link_store(stored_rows: int, pending_count: int, row_count: int) -> bool
 
 def _rewrite_store(
     target: Path,
-    previous: PreviousBuild,
-    known_rows: Mapping[str, int],
-    hashes_by_id: TextHashesById,
+    known: KnownTexts,
+    state: StateDatabase,
     batcher: EmbeddingBatcher,
     dim: int,
 ) -> int:
     """Writes store and matrix anew, with the vectors of the last generation that are still in use;
     how many rows there are.
     """
-    if known_rows and previous.folder is not None:
-        needed_hashes = {*chain.from_iterable(hashes_by_id.values())} & known_rows.keys()
-        _copy_vectors(previous.folder, needed_hashes, batcher, dim)
+    hashes_by_id = state.text_hashes()
+    if known and known.folder is not None:
+        needed_hashes = {*chain.from_iterable(hashes_by_id.values())} - batcher.position.keys()
+        _copy_vectors(known.folder, needed_hashes, batcher, dim)
     rows = batcher.rows(dim)
     vector_files.write_vectors(target / "vectors", _row_batches(hashes_by_id, batcher, rows))
-    write_matrix(
-        target,
-        hashes_by_id,
-        (quantise(batch.vectors).tobytes() for batch in _row_batches(hashes_by_id, batcher, rows)),
+    owners = array(
+        "I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts)
     )
-    return sum(map(len, hashes_by_id.values()))
+    matrix.write_matrix_files(
+        target / "matrix",
+        (quantise(batch.vectors).tobytes() for batch in _row_batches(hashes_by_id, batcher, rows)),
+        owners,
+        list(hashes_by_id),
+    )
+    return len(owners)
 
 
 def _copy_vectors(
@@ -206,39 +274,6 @@ def _row_batches(
         yield vector_files.VectorBatch(hashes=hashes, vectors=vectors)
 
 
-def write_matrix(
-    target: Path, hashes_by_id: TextHashesById, rows: Iterable[bytes | memoryview]
-) -> None:
-    """Writes the matrix of these texts; each item of `rows` is one row of int8 or more."""
-    owners = array(
-        "I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts)
-    )
-    matrix.write_matrix_files(target / "matrix", rows, owners, list(hashes_by_id))
-
-
-def iterate_rows(
-    old_matrix: Matrix,
-    known_rows: Mapping[str, int],
-    hashes_by_id: TextHashesById,
-    batcher: EmbeddingBatcher,
-) -> Iterator[bytes | memoryview]:
-    """The rows of these texts: runs out of the last matrix, and single new rows."""
-    quantise_new = make_row_quantiser(batcher, old_matrix.dim)
-    start = end = 0
-    for text_hash in chain.from_iterable(hashes_by_id.values()):
-        row = known_rows.get(text_hash)
-        if row == end and end > start:
-            end += 1
-            continue
-        if end > start:
-            yield old_matrix.bytes_of(start, end)
-        start, end = (row, row + 1) if row is not None else (0, 0)
-        if row is None:
-            yield quantise_new(find_row(batcher, text_hash))
-    if end > start:
-        yield old_matrix.bytes_of(start, end)
-
-
 def make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
     """A function from a row of the batcher to its bytes of int8, as the matrix stores them."""
     if len(batcher.position) <= SMALL_BATCH:
@@ -255,9 +290,13 @@ def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:
     try:
         return batcher.position[text_hash]
     except KeyError:
-        raise DamagedIndexError(
-            "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
-        ) from None
+        raise _missing_vector() from None
+
+
+def _missing_vector() -> DamagedIndexError:
+    return DamagedIndexError(
+        "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
+    )
 
 
 # The noise floor: how near a text without meaning comes to something in this catalogue.
@@ -286,69 +325,35 @@ def noise_floor(nearest_texts: Sequence[NearestText]) -> float:
 def nearest_to_null_queries(
     encoder: Encoder,
     matrix: Matrix,
-    hashes: Sequence[str],
-    new_rows: Sequence[int],
-    previous: Sequence[NearestText],
-) -> list[NearestText]:
-    """The nearest row to each null query, given the text hash of each row; nothing without rows.
-
-    Where the row that was nearest in the `previous` build is still there, only one of `new_rows`
-    can be nearer: of 10,000 rows that saves 30 ms, of 100,000 ten times as much.
-    """
-    current_hashes = set(hashes)
-    if not current_hashes or (
-        previous and not new_rows and all(text in current_hashes for _, text in previous)
-    ):
-        return list(previous) if current_hashes else []
-    queries = [query for query in map(encoder.encode_query, null_queries()) if any(query)]
-    old_nearest: list[NearestText | None] = [
-        entry if entry[1] in current_hashes else None for entry in previous
-    ] or [None] * len(queries)
-    return [
-        min([entry, *(_distance_to_row(matrix, row, query, hashes) for row in new_rows)])
-        if entry
-        else _nearest_row(matrix, query, hashes)
-        for query, entry in zip(queries, old_nearest, strict=True)
-    ]
-
-
-def update_nearest(
-    encoder: Encoder,
-    matrix: Matrix,
     hash_of_row: Callable[[int], str],
     new_rows: Sequence[int],
-    previous: Sequence[NearestText],
+    last: Sequence[NearestText],
     gone_hashes: Set[str],
 ) -> Sequence[NearestText]:
-    """The same as `nearest_to_null_queries` for a small change, without the hashes of all rows:
-    `gone_hashes` are those that no row has any more.
+    """The nearest row to each null query; nothing without rows.
+
+    Where the row that was nearest in the `last` build is still there, only one of `new_rows` can
+    be nearer: of 10,000 rows that saves 30 ms, of 100,000 ten times as much. `gone_hashes` are
+    those that no row has any more.
     """
-    is_kept = all(text_hash not in gone_hashes for _, text_hash in previous)
-    if not new_rows and is_kept:
-        return previous
+    if not len(matrix):
+        return ()
+    if last and not new_rows and not gone_hashes:
+        return last
     queries = [query for query in map(encoder.encode_query, null_queries()) if any(query)]
+    known = [None if entry[1] in gone_hashes else entry for entry in last] or [None] * len(queries)
     return [
-        _nearest_of_all(matrix, query, hash_of_row)
-        if entry[1] in gone_hashes
-        else min([entry, *((matrix.distance(query, row), hash_of_row(row)) for row in new_rows)])
-        for query, entry in zip(queries, previous, strict=True)
+        min([entry, *((matrix.distance(query, row), hash_of_row(row)) for row in new_rows)])
+        if entry
+        else _nearest_row(matrix, query, hash_of_row)
+        for query, entry in zip(queries, known, strict=True)
     ]
 
 
-def _nearest_of_all(
-    matrix: Matrix, query: bytes, hash_of_row: Callable[[int], str]
-) -> NearestText:
+def _nearest_row(matrix: Matrix, query: bytes, hash_of_row: Callable[[int], str]) -> NearestText:
     distances = matrix.distances(query).tolist()
     smallest = min(distances)
     return smallest, hash_of_row(distances.index(smallest))
-
-
-def _distance_to_row(matrix: Matrix, row: int, query: bytes, hashes: Sequence[str]) -> NearestText:
-    return matrix.distance(query, row), hashes[row]
-
-
-def _nearest_row(matrix: Matrix, query: bytes, hashes: Sequence[str]) -> NearestText:
-    return _nearest_of_all(matrix, query, hashes.__getitem__)
 
 
 def null_queries() -> list[str]:

@@ -9,7 +9,7 @@ parsed when its content differs. No file is parsed twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
@@ -31,7 +31,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     internal_finding,
     printable_path,
 )
-from capdisc_indexer.store.file_states import DeclaredId, FileState
+from capdisc_indexer.store.file_states import STALE, DeclaredId, FileState, is_stale
 from capdisc_indexer.validation.changes import CODE
 
 # The finding about a file that may be half written, so that its last version still counts.
@@ -49,8 +49,6 @@ _SLIPS = frozenset(
 _SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 # A definition that was held back may have been approved since; its file does not show that.
 _READ_AGAIN = TRANSIENT | {CODE}
-# The finding about a file of which the last version that could be read is kept.
-STALE = "stale-version"
 # Called with the stage of a build, how many of its steps are done, and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 # The descriptors of a few thousand capabilities stay in memory.
@@ -74,15 +72,19 @@ _MAX_COMPARED = 500
 
 
 def require_few_changes(
-    files: Sequence[FoundFile], previous: PreviousBuild, max_changes: int | None
+    files: Sequence[FoundFile],
+    gone: Iterable[str] | None,
+    previous: PreviousBuild,
+    max_changes: int | None,
 ) -> None:
-    """Raises ManyChangesError where more than `max_changes` files (None: any number) are new, gone,
-    or other than in the last build.
+    """Raises ManyChangesError where more than `max_changes` files (None: any number) are new, gone
+    (None: those that are not among these), or other than in the last build.
     """
     if max_changes is None:
         return
-    found_paths = {file.path for file in files}
-    gone_paths = [path for path in previous.files if path not in found_paths]
+    if gone is None:
+        gone = previous.files.keys() - {file.path for file in files}
+    gone_paths = sorted(path for path in gone if path in previous.files)
     suspects = [
         file
         for file in files
@@ -285,11 +287,6 @@ class FileReader:
 
 def _is_slip(code: str) -> bool:
     return code in _SLIPS or code.startswith(_SLIP_PREFIXES)
-
-
-def is_stale(state: FileState) -> bool:
-    """Whether the capabilities of the file are those of an older version of it."""
-    return any(finding.code == STALE for finding in state.findings)
 
 
 def read_file(file: FoundFile) -> ParsedFile:

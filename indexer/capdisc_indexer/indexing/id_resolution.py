@@ -13,10 +13,11 @@ all: clients know a skill by its folder.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from capdisc_indexer.model.errors import WiderChangeError
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.formats.naming_rules import (
     ClaimOutcome,
@@ -29,8 +30,104 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
 from capdisc_indexer.text.normalization import one_line
 
+if TYPE_CHECKING:
+    from capdisc_indexer.store.state_database import StateDatabase
+
 # The status of a capability whose id passes for that of another one.
 POSING = "posing"
+
+
+def resolve_changed_ids(
+    states: Mapping[str, FileState], removed: Sequence[FileState], last: StateDatabase
+) -> Mapping[str, FileState]:
+    """The states of changed files with final ids, given the last states of files that are gone.
+
+    Who owns an id depends on the ids, on the places of files, and on which files are copies of each
+    other. So nothing changes for other files under three conditions: no file of the change has or
+    had the content of another one; a file that is gone, or declares other ids than before, was the
+    only one that declared its old ids; and no other file declares a new one. A file that declares
+    the same ids as before keeps what became of them.
+
+    Raises WiderChangeError where an id of another file may have another owner now.
+    """
+    before = {path: last[path] for path in states if path in last}
+    changed = {
+        path: state
+        for path, state in states.items()
+        if path not in before or before[path]._replace(stat=state.stat) != state
+    }
+    before = {path: before[path] for path in changed if path in before}
+    old_states = [*before.values(), *removed]
+    _require_no_copies(old_states, last, {state.path for state in old_states})
+    _require_no_copies([*changed.values()], last, {*changed, *(state.path for state in removed)})
+    resolved: dict[str, FileState] = {}
+    released, claiming = [*removed], []
+    for path, state in changed.items():
+        old_state = before.get(path)
+        if old_state and _declared_names([old_state]) == _declared_names([state]):
+            resolved[path] = state.with_declared_ids(map(_as_before, old_state.declared_ids))
+        else:
+            claiming.append(state)
+            released += [old_state] if old_state else []
+    for old_state in released:
+        _require_sole_owner(old_state, last)
+    if claiming:
+        _require_new_ids(_declared_names(claiming), set(last.ids()) - {*_declared_names(released)})
+    for state in claiming:
+        resolved[state.path] = state.with_declared_ids(
+            declared._replace(resolved_id=declared.id) for declared in state.declared_ids
+        )
+    return {path: resolved.get(path, state) for path, state in states.items()}
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise WiderChangeError(reason)
+
+
+def _require_no_copies(
+    states: Sequence[FileState], last: StateDatabase, paths: Collection[str]
+) -> None:
+    hashes = {state.content_hash for state in states}
+    is_single = len(hashes) == len(states)
+    _require(
+        is_single and not any(last.has_other_file(key, paths) for key in hashes),
+        "a changed file is or was a copy of another one",
+    )
+
+
+def _declared_names(states: Iterable[FileState]) -> list[str]:
+    return [declared.id for state in states for declared in state.declared_ids]
+
+
+def _as_before(old: DeclaredId) -> DeclaredId:
+    _require(old.status != HELD, "a definition in a changed file was held back")
+    return DeclaredId(old.id, old.resolved_id, old.status, old.other_path)
+
+
+def _require_sole_owner(old_state: FileState, last: StateDatabase) -> None:
+    is_sole = not last.is_owner(old_state.path) and all(
+        (declared.status, declared.other_path) == ("indexed", "")
+        and declared.resolved_id == declared.id
+        and "@" not in declared.id
+        for declared in old_state.declared_ids
+    )
+    _require(is_sole, f"another file declares an id of {old_state.path}, too")
+
+
+def _require_new_ids(names: Sequence[str], others: Set[str]) -> None:
+    """Raises WiderChangeError unless these ids are different ones that none of the others is like.
+    Ids with "@" are those that a second owner gets.
+    """
+    keys = set(map(fold_id, names))
+    looks = {plain_look(other) for other in others if not other.isascii()}
+    _require(
+        len(keys) == len(names)
+        and all(name.isascii() and "@" not in name for name in names)
+        and keys.isdisjoint(map(fold_id, others))
+        and keys.isdisjoint(looks),
+        "a changed file declares an id that another one has, or one that is easily taken for it",
+    )
 
 
 class _Owner(NamedTuple):

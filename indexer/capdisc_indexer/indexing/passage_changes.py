@@ -10,20 +10,19 @@ from __future__ import annotations
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Protocol, TypeAlias
+from typing import IO, TypeAlias
 
-from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.previous_build import PreviousBuild
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, PassageLimits
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.file_states import content_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix, write_matrix_files
+from capdisc_indexer.store.matrix_patch import write_patched_matrix
 from capdisc_indexer.store.passages import IndexedPassage, PassageBlock, PassageWriter
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, is_english, truncate_stem
 from capdisc_indexer.text.normalization import lexical_text
@@ -97,8 +96,8 @@ def _with_stems(text: str) -> str:
     return f"{text}\n{truncate_stem(text)}"
 
 
-# So few passages are written anew whenever one changes, so that the statistics of BM25 are those of
-# a build from nothing (0.1 ms each); of more, once this share of them was deleted.
+# So few passages are written anew whenever one changes, so that the statistics of BM25 are those
+# of a build from nothing (0.1 ms each); of more, once this share of them was deleted.
 SMALL_COUNT = 1_000
 MAX_DELETED_SHARE = 0.02
 # Blocks that wait in memory until the engines are loaded; more than a small build has.
@@ -123,20 +122,10 @@ class PassageCounts:
     dim: int = 0
 
 
-class PassageSink(Protocol):
-    """What takes the passages of changed capabilities, made within `limits`."""
-
-    @property
-    def limits(self) -> PassageLimits:
-        """The limits of passages."""
-
-    def add(self, owner: str, block: PassageBlock) -> None:
-        """Adds the passages of a changed capability."""
-
-
 class PassageBuild:
     """Collects the passages of changed capabilities, in the order of their ids, and writes those of
-    the next generation into `target`.
+    the next generation into `target`; `outdated_ids` are those of capabilities of the last one
+    that changed or are gone.
 
     New rows lie in a file without a name in `scratch`, as in `EmbeddingBatcher`.
     """
@@ -145,29 +134,24 @@ class PassageBuild:
         self,
         target: Path,
         previous: PreviousBuild,
-        changes: Changes,
+        outdated_ids: Sequence[str],
         limits: PassageLimits,
         scratch: Path,
     ) -> None:
         self._target, self._limits = target, limits
         self._old = _read_old_passages(previous)
-        new_ids = content_hashes_by_id(changes.files)
-        self._kept = [
-            owner
-            for owner in self._old.counts
-            if owner in new_ids and owner not in changes.descriptors
-        ]
+        self._removed = {key: count for key in outdated_ids if (count := self._old.count(key))}
         self._new_counts: dict[str, int] = {}
         self._waiting: list[tuple[str, PassageBlock]] = []
-        self._rewritten = 0  # how many of `_kept` are written anew so far
         self._writer: PassageWriter | None = None
-        self._dim = self._old.total_counts.dim
-        old, kept_count = (
-            self._old.total_counts,
-            sum(self._old.counts[owner] for owner in self._kept),
-        )
-        self._deleted_count = old.deleted + old.passages - kept_count
+        old = self._old.total_counts
+        self._dim = old.dim
+        self._deleted_count = old.deleted + sum(self._removed.values())
         self._is_rewritten = not may_keep_passages(old.passages, self._deleted_count)
+        self._kept: Sequence[str] = ()
+        if self._is_rewritten and self._old.matrix is not None:
+            self._kept = [key for key in self._old.matrix.names() if key not in self._removed]
+        self._rewritten = 0  # how many of `_kept` are written anew so far
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
 
     @property
@@ -186,8 +170,10 @@ class PassageBuild:
         if not block.passages:
             return
         self._new_counts[owner] = len(block.passages)
-        self._dim = len(block.rows) // len(block.passages)
-        self._file.write(block.rows)
+        self._dim = self._dim or len(block.rows) // len(block.passages)
+        size = self._dim * len(block.passages)
+        # Without the encoder of the last build the new rows are like no query.
+        self._file.write(block.rows if len(block.rows) == size else bytes(size))
         self._waiting.append((owner, block))
         if len(self._waiting) >= _WAITING_BLOCKS:
             self._write_waiting()
@@ -196,21 +182,22 @@ class PassageBuild:
         """Writes what was collected, and takes over what is unchanged; the counts of the next
         generation.
         """
-        has_removed = len(self._kept) < len(self._old.counts)
-        if not self._waiting and not self._new_counts and not has_removed:
+        old = self._old.total_counts
+        if not self._new_counts and not self._removed:
             if self._old.folder is not None:
                 publication.link_folder(self._old.folder, self._target)
-            return self._old.total_counts
-        counts = self._new_counts | {owner: self._old.counts[owner] for owner in self._kept}
-        if not counts:
+            return old
+        new_count = sum(self._new_counts.values())
+        total = old.passages - sum(self._removed.values()) + new_count
+        if not total:
             return PassageCounts()
         writer = self._open_writer()
         self._write_waiting()
         self._rewrite_kept(until=len(self._kept))
         writer.commit()
-        self._write_matrix({owner: counts[owner] for owner in sorted(counts)})
+        self._write_matrix()
         return PassageCounts(
-            passages=sum(counts.values()),
+            passages=total,
             deleted=0 if self._is_rewritten else self._deleted_count,
             dim=self._dim,
         )
@@ -239,37 +226,41 @@ class PassageBuild:
                 publication.clone_text_index(self._old.folder / "text", self._target / "text")
             self._writer = PassageWriter(self._target / "text")
             if is_linked:
-                self._writer.remove(sorted(self._old.counts.keys() - set(self._kept)))
+                self._writer.remove(sorted(self._removed))
         return self._writer
 
-    def _write_matrix(self, counts: Mapping[str, int]) -> None:
-        """Writes the rows of these capabilities, which are in order, with so many of each."""
+    def _write_matrix(self) -> None:
+        self._file.seek(0)  # the rows lie in the order of the ids
+        target, counts = self._target / "matrix", self._new_counts
+
+        def read_rows(owner: str) -> bytes:
+            return self._file.read(counts[owner] * self._dim)
+
+        if self._old.matrix is not None:
+            sizes = dict.fromkeys(self._removed, 0) | counts
+            write_patched_matrix(self._old.matrix, target, sizes, read_rows)
+            return
         owners = array("I")
         for number, count in enumerate(counts.values()):
             owners.extend([number] * count)
-        write_matrix_files(self._target / "matrix", self._rows(counts), owners, list(counts))
-
-    def _rows(self, counts: Mapping[str, int]) -> Iterator[bytes | memoryview]:
-        self._file.seek(0)
-        for owner, count in counts.items():
-            if owner in self._new_counts:
-                yield self._file.read(count * self._dim)
-            elif self._old.matrix is not None:
-                start = self._old.matrix.first_row(owner)
-                yield self._old.matrix.bytes_of(start, start + count)
+        write_matrix_files(target, map(read_rows, counts), owners, list(counts))
 
 
 @frozen(kw_only=True)
 class OldPassages:
-    """The passages of the last generation: where they lie, how many each capability has, in the
-    order of the ids, and their rows; empty without any.
-    """
+    """The passages of the last generation: where they lie, and their rows; empty without any."""
 
     total_counts: PassageCounts = PassageCounts()
     folder: Path | None = None
     text_folder: Path | None = None
     matrix: Matrix | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def count(self, owner: str) -> int:
+        """How many passages a capability has."""
+        try:
+            return len(self.matrix.rows_of(owner)) if self.matrix is not None else 0
+        except KeyError:
+            return 0
 
 
 def _read_old_passages(previous: PreviousBuild) -> OldPassages:
@@ -279,7 +270,6 @@ def _read_old_passages(previous: PreviousBuild) -> OldPassages:
     if not stored["passages"]:
         return OldPassages()
     folder = previous.folder / "passages"
-    matrix = Matrix(folder / "matrix", stored["passage_dim"])
     return OldPassages(
         total_counts=PassageCounts(
             passages=stored["passages"],
@@ -288,6 +278,5 @@ def _read_old_passages(previous: PreviousBuild) -> OldPassages:
         ),
         folder=folder,
         text_folder=previous.folder / "text",
-        matrix=matrix,
-        counts=matrix.rows_by_owner(),
+        matrix=Matrix(folder / "matrix", stored["passage_dim"]),
     )

@@ -1,7 +1,9 @@
 """The index pipeline: scan the folders, read what changed, write and publish the next generation.
 
-`_run_build` shows every stage up to the decision whether there is anything to publish,
-`_write_generation` every stage after it.
+A build compares the stamps of everything with those of the last one (`compare_tree`), scans the
+folders that differ, or all where the stamps do not suffice, and hands the files to `_run_build`. It
+shows every stage up to the decision whether there is anything to publish, `_write_generation`
+every stage after it.
 """
 
 from __future__ import annotations
@@ -9,13 +11,15 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from capdisc_indexer.indexing.build_plan import (
     BuildPlan,
     BuildRequest,
+    SelectedEncoder,
     WrittenGeneration,
     is_unchanged,
     keep_generation,
@@ -23,23 +27,32 @@ from capdisc_indexer.indexing.build_plan import (
     summarise_build,
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
-from capdisc_indexer.indexing.change_detection import detect_changes, review_parsed_files
+from capdisc_indexer.indexing.change_detection import (
+    ScannedTree,
+    detect_changes,
+    review_parsed_files,
+)
 from capdisc_indexer.indexing.file_reader import (
     DescriptorSpool,
     FileReader,
     Progress,
     require_few_changes,
 )
-from capdisc_indexer.indexing.id_resolution import resolve_ids
+from capdisc_indexer.indexing.id_resolution import resolve_changed_ids, resolve_ids
 from capdisc_indexer.indexing.missing_folders import add_missing_files
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     after_failed_reuse,
+    check_changed_digests,
     check_digests,
     load_previous_build,
 )
-from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
-from capdisc_indexer.indexing.unchanged_tree import compare_tree, report_no_change
+from capdisc_indexer.indexing.scan_stamps import save_changed_stamps, save_scan_stamps
+from capdisc_indexer.indexing.unchanged_tree import (
+    TreeComparison,
+    compare_tree,
+    report_no_change,
+)
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
@@ -47,9 +60,11 @@ from capdisc_indexer.model.errors import (
     DamagedIndexError,
     IndexStateError,
     UnusableFilesError,
+    WiderChangeError,
 )
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding
+from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 
 
@@ -79,45 +94,129 @@ def build_index(
         generation.check_folder(index_dir)
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
-            if quick_report := _build_quickly(request):
-                publication.collect(index_dir, quick_report.generation.number)
-                return replace(quick_report, seconds=time.monotonic() - started)
-            previous = load_previous_build(
-                index_dir,
-                options.rebuild,
-                options.verify,
-                options.builder_id,
-                options.passage_limits,
-            )
-            _require_rebuild_allowed(previous, options)
-            try:
-                report = _build_usable_files(request, previous, snapshot)
-            except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
-                # The last generation opened, but it does not hold what its manifest promises:
-                # build again, and reuse nothing of it.
-                previous = after_failed_reuse(index_dir, previous, error)
-                _require_rebuild_allowed(previous, options)
-                report = _build_usable_files(request, previous, snapshot)
+            # Most builds find no change: the stamps of everything tell so.
+            comparison = compare_tree(request)
+            if comparison is not None and not comparison.changed:
+                report, previous = report_no_change(comparison), PreviousBuild()
+            else:
+                report, previous = _build_changes(request, comparison, snapshot)
             publication.collect(index_dir, report.generation.number)
         count = report.generation.counts["capabilities"]
-        if _writes_table(previous, options, count) and report.published:
+        if report.published and _writes_table(previous, options, count):
             report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
 
 
-def _build_quickly(request: BuildRequest) -> BuildReport | None:
-    """The report of a build that needs the stamps of everything, and the content of nothing but a
-    few changed files; None where that does not suffice.
+def _build_changes(
+    request: BuildRequest, comparison: TreeComparison | None, snapshot: ScanSnapshot | None
+) -> tuple[BuildReport, PreviousBuild]:
+    """The report of a build that looks at what changed, by the comparison where there is one and the
+    change reaches no further, else in all folders; and what it reused.
     """
-    comparison = compare_tree(request)
-    if comparison is None:
-        return None
-    if not comparison.changed:
-        return report_no_change(comparison)
-    # A build that finds no change does without what this brings.
-    from capdisc_indexer.indexing.small_change import build_small_change
+    reason = ""
+    options = request.options
+    previous = load_previous_build(
+        request.index_dir,
+        options.rebuild,
+        options.verify,
+        options.builder_id,
+        options.passage_limits,
+    )
+    _require_rebuild_allowed(previous, options)
+    try:
+        if previous.generation is not None:
+            try:
+                return _build_part(request, previous, comparison), previous
+            except WiderChangeError as error:
+                reason = str(error)
+            except UnusableFilesError:
+                reason = "capdisc itself fails on a file"
+        report = _build_usable_files(request, previous, snapshot)
+    except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
+        # The last generation opened, but it does not hold what its manifest promises: build again,
+        # and reuse nothing of it.
+        previous = after_failed_reuse(request.index_dir, previous, error)
+        _require_rebuild_allowed(previous, options)
+        report = _build_usable_files(request, previous, snapshot)
+    return replace(report, widened_by=reason), previous
 
-    return build_small_change(comparison)
+
+def _build_part(
+    request: BuildRequest, previous: PreviousBuild, comparison: TreeComparison | None
+) -> BuildReport:
+    """The report of a build that reads the folders in which something changed. Raises
+    WiderChangeError where others may be concerned; then nothing was published.
+    """
+    # A build of everything does without them.
+    from capdisc_indexer.indexing.changed_tree import scan_changed_folders
+    from capdisc_indexer.store.stamp_file import StampFile
+
+    if comparison is None:
+        raise WiderChangeError("the stamps of the last build do not tell what changed")
+    try:
+        stamps = StampFile(request.index_dir)
+        changed = scan_changed_folders(comparison, stamps)
+    except (OSError, *MALFORMED_DATA_ERRORS) as error:
+        raise WiderChangeError(f"{type(error).__name__}: {error}") from error
+    tree = ScannedTree(
+        scan=ScanResult(files=tuple(changed.files), findings=()),
+        scanned_at_ns=comparison.compared_at_ns,
+        is_part=True,
+        gone=changed.gone,
+    )
+    check = partial(
+        check_changed_digests, request.index_dir, comparison.published, comparison.record["stored"]
+    )
+    plan, written, _ = _run_build(request, previous, tree, check, lambda: comparison.selected)
+    report = summarise_build(plan, written, comparison.record["errors"])
+    with suppress(*MALFORMED_DATA_ERRORS):  # damaged: the next build reads all folders
+        save_changed_stamps(comparison, stamps, changed, plan.changes.files, report)
+    return report
+
+
+def _build_usable_files(
+    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None
+) -> BuildReport:
+    """The report of a build of all folders, which is made again without the files that nothing can
+    be made of.
+    """
+    unusable: dict[str, Finding] = {}
+    while True:
+        try:
+            return _build_whole(request, previous, snapshot, unusable)
+        except UnusableFilesError as error:
+            if error.findings.keys() <= unusable.keys():  # not even of their last versions
+                raise
+            unusable |= error.findings
+
+
+def _build_whole(
+    request: BuildRequest,
+    previous: PreviousBuild,
+    snapshot: ScanSnapshot | None,
+    unusable: Mapping[str, Finding],
+) -> BuildReport:
+    """The report of a build that looks at all folders."""
+    options = request.options
+    # The digest of the encoder is checked in a thread while files are read.
+    selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
+    snapshot = snapshot or _scan_folders(request, previous)
+    if previous.state is not None:
+        previous.state.load_all()
+    scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
+    completed = add_missing_files(scan, options.places, previous, time.time())
+    tree = ScannedTree(
+        scan=completed.scan, scanned_at_ns=snapshot.at_ns, missing=completed.missing
+    )
+    check = partial(_check_previous, request, previous)
+    plan, written, unfinished = _run_build(
+        request, previous, tree, check, selection.result, unusable
+    )
+    save_cache(request.index_dir, snapshot.memory)
+    report = summarise_build(plan, written, None)
+    if options.max_files is None or len(snapshot.scan.files) <= options.max_files:
+        save_scan_stamps(request, snapshot, plan.changes.files, report, unfinished)
+    return report
 
 
 def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) -> BuildReport:
@@ -136,65 +235,54 @@ def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) ->
     return report
 
 
-def _build_usable_files(
-    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None
-) -> BuildReport:
-    """The report of a build, which is made again without the files that nothing can be made of."""
-    unusable: dict[str, Finding] = {}
-    while True:
-        try:
-            return _run_build(request, previous, snapshot, unusable)
-        except UnusableFilesError as error:
-            if error.findings.keys() <= unusable.keys():  # not even of their last versions
-                raise
-            unusable |= error.findings
-
-
 def _run_build(
     request: BuildRequest,
     previous: PreviousBuild,
-    snapshot: ScanSnapshot | None,
-    unusable: Mapping[str, Finding],
-) -> BuildReport:
-    options = request.options
-    # The digest of the encoder is checked in a thread while files are read.
-    selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
-    snapshot = snapshot or _scan_folders(request, previous)
-    scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
-    completed = add_missing_files(scan, options.places, previous, time.time())
-    scan = completed.scan
-    require_few_changes(scan.files, previous, options.max_changes)
-    load_with_table = _writes_table(previous, options, len(scan.files))
+    tree: ScannedTree,
+    check: Callable[[], None],
+    select: Callable[[], SelectedEncoder],
+    unusable: Mapping[str, Finding] = MappingProxyType({}),
+) -> tuple[BuildPlan, WrittenGeneration, frozenset[str]]:
+    """What was planned and written for the files of the tree, and the paths of those whose last
+    version was kept. `check` raises DamagedIndexError unless files of the last generation can be
+    taken over. Nothing is made of `unusable` files.
+
+    Raises UnusableFilesError where capdisc itself fails on others.
+    """
+    options, files = request.options, tree.scan.files
+    gone = tree.gone if tree.is_part else None
+    require_few_changes(files, gone, previous, options.max_changes)
     with (
         DescriptorSpool(request.index_dir) as spool,
-        _worker_pool(previous, load_with_table) as workers,
+        _worker_pool(previous, _writes_table(previous, options, len(files))) as workers,
     ):
         reader = FileReader(previous, spool, options, unusable)
-        states = reader.read_states(scan.files, workers, request.progress)
-        is_rewritten = reader.parsed_count > 0 or states.keys() != previous.files.keys()
+        states = reader.read_states(files, workers, request.progress)
+        unfinished = frozenset(finding.path for finding in reader.unfinished_findings)
         # The next generation takes over parts of the last one, whose digests are checked meanwhile.
-        check: Callable[[], None] = partial(_check_previous, request, previous)
-        check = BackgroundTask(check).result if is_rewritten else check
-        review = review_parsed_files(scan, states, reader, previous, options)
-        states.update(review.files)
-        resolved_states = resolve_ids(states, scan.files, previous.files)
-        changes = detect_changes(scan, resolved_states, reader, previous.files, review)
+        is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
+        if reader.parsed_count > 0 or is_other:
+            check = BackgroundTask(check).result
+        if tree.is_part and previous.state is not None:
+            if unfinished:
+                raise WiderChangeError("a file does not parse, and was changed a moment ago")
+            removed = [previous.files[path] for path in tree.gone if path in previous.files]
+            resolved_states = resolve_changed_ids(states, removed, previous.state)
+            # The memory of definitions learns what it reviews: nothing may be left undone after it.
+            review = review_parsed_files(tree.scan, states, reader, previous, options)
+            if review.files or review.held_definitions:
+                raise WiderChangeError("a changed definition is held back")
+        else:
+            review = review_parsed_files(tree.scan, states, reader, previous, options)
+            states.update(review.files)
+            resolved_states = resolve_ids(states, files, previous.files)
+        changes = detect_changes(tree, resolved_states, reader, previous, review)
         plan = BuildPlan(
-            request=request,
-            previous=previous,
-            changes=changes,
-            selected=selection.result(),
-            scanned_at_ns=snapshot.at_ns,
-            missing=completed.missing,
+            request=request, previous=previous, tree=tree, changes=changes, selected=select()
         )
         is_kept = is_unchanged(plan)
         written = keep_generation(plan) if is_kept else _write_generation(plan, workers, check)
-    save_cache(request.index_dir, snapshot.memory)
-    report = summarise_build(plan, written)
-    if options.max_files is None or len(snapshot.scan.files) <= options.max_files:
-        unfinished_paths = {finding.path for finding in reader.unfinished_findings}
-        save_scan_stamps(request, snapshot, changes.files, report, unfinished_paths)
-    return report
+    return plan, written, unfinished
 
 
 def _write_generation(
@@ -205,45 +293,51 @@ def _write_generation(
     from capdisc_indexer.store.documents import remove_abandoned_folders
 
     remove_abandoned_folders()
-    options = plan.request.options
     request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
+    options, changes = request.options, plan.changes
     # Files that are linked from it keep their digests: a changed byte must not be among them.
     check_previous()
-    known_rows = embeddings.reusable_rows(previous, encoder)
+    known = embeddings.KnownTexts(previous, encoder)
     with (
         publication.staging_folder(request.index_dir) as folder,
-        document_changes.EmbeddingBatcher(encoder, known_rows, request.index_dir) as batcher,
+        document_changes.EmbeddingBatcher(encoder, known, request.index_dir) as batcher,
         passage_changes.PassageBuild(
-            folder / "passages", previous, plan.changes, plan.passage_limits, request.index_dir
+            folder / "passages",
+            previous,
+            changes.outdated_ids,
+            plan.passage_limits,
+            request.index_dir,
         ) as passages,
     ):
         build = document_changes.DocumentBuild(
-            plan.changes, batcher, passages, workers, encoder, options.workspace
+            changes, batcher, passages, workers, encoder, options.workspace
         )
-        if build.needs_native_libraries(has_known_rows=bool(known_rows)):
+        if build.needs_native_libraries(has_known_rows=bool(known)):
             workers.wait_for_background()
-            count = len(plan.changes.descriptors)
+            count = len(changes.descriptors)
             commit.load_native_libraries(with_table=_writes_table(previous, options, count))
         deleted_count = document_changes.write_documents(
-            folder / "text", previous, plan.changes, build.documents, request.progress
+            folder / "text", previous, changes, build.documents, request.progress
         )
         build.require_usable()
         passage_counts = passages.finish()
-        states = commit.complete_states(plan.changes, previous, build.declared_ids)
-        vectors = commit.build_vectors(folder, previous, known_rows, states, batcher, encoder)
+        states = commit.complete_states(changes, previous, build.declared_ids)
         builder_id = commit.choose_builder_id(plan)
-        commit.write_metadata(
-            folder / "meta", plan, states, vectors, builder_id, build.builder.counter
-        )
-        facts = commit.manifest_facts(
-            plan,
-            states,
-            vectors,
-            builder_id,
-            build.builder.encoder_fingerprint,
-            deleted_count,
-            passage_counts,
-        )
+        with commit.write_state(folder, plan, states) as state:
+            vectors = commit.build_vectors(folder, plan, known, states, state, batcher)
+            state.set_nearest(vectors.nearest)
+            commit.write_metadata(
+                folder / "meta", plan, states, state, builder_id, build.builder.counter
+            )
+            facts = commit.manifest_facts(
+                plan,
+                state,
+                vectors,
+                builder_id,
+                build.builder.encoder_fingerprint,
+                deleted_count,
+                passage_counts,
+            )
         number = publication.next_number(request.index_dir)
         published = publication.publish_folder(
             request.index_dir, folder, facts, number, previous.generation

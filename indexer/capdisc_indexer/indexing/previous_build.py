@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.id_resolution import find_collisions
@@ -30,12 +30,13 @@ from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
 from capdisc_indexer.model.types import Coverage, Descriptor, Finding, Generation, PassageLimits
 from capdisc_indexer.model.version import __version__
-from capdisc_indexer.store import durable_files, file_states, generation, native_errors
-from capdisc_indexer.store.file_states import FileState, SavedStates
+from capdisc_indexer.store import durable_files, generation, native_errors
+from capdisc_indexer.store.file_states import FileState
 from capdisc_indexer.store.folder_stamps import parse_coverage
 
-# The distance of the vector that is nearest to a null query, and the hash of its text.
-NearestText: TypeAlias = tuple[float, str]
+if TYPE_CHECKING:
+    from capdisc_indexer.store.state_database import StateDatabase
+
 # The guidance of each category by its folded name: the category as written, and the text.
 GuidanceByCategory: TypeAlias = Mapping[str, Mapping[str, str]]
 # Header and body of a stored capability as one mapping.
@@ -53,17 +54,16 @@ class PreviousBuild:
     """The last generation with the states of its files; empty when there is none to trust.
 
     `reason` says why an existing generation cannot be reused: it is empty, too, when there was no
-    generation, or a rebuild was requested. `notices` are for the user. `saved_states` are the
-    states as the generation stores them, `files` the same with the stamps of later scans,
-    `scan_findings` those about no file that is indexed. `coverage` is None where an earlier release
-    built it.
+    generation, or a rebuild was requested. `notices` are for the user. `files` are the states of
+    the generation (`state`) with the stamps of a later scan, `scan` is the record of the last
+    scan. `coverage` is None where an earlier release built it.
     """
 
     generation: Generation | None = None
     folder: Path | None = None
     files: Mapping[str, FileState] = field(default_factory=dict)
-    saved_states: SavedStates = field(default_factory=SavedStates)
-    nearest: Sequence[NearestText] = ()
+    state: StateDatabase | None = None
+    scan: ScanRecord | None = None
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
     reason: str = ""
@@ -73,12 +73,17 @@ class PreviousBuild:
     devices: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
     guidance: GuidanceByCategory = field(default_factory=dict)
-    scan_findings: Collection[ScanFinding] = ()
 
     @property
     def is_known(self) -> bool:
         """Whether anything says what the last build covered."""
         return self.coverage is not None or bool(self.roots)
+
+    @property
+    def scan_findings(self) -> Collection[ScanFinding]:
+        """The findings of the last scan, about no file that is indexed."""
+        rows = self.scan.get("findings", ()) if self.scan else ()
+        return {(severity, code, path) for severity, code, path in rows}
 
 
 def load_previous_build(
@@ -277,19 +282,17 @@ def _describe_error(error: Exception) -> str:
 def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
     folder = generation.generation_folder(index_dir, manifest.number)
     scan = load_last_scan(index_dir, folder, manifest.number)
-    saved = file_states.load_states(folder / "meta" / "files.json")
-    files = dict(saved.files)
-    for path, stat in scan["stats"].items():
-        if path in files and files[path].stat != tuple(stat):
-            files[path] = files[path]._replace(stat=tuple(stat))
-    nearest = json.loads((folder / "meta" / "probes.json").read_bytes())
+    # Brings SQLite: a build that finds no change does without.
+    from capdisc_indexer.store.state_database import StateDatabase
+
+    state = StateDatabase(folder, {path: tuple(stat) for path, stat in scan["stats"].items()})
     guidance = json.loads((folder / "meta" / "guidance.json").read_bytes())
     return PreviousBuild(
         generation=manifest,
         folder=folder,
-        files=files,
-        saved_states=saved,
-        nearest=[(distance, text_hash) for distance, text_hash in nearest],
+        files=state,
+        state=state,
+        scan=scan,
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
@@ -297,9 +300,6 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
         devices=scan.get("devices", {}),
         missing=scan.get("missing", {}),
         guidance=guidance["categories"],
-        scan_findings={
-            (severity, code, path) for severity, code, path in scan.get("findings", ())
-        },
     )
 
 

@@ -7,27 +7,39 @@ read: a change while the build ran is seen by the next look.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.build_plan import BuildRequest
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
 from capdisc_indexer.indexing.change_detection import StatesByPath
-from capdisc_indexer.indexing.file_reader import hash_content
-from capdisc_indexer.indexing.unchanged_tree import encode_report
+from capdisc_indexer.indexing.changed_tree import ChangedTree
+from capdisc_indexer.indexing.file_reader import hash_content, must_read_again
+from capdisc_indexer.indexing.unchanged_tree import (
+    TreeComparison,
+    encode_record,
+    encode_report,
+    update_record,
+)
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.store import generation
+from capdisc_indexer.store.file_states import FileState
 from capdisc_indexer.store.folder_stamps import (
+    FILES,
     UNSETTLED,
+    Stamp,
     StampedPath,
     StampedTree,
     read_stamp,
     save_stamps,
     settle,
+    write_stamps,
 )
+from capdisc_indexer.store.stamp_file import StampEdits, StampFile
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
@@ -102,6 +114,46 @@ def _scan_again_if_young(
         for file in young
     )
     return again if is_same else snapshot
+
+
+def save_changed_stamps(
+    comparison: TreeComparison,
+    stamps: StampFile,
+    tree: ChangedTree,
+    states: StatesByPath,
+    report: BuildReport,
+) -> None:
+    """Write the stamps of the changed paths among those of all others, with the `states` of the
+    files in them.
+    """
+    request, read_at_ns = comparison.request, comparison.compared_at_ns
+    entries = dict(tree.settle_folders(read_at_ns, time.time_ns()))
+    for file in tree.files:
+        new_stamps = dict(_file_stamps([file], (), read_at_ns))
+        young = [path for path, stamp in new_stamps.items() if stamp == UNSETTLED]
+        if young:
+            new_stamps.update(_settle_again(file, young, states[file.path]))
+        entries.update((path, (FILES, stamp)) for path, stamp in new_stamps.items())
+    record = b""
+    if not report.degraded and not any(map(must_read_again, states.values())):
+        record = encode_record(update_record(comparison, report))
+    pointer = generation.read_pointer(request.index_dir)
+    edits = StampEdits(entries=entries, gone=tree.gone)
+    write_stamps(request.index_dir, stamps.apply_edits(pointer, edits, record))
+
+
+def _settle_again(file: FoundFile, young: Sequence[str], state: FileState) -> Mapping[str, Stamp]:
+    """The stamps of a file that was read too soon after it was written, if it is still the same."""
+    now_ns = time.time_ns()
+    stamps = {path: read_stamp(path) for path in young}
+    seen = {
+        stat.path: (stat.mtime_ns, stat.ctime_ns, stat.size) for stat in (file, *file.companions)
+    }
+    if any(seen[path] != stamp for path, stamp in stamps.items()):
+        return {}
+    if hash_content(file) != state.content_hash:
+        return {}
+    return {path: settle(stamp, now_ns) for path, stamp in stamps.items()}
 
 
 def _split_folders(snapshot: ScanSnapshot) -> tuple[list[StampedPath], list[StampedPath]]:

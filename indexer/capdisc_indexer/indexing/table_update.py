@@ -19,7 +19,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.records import UNCATEGORISED, from_record
 from capdisc_indexer.model.types import Descriptor, Generation, PassageLimits
 from capdisc_indexer.model.version import __version__
-from capdisc_indexer.store import file_states, generation, lance_table
+from capdisc_indexer.store import generation, lance_table
 from capdisc_indexer.store.lance_table import (
     ROW_CAPABILITY,
     ROW_PASSAGE,
@@ -29,6 +29,7 @@ from capdisc_indexer.store.lance_table import (
 )
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.store.text_queries import IndexedDocument
 from capdisc_indexer.store.vector_files import StoredVectors
 from capdisc_indexer.text.embedding_text import embedding_texts
@@ -143,13 +144,9 @@ def find_stale_rows(index: Index) -> str:
     if state is None:
         return "there is no table"
     table = lance_table.open_version(index.index_dir, state.version)
-    files = file_states.load_states(index.folder / "meta" / "files.json").files
-    wanted = {
-        declared.resolved_id: (declared.digest, set(declared.texts))
-        for state in files.values()
-        for declared in state.declared_ids
-        if declared.resolved_id
-    }
+    state_database = StateDatabase(index.folder)
+    texts = state_database.text_hashes()
+    wanted = {key: (digest, set(texts[key])) for key, digest in state_database.digests().items()}
     stored: dict[str, tuple[str, set[str]]] = {}
     changed_texts = 0
     condition = f"NOT {lance_table.has_label([ROW_PASSAGE])}"
@@ -175,13 +172,7 @@ class RowSource:
         self.index = index
         counts = index.generation.counts
         self.dim = counts["dim"]
-        states = file_states.load_states(index.folder / "meta" / "files.json").files
-        self.digests: dict[str, str] = {
-            declared.resolved_id: declared.digest
-            for state in states.values()
-            for declared in state.declared_ids
-            if declared.resolved_id
-        }
+        self.digests = StateDatabase(index.folder).digests()
         self._vectors: StoredVectors | None = None
         self._limits = PassageLimits(counts["passage_limit"], counts["passage_bytes"])
         # A table has vectors of one length: those of passages come from the shipped encoder.

@@ -103,6 +103,16 @@ def encode_record(record: TreeRecord) -> bytes:
     return json.dumps({**record, "counts": counts}, default=shallow_dict).encode("ascii")
 
 
+def update_record(comparison: TreeComparison, report: BuildReport) -> TreeRecord:
+    """What a build that looked at a part of the tree leaves behind."""
+    record = comparison.record
+    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    stored = record["stored"]
+    if report.published:
+        stored = stamp_generation(comparison.request.index_dir, report.generation)
+    return {**record, "counts": report.counts, "errors": errors, "stored": stored}
+
+
 def compare_tree(request: BuildRequest) -> TreeComparison | None:
     """What changed since the last build of this request, where it asks for errors only and the
     stamps tell everything about a few changes at most; else None. Its caller holds the lock for

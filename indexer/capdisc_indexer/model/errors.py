@@ -105,3 +105,7 @@ class LinkRefusedError(CapdiscError):
     """A link is not followed: it leads out of its folder or to an address that is not public, or
     following it needs a permission.
     """
+
+
+class WiderChangeError(Exception):
+    """A change reaches more than the part of a tree that was looked at; the text says how."""

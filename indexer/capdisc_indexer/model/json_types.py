@@ -203,8 +203,8 @@ class Overview(TypedDict):
 class ScanRecord(TypedDict):
     """The facts that a build stores of its scan. `findings` are severity, code and path of those
     that are about no file that is indexed. `covers` are the fields of a Coverage, `devices` the
-    numbers of the file systems of covered folders, `missing` those of them that are gone, each with
-    the time since when.
+    numbers of the file systems of covered folders, `missing` those of them that are gone, each
+    with the time since when.
     """
 
     roots: Sequence[str]

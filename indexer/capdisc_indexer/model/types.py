@@ -226,8 +226,8 @@ class GateDecision:
     score comes from.
 
     `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
-    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the most)
-    or `nothing-fits`; "" for a request.
+    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the
+    most) or `nothing-fits`; "" for a request.
     """
 
     is_request: bool
@@ -484,16 +484,16 @@ class BuildOptions:
     `max_changes` files is not made (None: any number).
     `coverage` is written down with the generation (None: the roots). `places` are the paths that it stands for now,
     whether they exist or not: of a folder among them that is gone, the capabilities stay for a
-    while. `awaited` are paths that need not exist and whose change makes another build worth while.
-    With
+    while. `awaited` are paths that need not exist and whose change makes another build worth
+    while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
     which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
     `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
     builds leave to `update_table`. With `only_new_findings`, the report has the errors, the links
     that wait for trust, and of all other findings those of files whose content changed and those
-    that the last build did not have. Then a build that finds no change by the stamps of files reads
-    nothing else, and one that finds a few changed files reads those alone.
+    that the last build did not have. Then a build that finds no change by the stamps of files
+    reads nothing else, and one that finds a few changed files reads those alone.
     """
 
     encoder: str | None = None
@@ -527,8 +527,8 @@ class BuildReport:
     `published` is False when nothing had changed. `held_definitions` are left out until a person
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
     `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted. `missing` are
-    the covered folders that are gone and whose capabilities stay, each with the time since when, in
-    seconds of the epoch.
+    the covered folders that are gone and whose capabilities stay, each with the time since when,
+    in seconds of the epoch. `widened_by` says why a change made the build look at all folders.
     """
 
     generation: Generation
@@ -537,6 +537,7 @@ class BuildReport:
     findings: tuple[Finding, ...]
     degraded: tuple[str, ...] = ()
     seconds: float = 0.0
+    widened_by: str = ""
     roots: tuple[str, ...] = ()
     dropped_roots: tuple[str, ...] = ()
     dropped_sources: tuple[str, ...] = ()

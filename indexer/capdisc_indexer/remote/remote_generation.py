@@ -20,7 +20,6 @@ from capdisc_indexer.remote import PublishedFile, SharedIndex
 from capdisc_indexer.remote.bucket import Bucket, translate_store_errors
 from capdisc_indexer.store import (
     durable_files,
-    file_states,
     generation,
     lance_table,
     locks,
@@ -30,6 +29,7 @@ from capdisc_indexer.store import (
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.passages import Passages
 from capdisc_indexer.store.snapshot import PRODUCERS_FILE, Index, find_producer_edges
+from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.store.vector_files import StoredVectors
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ class VectorRows:
 def load_local_rows(folder: Path, dim: int) -> VectorRows:
     """The vectors of a local generation, in the order of its capabilities."""
     np = lazy_imports.numpy()
-    files = file_states.load_states(folder / "meta" / "files.json").files
-    texts = file_states.text_hashes_by_id(files)
+    texts = StateDatabase(folder).text_hashes()
     rows = [
         (key, part, text_hash)
         for key, hashes in texts.items()

@@ -33,12 +33,12 @@ from capdisc_indexer.text.normalization import (
 from capdisc_indexer.text.sections import find_section, split_sections
 from capdisc_indexer.text.token_counts import split_chunks
 
-# The headings of an excerpt may take so much of its tokens; of more, those of the lowest levels are
-# left out.
+# The headings of an excerpt may take so much of its tokens; of more, those of the lowest levels
+# are left out.
 _OUTLINE_SHARE = 1 / 3
 _LOWEST_LEVEL = 6
-# So many texts are cached in chunks for the next step of a fit: those of a whole catalogue would take
-# too much memory.
+# So many texts are cached in chunks for the next step of a fit: those of a whole catalogue would
+# take too much memory.
 _MAX_CACHED_TEXTS = 16
 # A word of the request in a heading counts as much as so many in the text.
 _HEADING_WEIGHT = 3

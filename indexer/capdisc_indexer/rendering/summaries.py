@@ -21,8 +21,8 @@ from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, Descriptors, Ren
 # for the last tokens of a budget was looked for in all of 80,000 capabilities.
 _MAX_MISSES = 200
 # Short lines take at most a quarter of what a budget has above ANSWER_TOKENS, before the details are
-# built; afterwards they take what is left. Without that limit, the text of the best hit had no room
-# in 500 tokens.
+# built; afterwards they take what is left. Without that limit, the text of the best hit had no
+# room in 500 tokens.
 _SHORT_LINES_DIVISOR = 4
 
 
@@ -30,8 +30,8 @@ def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
     """Tier 1 of at most so many tokens: first lines in full, then short lines.
 
     A line in full is shortened where another one of them would not fit at all. The short lines share
-    what is left. Those that do not fit are counted, not named: in JSON their names would cost as many
-    tokens as the lines.
+    what is left. Those that do not fit are counted, not named: in JSON their names would cost as
+    many tokens as the lines.
     """
     descriptors, count = _select_descriptors(job), job.inputs.full_summaries
     if job.inputs.summaries is None or count is None:

@@ -277,8 +277,8 @@ def frame_counts(
     count_tokens: Callable[[str], int], categories: Iterable[CategoryRecord]
 ) -> dict[str, int]:
     """Token counts of what does not belong to one capability, by text: headings, endings,
-    overview lines, remainders. Of formats that are counted when they are printed, the shortest line
-    of each category alone.
+    overview lines, remainders. Of formats that are counted when they are printed, the shortest
+    line of each category alone.
     """
     all_lines = [category["lines"] for category in categories]
     remainders = [MORE_CATEGORIES.format(count=number) for number in range(1, 200)]

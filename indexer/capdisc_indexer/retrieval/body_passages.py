@@ -28,22 +28,22 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters
 
 # How many passages are looked at by words; with filters, up to the second number. And how many by
-# vectors alone, where words find none: the nearest of all cost 3 ms, and added nothing to those that
-# words find.
+# vectors alone, where words find none: the nearest of all cost 3 ms, and added nothing to those
+# that words find.
 PASSAGES_BY_WORDS, MAX_PASSAGES, PASSAGES_BY_VECTORS = 60, 3_840, 40
-# The strength of the capability at this rank, of those with the best passages, is the usual one. Of
-# 5, 10 and 20, 10 found most headings and cost the others nothing.
+# The strength of the capability at this rank, of those with the best passages, is the usual one.
+# Of 5, 10 and 20, 10 found most headings and cost the others nothing.
 COMMON_RANK = 10
-# The usual strength is at least this share of the best one, and that of words at least this much: a
-# small catalogue has no tenth capability. Of requests for something else (clinc150), the best
+# The usual strength is at least this share of the best one, and that of words at least this much:
+# a small catalogue has no tenth capability. Of requests for something else (clinc150), the best
 # passage of 1,793 skills has 0.23 in the middle; of sentences from a body, their own passage has
 # 0.28 or more in 95 of a hundred.
 COMMON_SHARE, MIN_STRENGTH = 0.5, 0.2
 # What a heading adds that says the same as the request: headings among the first five 83 → 91 in a
 # hundred.
 HEADING_GAIN = 0.2
-# What cosines above the usual one add to the share of words: of sentences their skill first 62 → 70
-# in a hundred, among the first five 83 → 84. With 0.25 three more came first, and requests that
+# What cosines above the usual one add to the share of words: of sentences their skill first 62 →
+# 70 in a hundred, among the first five 83 → 84. With 0.25 three more came first, and requests that
 # descriptions answer lost 0.8 points.
 COSINE_SHARE = 0.1
 # The square lets the many weak passages do nothing: it found as many headings as 2 s did, and cost

@@ -7,8 +7,8 @@ anything here is mostly a request for something else, and a request in another l
 catalogue is far from both alike. (Speaker verification normalises scores by such a cohort:
 Auckenthaler, Carey and Lloyd-Thomas 2000.)
 
-Where capabilities have phrases, two more signs say how the request lies among those, and all weights
-are others (`PHRASE_SIGNS`).
+Where capabilities have phrases, two more signs say how the request lies among those, and all
+weights are others (`PHRASE_SIGNS`).
 
 `indexer/training/fit_calibration.py` fits the weights, encodes the cohort, writes
 `calibration.json` and `calibration.i8`, and prints how well sources do that were left out;
@@ -56,8 +56,8 @@ NEAREST_PHRASES = 5
 @frozen(kw_only=True)
 class Calibration:
     """The fitted numbers: a weight for each sign, the bias, and the cohort as rows of int8 of the
-    encoder with this fingerprint; `phrase_weights` and `phrase_bias` are in their place where there
-    are PHRASE_SIGNS. From `least_confidence` on, a text that may be in another
+    encoder with this fingerprint; `phrase_weights` and `phrase_bias` are in their place where
+    there are PHRASE_SIGNS. From `least_confidence` on, a text that may be in another
     language than the catalogue is answered.
     """
 

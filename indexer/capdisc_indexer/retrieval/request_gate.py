@@ -4,8 +4,8 @@ Two small models decide together. The first reads the text alone: filters over t
 tokens each (a convolution over rows of the shipped embedding table, as Kim 2014 does it), pooled
 over the text, beside a few counts. It knows what people say between requests in the languages of
 the shipped encoder. The second is a logistic model of the first one's answer and of the evidence
-that the search found: a capability that clearly fits makes a request of a doubtful text, and a text
-that is clearly a request needs less evidence.
+that the search found: a capability that clearly fits makes a request of a doubtful text, and a
+text that is clearly a request needs less evidence.
 
 `indexer/training/fit_gate.py` fits both, writes `request_gate.json`, and says how well they do.
 One decision takes half a millisecond and no numpy.
@@ -63,8 +63,8 @@ NO_WORDS_LOGIT = -10.0
 EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
-# A refused turn whose text has a lower logit is called talk. Of any other refused turn the reason says
-# that nothing here clearly fits: to call a request talk annoys more than the other mistake.
+# A refused turn whose text has a lower logit is called talk. Of any other refused turn the reason
+# says that nothing here clearly fits: to call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
 # Why a turn gets nothing.
 TALK, UNKNOWN_WORDS, NOTHING_FITS = REASONS = ("talk", "unknown-words", "nothing-fits")

@@ -232,8 +232,8 @@ def _sync_names(fd: int) -> None:
             raise
 
 
-# Only its owner may change an index: its content reveals what the owner's agents can do, and anyone
-# who can write to it decides what they do next.
+# Only its owner may change an index: its content reveals what the owner's agents can do, and
+# anyone who can write to it decides what they do next.
 
 _OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 

@@ -78,8 +78,8 @@ class StampedTree:
     """What a build read: the folders in which capabilities may appear, the files, and the folders
     that belong to a capability; and `awaited`, paths that need not exist and count as well.
 
-    `roots` are those of the build, which stand for its `coverage`; `missing` are covered folders that
-    are gone, with the time since when. `report` is for the next build, b"" for none.
+    `roots` are those of the build, which stand for its `coverage`; `missing` are covered folders
+    that are gone, with the time since when. `report` is for the next build, b"" for none.
     """
 
     roots: Sequence[str]

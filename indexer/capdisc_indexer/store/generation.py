@@ -43,7 +43,7 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at".split()
@@ -102,8 +102,8 @@ def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
     native_errors.check_files(folder, manifest.files)
     if max(max(stamp[:2]) for stamp in stamps) > now - _SETTLED_NS:
         return
-    # Nothing depends on the file, so it is not synced, and two readers may write it at once: half a
-    # record is not the same bytes.
+    # Nothing depends on the file, so it is not synced, and two readers may write it at once: half
+    # a record is not the same bytes.
     temporary = f"{index_dir}/.{_CHECKED_FILE}.new"
     with suppress(OSError):
         os.unlink(temporary)  # noqa: PTH108

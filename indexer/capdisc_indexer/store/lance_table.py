@@ -36,8 +36,8 @@ TABLE_NAME = "capability_index"
 FOLDER = "table"
 # Rows in memory at a time.
 BATCH_ROWS = 4_096
-# From this number of rows on, vectors get an index of parts: of 10,000 the nearest are found in 3 ms
-# instead of 17, all of them.
+# From this number of rows on, vectors get an index of parts: of 10,000 the nearest are found in 3
+# ms instead of 17, all of them.
 MIN_INDEXED_VECTORS = 10_000
 # On an object store from this one on: without it a query reads every vector.
 MIN_INDEXED_IN_STORE = 1_000

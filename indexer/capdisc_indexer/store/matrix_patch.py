@@ -1,14 +1,14 @@
 """Writes a matrix anew with other rows of a few capabilities, and all else as it is.
 
-Of 1,000,000 rows a patch copies 250 MB and adds a number to the owners behind it, all in C; to make
-it of the text hashes of all capabilities takes their states, of which 300,000 fill 2 GB.
+Of 1,000,000 rows a patch copies 250 MB and adds a number to the owners behind it, all in C; to
+make it of the text hashes of all capabilities takes their states, of which 300,000 fill 2 GB.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,28 +17,32 @@ from capdisc_indexer.store.publication import link_file
 
 
 class _Edit(NamedTuple):
-    """Other rows of the capability with the number `owner`, or of a new one that takes this
-    number. `old_rows` are those of before, an empty range for a new one, where its rows come in.
+    """Another number of rows of the capability with the number `owner`, or of a new one that takes
+    this number. `old_rows` are those of before, an empty range for a new one, where its rows come
+    in.
     """
 
     owner: int
     id: str
     old_rows: range
-    rows: bytes
+    row_count: int
 
     @property
     def added_owners(self) -> int:
         """1 for a new capability, -1 for one that is left out, else 0."""
-        return bool(self.rows) - bool(self.old_rows)
+        return bool(self.row_count) - bool(self.old_rows)
 
 
-def write_patched_matrix(matrix: Matrix, target: Path, rows_by_id: Mapping[str, bytes]) -> None:
-    """Write a matrix whose ids are in order into another folder, with these rows of capabilities:
-    without rows they are left out, and new ones come in at their places.
+def write_patched_matrix(
+    matrix: Matrix, target: Path, counts: Mapping[str, int], read_rows: Callable[[str], bytes]
+) -> None:
+    """Write a matrix whose ids are in order into another folder, with these numbers of rows of
+    capabilities, which are read in the order of the ids: without rows they are left out, and new
+    ones come in at their places.
     """
     target.mkdir(parents=True)
-    edits = sorted(_make_edit(matrix, *item) for item in rows_by_id.items())
-    _write_rows(matrix, target / "matrix.i8", edits)
+    edits = sorted(_make_edit(matrix, *item) for item in counts.items())
+    _write_rows(matrix, target / "matrix.i8", edits, read_rows)
     owners = _patch_owners(matrix, edits)
     if owners == matrix.owners:
         link_file(matrix.source / "owners.u32", target / "owners.u32")
@@ -51,20 +55,23 @@ def write_patched_matrix(matrix: Matrix, target: Path, rows_by_id: Mapping[str, 
             link_file(matrix.source / name, target / name)
 
 
-def _make_edit(matrix: Matrix, identifier: str, rows: bytes) -> _Edit:
+def _make_edit(matrix: Matrix, identifier: str, count: int) -> _Edit:
     owner, is_known = matrix.find_owner(identifier)
     start = bisect_left(matrix.owners, owner)
     old_rows = matrix.rows_of(identifier) if is_known else range(start, start)
-    return _Edit(owner, identifier, old_rows, rows)
+    return _Edit(owner, identifier, old_rows, count)
 
 
-def _write_rows(matrix: Matrix, path: Path, edits: Sequence[_Edit]) -> None:
+def _write_rows(
+    matrix: Matrix, path: Path, edits: Sequence[_Edit], read_rows: Callable[[str], bytes]
+) -> None:
     done = 0
     with path.open("wb") as stream:
         for edit in edits:
             if done < edit.old_rows.start:
                 stream.write(matrix.bytes_of(done, edit.old_rows.start))
-            stream.write(edit.rows)
+            if edit.row_count:
+                stream.write(read_rows(edit.id))
             done = edit.old_rows.stop
         if done < len(matrix):
             stream.write(matrix.bytes_of(done, len(matrix)))
@@ -74,7 +81,7 @@ def _patch_owners(matrix: Matrix, edits: Sequence[_Edit]) -> array[int]:
     owners, done, shift = array("I"), 0, 0
     for edit in edits:
         owners += _shift_numbers(matrix.owners[done : edit.old_rows.start], shift)
-        owners.extend([edit.owner + shift] * (len(edit.rows) // matrix.dim))
+        owners.extend([edit.owner + shift] * edit.row_count)
         done = edit.old_rows.stop
         shift += edit.added_owners
     return owners + _shift_numbers(matrix.owners[done:], shift)
@@ -91,7 +98,7 @@ def _write_ids(matrix: Matrix, target: Path, edits: Sequence[_Edit]) -> None:
             stream.write(matrix.ids[old_starts[done] : start])
             starts += _shift_numbers(old_starts[done : edit.owner], shift)
             done = edit.owner
-            if edit.rows:
+            if edit.row_count:
                 starts.append(start + shift)
                 shift += stream.write(edit.id.encode())
             else:

@@ -2,8 +2,8 @@
 
 At open the sizes of all files of a generation are compared, and the digests of the small ones: a
 changed byte in one of those would be a wrong answer or a panic. A reader that finds their stamps
-as an earlier reader left them compares no digests, which took 6 of a search's 90 ms. The digests of
-all files are compared by `capdisc doctor` and after an unexpected error.
+as an earlier reader left them compares no digests, which took 6 of a search's 90 ms. The digests
+of all files are compared by `capdisc doctor` and after an unexpected error.
 """
 
 from __future__ import annotations

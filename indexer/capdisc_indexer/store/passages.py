@@ -26,6 +26,7 @@ from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.text_queries import (
     ANALYSER_NAME,
     FUZZY_SUFFIX,
+    TermStatistics,
     build_analyser,
     inverse_document_frequency,
 )
@@ -148,7 +149,6 @@ class Passages:
 
     def __init__(self, source: Path, count: int, dim: int) -> None:
         self._schema, self._count = build_passage_schema(), count
-        self._frequencies: dict[tuple[str, str], int] = {}
         self._heads: dict[tuple[int, int], PassageHead] = {}
         self.matrix = Matrix(source / "matrix", dim)
         with (
@@ -159,6 +159,7 @@ class Passages:
             index.register_tokenizer(ANALYSER_NAME, build_analyser())
             index.config_reader("manual")
             self._searcher = index.searcher()
+            self._statistics = TermStatistics(self._searcher, self._schema, source / "text")
         if int(self._searcher.num_docs) != count or len(self.matrix) != count:
             raise IndexStateError("the index is damaged: its stores do not agree", _REBUILD_HINT)
 
@@ -167,19 +168,7 @@ class Passages:
 
     def frequency(self, term: str, field: str = "text") -> int:
         """The number of passages with the term, or, with FUZZY_SUFFIX, with a similar one."""
-        key = (term, field)
-        if key not in self._frequencies:
-            if len(self._frequencies) >= _CACHE_SIZE:
-                self._frequencies.clear()
-            self._frequencies[key] = self._count_passages(term, field)
-        return self._frequencies[key]
-
-    def _count_passages(self, term: str, field: str) -> int:
-        if not term.endswith(FUZZY_SUFFIX):
-            return int(self._searcher.doc_freq(field, term))
-        with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
-            query = text_queries.fuzzy_query(self._schema, field, term, 1.0)
-            return int(self._searcher.search(query, limit=1, count=True).count)
+        return self._statistics.frequency(field, term)
 
     def search(self, terms: Sequence[str], limit: int) -> list[FoundPassage]:
         """The best passages for the terms by BM25, best first."""
@@ -192,11 +181,12 @@ class Passages:
         with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
             query = text_queries.boolean_query(clauses)
             hits = self._searcher.search(query, limit=limit, count=False).hits
-            return [
-                FoundPassage(owner, number, sections, min(1.0, score / most))
-                for score, address in hits
-                for owner, number, sections in [self._read_head(address)]
-            ]
+            # Those that came later lie behind the others.
+            found = sorted((-score, *self._read_head(address)) for score, address in hits)
+        return [
+            FoundPassage(owner, number, sections, min(1.0, -score / most))
+            for score, owner, number, sections in found
+        ]
 
     def matching_terms(
         self, terms: Sequence[str], keys: Sequence[str]
@@ -244,13 +234,11 @@ class Passages:
         return inverse_document_frequency(self.frequency(term, field), self._count)
 
     def _make_term_query(self, field: str, term: str) -> Any:
-        t = lazy_imports.tantivy()
         weight = HEADING_WEIGHT if field == "name" else 1.0
         if term.endswith(FUZZY_SUFFIX):
             idf = self._idf(term, "text")
             return text_queries.fuzzy_query(self._schema, field, term, weight * idf)
-        query = t.Query.term_query(self._schema, field, term, index_option="freq")
-        return t.Query.boost_query(query, weight)
+        return self._statistics.term_query(field, term, weight)
 
 
 def _write_head(owner: str, number: int, sections: Sequence[str]) -> str:

@@ -214,14 +214,9 @@ class Index:
         # An answer needs neither of them.
         import shlex
 
-        from capdisc_indexer.store import file_states
+        from capdisc_indexer.store.state_database import StateDatabase
 
-        states = file_states.load_states(self.folder / "meta" / "files.json").files.values()
-        if any(
-            declared_id.id == name and declared_id.status == file_states.HELD
-            for state in states
-            for declared_id in state.declared_ids
-        ):
+        if name in StateDatabase(self.folder).held_ids():
             raise ApprovalRequiredError(
                 f"{name} is held back, since its definition changed",
                 f"look at the change: capdisc trust {shlex.quote(name)}",

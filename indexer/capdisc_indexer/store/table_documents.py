@@ -1,8 +1,8 @@
 """Reads capabilities out of the LanceDB table, where the text index of a generation is not at hand:
 an index on an object store that is queried in place.
 
-Each question reads the rows that it needs and no others. How many capabilities have a term comes from
-a list of all terms beside the table, since LanceDB does not tell.
+Each question reads the rows that it needs and no others. How many capabilities have a term comes
+from a list of all terms beside the table, since LanceDB does not tell.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ that a user typed is ever parsed as query syntax.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -83,6 +84,9 @@ def alias_key(name: str) -> str:
 FUZZY_SUFFIX = "~"
 # The weight of such a match; an exact one has 1.
 FUZZY_WEIGHT = 0.6
+# Frequencies in the memory of a process that lives long.
+_CACHE_SIZE = 20_000
+_SEARCH_HINT = "run: capdisc index --rebuild"
 
 
 def boolean_query(clauses: Sequence[tuple[Any, Any]]) -> Any:
@@ -90,14 +94,60 @@ def boolean_query(clauses: Sequence[tuple[Any, Any]]) -> Any:
     return lazy_imports.tantivy().Query.boolean_query(clauses)
 
 
-def term_query(schema: Any, field: str, term: str) -> Any:
-    """Documents with the term, scored by BM25.
+def count_deleted(source: Path) -> int:
+    """The number of deleted documents that the files of a text index still hold."""
+    # tantivy tells it in the file that lists its segments alone.
+    segments = json.loads((source / "meta.json").read_bytes())["segments"]
+    return sum(
+        (segment["deletes"] or {"num_deleted_docs": 0})["num_deleted_docs"] for segment in segments
+    )
 
-    The field `name` has the weight NAME_WEIGHT, since `text` holds the name, too.
+
+class TermStatistics:
+    """How many documents of an open text index have a term, and what the term weighs.
+
+    tantivy's BM25 counts deleted documents until it merges their segments: of a rare term in 2,000
+    documents, one of them changes the score by a twentieth. So queries get the weight that makes
+    up for it, and scores are those of an index that never held them, but for the mean length of a
+    document.
     """
-    t = lazy_imports.tantivy()
-    base_query = t.Query.term_query(schema, field, term, index_option="freq")
-    return t.Query.boost_query(base_query, NAME_WEIGHT) if field == "name" else base_query
+
+    def __init__(self, searcher: Any, schema: Any, source: Path) -> None:
+        self._searcher, self._schema = searcher, schema
+        self._count = int(searcher.num_docs)
+        self._deleted_count = count_deleted(source)
+        self._frequencies: dict[tuple[str, str], int] = {}
+
+    def frequency(self, field: str, term: str) -> int:
+        """The number of documents with the term, or, with FUZZY_SUFFIX, with a similar one: asked
+        five times for each unknown word.
+        """
+        key = (field, term)
+        if key not in self._frequencies:
+            if len(self._frequencies) >= _CACHE_SIZE:
+                self._frequencies.clear()
+            self._frequencies[key] = self._count_documents(field, term)
+        return self._frequencies[key]
+
+    def _count_documents(self, field: str, term: str) -> int:
+        with translate_native_errors("the text index could not be searched", _SEARCH_HINT):
+            if term.endswith(FUZZY_SUFFIX):
+                counted = fuzzy_query(self._schema, field, term, 1.0)
+            else:
+                frequency = int(self._searcher.doc_freq(field, term))
+                if not self._deleted_count or not frequency:
+                    return frequency
+                counted = lazy_imports.tantivy().Query.term_query(self._schema, field, term)
+            return int(self._searcher.search(counted, limit=1, count=True).count)
+
+    def term_query(self, field: str, term: str, weight: float) -> Any:
+        """Documents with the term, scored by BM25 times the weight."""
+        query = lazy_imports.tantivy().Query
+        base_query = query.term_query(self._schema, field, term, index_option="freq")
+        if self._deleted_count and (stored := int(self._searcher.doc_freq(field, term))):
+            right = inverse_document_frequency(self.frequency(field, term), self._count)
+            weight *= right / inverse_document_frequency(stored, self._count + self._deleted_count)
+        return base_query if weight == 1.0 else query.boost_query(base_query, weight)
 
 
 def fuzzy_query(schema: Any, field: str, term: str, term_weight: float) -> Any:
@@ -190,8 +240,7 @@ def field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
 
 def inverse_document_frequency(frequency: int, documents: int) -> float:
     """The information of a term (IDF as in BM25); it is highest for a term without documents."""
-    # Deleted documents that are still in a segment count in the frequency alone.
-    return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
+    return math.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 _HEAP_BYTES = 64_000_000

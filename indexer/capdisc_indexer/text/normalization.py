@@ -55,8 +55,8 @@ _BLANK = compile_late(
 # plural.
 _ACRONYM_PLURAL = re.compile(r"\b([b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}|[A-Z]{2,})s\b")
 # Skips the words that neither _COMPOUND nor _ACRONYM_PLURAL can match, which most are, to the next
-# candidate: trying both at every letter of a text takes five times as long. The group is atomic and
-# not possessive: before 3.11.5, Python matches a possessive group beyond its end.
+# candidate: trying both at every letter of a text takes five times as long. The group is atomic
+# and not possessive: before 3.11.5, Python matches a possessive group beyond its end.
 _NEXT_CANDIDATE = re.compile(r"\W*+(?>(?:[A-Z]?[b-df-hj-np-tv-xz]*+[aeiouy][a-z]*+\W++)*)(\w*)")
 # Turns each ASCII character between words into a blank.
 _SIGNS_TO_BLANKS = {

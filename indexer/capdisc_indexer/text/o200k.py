@@ -38,8 +38,8 @@ _RANK_BITS = 18
 _NO_RANK = 1 << _RANK_BITS
 # Merging takes time by the square of a word's length. Words are longer in lines of signs alone.
 _MAX_WORD_BYTES = 256
-# After so many different words, or so many characters of known words, counting took about as long as
-# loading the library does. Then it is loaded.
+# After so many different words, or so many characters of known words, counting took about as long
+# as loading the library does. Then it is loaded.
 _MAX_WORDS, _MAX_CHARACTERS = 10_000, 1_000_000
 
 VOCABULARY = os.path.join(os.path.dirname(__file__), "o200k.bin")  # noqa: PTH118, PTH120  pathlib would cost more than this module

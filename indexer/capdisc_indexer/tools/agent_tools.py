@@ -46,8 +46,8 @@ _OVERVIEW_TOKENS = 400
 # So many are named where none clearly fits.
 _NEAREST = 3
 # The gate judges what people say, and refuses three in ten of an agent's keywords ("git branch"). In
-# 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a hit so
-# well, and so do 12 of 306 turns of talk.
+# 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a hit
+# so well, and so do 12 of 306 turns of talk.
 _KEYWORD_MATCH = 0.95
 NOTHING_INDEXED = (
     "No capabilities are indexed here: go on without them. The user gets some at a terminal with: "

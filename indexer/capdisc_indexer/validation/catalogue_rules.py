@@ -47,8 +47,8 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     identical copies have none. Inside one root the later one is wrong, across roots the earlier
     one wins.
 
-    Two skills of one name are only a warning where no client reads both: collections of skills have
-    many, and the index tells them apart by folder.
+    Two skills of one name are only a warning where no client reads both: collections of skills
+    have many, and the index tells them apart by folder.
     """
     owners: dict[str, CatalogueMember] = {}
     read_together: dict[tuple[str, str], CatalogueMember] = {}

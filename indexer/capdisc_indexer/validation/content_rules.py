@@ -45,8 +45,8 @@ from capdisc_indexer.validation.payloads import payload_findings
 # such characters is an error.
 REVIEW_CODES = frozenset(
     """
-    bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation injection-phrase
-    keyword-stuffing markup-breakout padding remote-execution suspicious-url
+    bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation
+    injection-phrase keyword-stuffing markup-breakout padding remote-execution suspicious-url
     """.split()
 )
 HARD_CODED = "hard-coded-secret"

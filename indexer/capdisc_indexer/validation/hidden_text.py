@@ -136,8 +136,8 @@ def hidden_text_findings(text: CapabilityText) -> Iterator[Finding]:
         yield from _flood_findings(text)
 
 
-# Every pattern looks for characters that are not among these. What is left of a text without them is
-# short: where it has no character of a pattern, the text need not be searched.
+# Every pattern looks for characters that are not among these. What is left of a text without them
+# is short: where it has no character of a pattern, the text need not be searched.
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n"
 
 

@@ -285,8 +285,8 @@ def redact_findings(
     findings: Iterable[Finding], read_text: Callable[[str], str]
 ) -> Iterator[Finding]:
     """The findings with masked keys in messages and hints, also keys that a message cuts short:
-    what is printed goes into logs. A path stays whole, since programs open it. `read_text` gives the
-    text of a file.
+    what is printed goes into logs. A path stays whole, since programs open it. `read_text` gives
+    the text of a file.
     """
     redact = _redactor(read_text)
     return map(redact, findings)

@@ -4,8 +4,8 @@ file is for.
 
 A lenient reader accepts what it understands; a profile says who else must understand it. `spec` is
 the Agent Skills specification, `strict` the names and fields that its reference validator accepts,
-`claude-ai` what claude.ai and the Skills API take, `claude-code`, `codex` and `opencode` what those
-clients load. A code that a profile does not name keeps the severity that its rule gave it.
+`claude-ai` what claude.ai and the Skills API take, `claude-code`, `codex` and `opencode` what
+those clients load. A code that a profile does not name keeps the severity that its rule gave it.
 
 The profile `claude-code` is what Claude Code 2.1.330 does, seen in its schema of front matter and in
 the answers of `claude plugin validate`. It takes any name, since the folder names the command, both
@@ -99,8 +99,8 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
 )
 # The manifests whose fields have a JSON Schema, for editors and for the rules of form.
 SCHEMAS = ("capability", "skill")
-# Other names of profiles. Everywhere else in capdisc `claude` is Claude Code; here it was claude.ai
-# before there were two profiles, and stays so, since that one is the stricter.
+# Other names of profiles. Everywhere else in capdisc `claude` is Claude Code; here it was
+# claude.ai before there were two profiles, and stays so, since that one is the stricter.
 PROFILE_ALIASES: Mapping[str, str] = MappingProxyType(
     {
         "agent-skills": "spec",

@@ -55,8 +55,8 @@ def context_document(context: Context) -> JsonObject:
 
 def _cost_fields(context: Context) -> JsonObject:
     """What the prompt costs, part by part, and against all capabilities in full. The total is that
-    of the text that this context is printed as, which has frames and the line between the halves of
-    a split, and which an estimate by characters rounds once.
+    of the text that this context is printed as, which has frames and the line between the halves
+    of a split, and which an estimate by characters rounds once.
     """
     counts = {_tier_name(tier): tier.tokens for tier in context.tiers}
     costs: JsonObject = {

@@ -30,8 +30,8 @@ from capdisc_indexer.text.normalization import compile_late, one_line
 
 CAPABILITY_KINDS = frozenset(
     """
-    agent api channel command database document emergent-tool extension function intent operation productivity
-    prompt resource section server skill table term tool voice
+    agent api channel command database document emergent-tool extension function intent operation
+    productivity prompt resource section server skill table term tool voice
     """.split()
 )
 DEFAULT_KIND = "tool"

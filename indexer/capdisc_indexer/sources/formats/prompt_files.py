@@ -2,8 +2,8 @@
 and Codex.
 
 An agent is a role with instructions of its own, a command a prompt that its user calls by name.
-Clients differ in the fields; those that say what it is for, and whether a model may choose it, have
-one meaning here, and the others are kept as they are written.
+Clients differ in the fields; those that say what it is for, and whether a model may choose it,
+have one meaning here, and the others are kept as they are written.
 """
 
 from __future__ import annotations

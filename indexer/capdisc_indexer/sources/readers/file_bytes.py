@@ -141,8 +141,8 @@ def _open_problem(path: str, error: OSError) -> Finding:
 def _read(path: str, handle: int, limit_bytes: int) -> bytes | Finding:
     if problem := _file_problem(path, handle, limit_bytes):
         return problem
-    # A buffer as large as the limit would be a new mapping of memory for each file: 5 % of the time
-    # of reading it.
+    # A buffer as large as the limit would be a new mapping of memory for each file: 5 % of the
+    # time of reading it.
     size = min(os.fstat(handle).st_size, limit_bytes)
     with open(handle, "rb", buffering=0, closefd=False) as stream:
         data = stream.read(size + 1) or b""

@@ -292,8 +292,8 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
     """A function that tells whether a path, relative and with slashes, fits the pattern.
 
     `*` stays within a folder, `**/` is any number of folders; every path fits an empty pattern. A
-    workspace may bring the pattern: so matching takes time in proportion to pattern times path, as in
-    `fnmatch`, which never comes back to a star before the last one.
+    workspace may bring the pattern: so matching takes time in proportion to pattern times path, as
+    in `fnmatch`, which never comes back to a star before the last one.
 
     >>> fits = path_matcher("**/*.y[a]ml"); fits("a/b/c.yaml"), fits("c.yaml"), fits("c.yml")
     (True, True, False)

@@ -315,8 +315,8 @@ class _Walk:
             if not (folder.owned or entry.name.startswith(".") or os.path.exists(entry.path)):
                 self.findings.append(_dangling(folder, entry))
             return
-        # Installers do link whole folders, so that one that is left out is a warning; for a file it
-        # is an error.
+        # Installers do link whole folders, so that one that is left out is a warning; for a file
+        # it is an error.
         followed = self.links.follow(folder, entry.name, Severity.WARNING)
         if isinstance(followed, Finding):
             self.findings.append(followed)

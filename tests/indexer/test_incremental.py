@@ -1,12 +1,15 @@
-"""A build that finds a few changed files leaves what a build of everything leaves, byte for byte."""
+"""A build that reads what differs leaves what a build of everything leaves, byte for byte, and gives the
+answers of an index built from nothing."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +20,15 @@ from capdisc_indexer.model.types import BuildOptions, BuildReport, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store import folder_stamps, native_errors
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.state_database import StateDatabase
 
 _OPTIONS = BuildOptions(only_new_findings=True, with_table=False)
 _WORDS = (
     "archive bake count draw edit fetch glue hash index join knit list merge note open pack query "
     "read sort tile undo verify write xray yield zip"
 ).split()
+
+_BROKEN = "---\nname: ]\n---\n"
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +80,7 @@ def _build(place: Path, index: str = "index", options: BuildOptions = _OPTIONS) 
     return build_index([place / "skills"], place / index, options)
 
 
-def _files(place: Path, report: BuildReport, index: str = "index") -> dict[str, bytes]:
+def _files(place: Path, report: BuildReport, index: str = "index") -> dict[str, object]:
     """The files of a generation, but for the text engine's and what says when it was built."""
     folder = place / index / "gens" / f"{report.generation.number:08d}"
     files = {
@@ -84,7 +90,9 @@ def _files(place: Path, report: BuildReport, index: str = "index") -> dict[str, 
     }
     scan = json.loads(files["meta/scan.json"])
     del scan["scanned_at_ns"], scan["builder_id"]
-    return {**files, "meta/scan.json": json.dumps(scan).encode()}
+    state = StateDatabase(folder)
+    stored = (dict(state), state.text_hashes(), state.digests(), state.nearest)
+    return {**files, "meta/scan.json": scan, "meta/state": stored}
 
 
 def _read_everything(place: Path) -> dict[str, object]:
@@ -109,14 +117,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], BuildRep
 
     def build(place: Path) -> BuildReport:
         with monkeypatch.context() as patch:
-            patch.setattr(pipeline, "load_previous_build", _fail)
+            patch.setattr(pipeline, "_build_whole", _fail)
             return _build(place)
 
     return build
 
 
 def _fail(*_: object) -> None:
-    raise AssertionError("the states of all files were read")
+    raise AssertionError("all folders were looked at")
 
 
 def _change_body(folder: Path, rng: random.Random) -> None:
@@ -235,6 +243,21 @@ def _grow_or_shrink(root: Path, rng: random.Random) -> None:
     _write_text(root / "team-2" / "skill-2", "Can do it. Use when asked.", "Short.")
 
 
+def _mend_skill(root: Path, rng: random.Random) -> None:
+    """The file that was an error from the start."""
+    _write(root / "broken", rng)
+
+
+def _break_skill(root: Path, rng: random.Random) -> None:
+    """Its last good version is kept, which an index built from nothing does not have."""
+    (_one(root, rng) / "SKILL.md").write_text(_BROKEN)
+
+
+def _add_refused(root: Path, rng: random.Random) -> None:
+    """A name in letters of two scripts is an error, and takes nothing from any other file."""
+    _write(root / "team-0" / "sk\u0456ll-3", rng)
+
+
 def _come_and_go(root: Path, rng: random.Random) -> None:
     _add_tree(root, rng)
     _remove_skill(root, rng)
@@ -243,7 +266,8 @@ def _come_and_go(root: Path, rng: random.Random) -> None:
 
 _STRUCTURAL = (
     *(_add_skill, _add_first, _add_last, _add_tree, _remove_skill, _remove_file),
-    *(_rename_skill, _move_skill, _swap_skills, _grow_or_shrink, _come_and_go),
+    *(_rename_skill, _move_skill, _swap_skills, _grow_or_shrink, _mend_skill, _come_and_go),
+    *(_break_skill, _add_refused),
 )
 
 
@@ -271,16 +295,6 @@ def _copy_skill(root: Path, rng: random.Random) -> None:
     one.write_text(other.read_text())
 
 
-def _break_skill(root: Path, rng: random.Random) -> None:
-    rng.choice(sorted(root.glob("team-*/*/SKILL.md"))).write_text("---\nname: [\n---\n")
-
-
-def _mend_skill(root: Path, rng: random.Random) -> None:
-    for path in root.glob("*/*/SKILL.md"):
-        if "name: [" in path.read_text():
-            _write(path.parent, rng)
-
-
 def _take_name(root: Path, rng: random.Random) -> None:
     """A new skill with the name of another one."""
     _write(root / "a-team" / "skill-3", rng)
@@ -293,8 +307,11 @@ def _take_copied_name(root: Path, rng: random.Random) -> None:
 
 
 def _pass_for_another(root: Path, rng: random.Random) -> None:
-    """A name with a letter of another script, drawn like the one that it stands for."""
-    _write(root / "team-0" / "sk\u0456ll-3", rng)
+    """A name in letters of another script, drawn like the one that it stands for."""
+    _write(root / "team-0" / "scope", rng)
+    _build(root.parent)
+    _build(root.parent)
+    _write(root / "team-1" / "\u0455\u0441\u043e\u0440\u0435", rng)
 
 
 def _release_name(root: Path, rng: random.Random) -> None:
@@ -319,34 +336,28 @@ def _guide_category(root: Path, rng: random.Random) -> None:
 
 
 _WIDE = (
-    *(_guide_category, _copy_skill, _break_skill, _mend_skill, _take_name, _take_copied_name),
+    *(_guide_category, _copy_skill, _take_name, _take_copied_name),
     *(_pass_for_another, _release_name, _remove_one_of_two_copies, _own_folder),
 )
 
 
 @pytest.mark.parametrize("change", [*_WIDE, lambda root, rng: (root / "a").symlink_to(root)])
-def test_a_wider_change_is_left_to_a_build_of_everything(
-    root: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path, random.Random], object]
+def test_a_wider_change_makes_the_build_look_at_everything_and_it_says_why(
+    root: Path, change: Callable[[Path, random.Random], object]
 ) -> None:
-    if change is _mend_skill:
-        _break_skill(root / "skills", random.Random(5))
-        _build(root)
     change(root / "skills", random.Random(5))
-    seen: list[object] = []
-    load = pipeline.load_previous_build
-    monkeypatch.setattr(
-        pipeline, "load_previous_build", lambda *args: seen.append(args) or load(*args)
-    )
-    _build(root)
-    assert seen
+    report = _build(root)
+    assert report.widened_by
+    _build(root, "fresh")
+    assert _read_everything(root / "index") == _read_everything(root / "fresh")
 
 
 def test_what_is_no_longer_indexed_leaves_nothing_behind(root: Path) -> None:
     """A file in front of another one becomes a copy of it."""
     first, second = root / "skills/team-0/twice/SKILL.md", root / "skills/team-1/twice/SKILL.md"
     first.write_bytes(second.read_bytes())
-    states = _files(root, _build(root))["meta/files.json"]
-    assert states == _files(root, _build(root, "fresh"), "fresh")["meta/files.json"]
+    states = _files(root, _build(root))["meta/state"]
+    assert states == _files(root, _build(root, "fresh"), "fresh")["meta/state"]
 
 
 def test_a_changed_file_is_seen_again_until_its_stamp_is_old_enough(
@@ -387,3 +398,52 @@ def test_a_changed_file_says_what_is_wrong_with_it(
     findings = quick(root).findings
     assert findings[: len(errors)] == errors
     assert {finding.path for finding in findings[len(errors) :]} == {str(path)}
+
+
+_EDITS = (*_SMALL, *_STRUCTURAL, *_WIDE[1:])
+
+
+def _edit(root: Path, rng: random.Random) -> None:
+    """One random edit; one that the tree does not allow now is none."""
+    change = rng.choice(_EDITS)
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        change(_one(root, rng) if change in _SMALL else root, rng)
+
+
+def _ask(capdisc: Callable[..., Any], index_dir: str) -> tuple[Any, list[list[tuple[str, float]]]]:
+    listed = json.loads(capdisc("list", "--json", "--fresh", "off", "--index-dir", index_dir).out)
+    answers = []
+    for one, other in zip(_WORDS, _WORDS[3:], strict=False):
+        argv = ("search", f"{one} {other}", "--json", "--fresh", "off", "--index-dir", index_dir)
+        hits = json.loads(capdisc(*argv).out)["hits"]
+        answers.append([(hit["id"], hit["score"]) for hit in hits])
+    return listed, answers
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_edits_an_index_answers_as_one_built_from_nothing(
+    root: Path, capdisc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Deleted documents stay in the text index until it is written anew."""
+    monkeypatch.setattr(document_changes, "MAX_DELETED_SHARE", 0.1)
+    monkeypatch.setattr(passage_changes, "MAX_DELETED_SHARE", 0.1)
+    rng = random.Random(seed)
+    for _ in range(5):
+        for _ in range(rng.choice((1, 1, 1, 3))):
+            _edit(root / "skills", rng)
+        assert capdisc("index", "skills", "--index-dir", "index", "--quiet").code in (0, 1)
+    for path in (root / "skills").glob("**/SKILL.md"):
+        if path.read_text() == _BROKEN:  # an index built from nothing has no last good version
+            path.unlink()
+    assert capdisc("index", "skills", "--index-dir", "index", "--quiet").code in (0, 1)
+    assert capdisc("index", "skills", "--index-dir", "fresh", "--quiet").code in (0, 1)
+    (listed, answers), (all_listed, all_answers) = _ask(capdisc, "index"), _ask(capdisc, "fresh")
+    assert listed == all_listed
+    assert any(all_answers)
+    for hits, expected in zip(answers, all_answers, strict=True):
+        scores = dict(expected)
+        # Where two scores are nearly equal, either may come first, or be the last that is shown.
+        assert [score for _, score in hits] == pytest.approx([*scores.values()], abs=0.001)
+        assert all(
+            score == pytest.approx(scores.get(key, score), abs=0.001) for key, score in hits
+        )
