@@ -50,7 +50,7 @@ class TableDocuments(Documents):
         self._vocabulary = frequencies
         self._headers_by_id: dict[str, CapabilityHeader] = {}
         self._token_bags: dict[str, bytes] = {}
-        self._frequencies: dict[str, int] = {}
+        self._frequencies = dict(frequencies)
         self._heading_terms: dict[str, frozenset[str]] = {}
         self._terms_by_id: dict[str, frozenset[str]] = {}
         self._analyser = build_analyser()
@@ -58,10 +58,15 @@ class TableDocuments(Documents):
     def __len__(self) -> int:
         return self._count
 
-    def _count_documents(self, term: str) -> int:
-        if not term.endswith(FUZZY_SUFFIX):
-            return self._vocabulary.get(term, 0)
-        return sum(self._vocabulary[similar] for similar in self._similar_terms(term))
+    def document_frequency(self, term: str) -> int:
+        """The number of capabilities with the term; with FUZZY_SUFFIX, the sum over all similar
+        terms.
+        """
+        if term.endswith(FUZZY_SUFFIX) and term not in self._frequencies:
+            self._frequencies[term] = sum(
+                self._vocabulary[similar] for similar in self._similar_terms(term)
+            )
+        return self._frequencies.get(term, 0)
 
     def _similar_terms(self, term: str) -> list[str]:
         plain = term.removesuffix(FUZZY_SUFFIX)
