@@ -53,7 +53,7 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=519_058,
+        today=519_072,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
@@ -76,7 +76,7 @@ CEILINGS: Mapping[str, Ceiling] = {
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
-        today=2, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=1, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "largest-circle": Ceiling(
         today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."

@@ -8,18 +8,16 @@ held back still owns its id.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from functools import partial
 from typing import TypeAlias
 
 from capdisc_indexer.indexing.file_reader import FileReader, SpooledDescriptors, SpooledRecord
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,
-    load_published_records,
 )
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.records import digest_descriptor
-from capdisc_indexer.model.types import BuildOptions, Finding, HeldDefinition
+from capdisc_indexer.model.types import Finding, HeldDefinition
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.scanned_files import FileStat
 from capdisc_indexer.store.file_states import FileState, content_hashes_by_id
@@ -94,32 +92,6 @@ class Changes:
         """The ids of the last build that have another document now, or none."""
         last_ids, ids = self.last_ids, self.ids
         return sorted(key for key in last_ids if key not in ids or key in self.descriptors)
-
-
-def review_parsed_files(
-    scan: ScanResult,
-    states: StatesByPath,
-    reader: FileReader,
-    previous: PreviousBuild,
-    options: BuildOptions,
-) -> Review:
-    """The review of the definitions in the files that had to be parsed; empty without a guard.
-
-    Raises BusyError when another process keeps the memory of definitions.
-    """
-    if options.guard is None or not reader.parsed_files:
-        return Review()
-    # Brings SQLite and the rules on changes: a run that parses nothing does without them.
-    from capdisc_indexer.indexing.changed_definitions import ParsedFiles, review_definitions
-
-    parsed = ParsedFiles(
-        files=scan.files,
-        records=reader.parsed_files,
-        states=states,
-        previous_states=previous.files,
-        spool=reader.spool,
-    )
-    return review_definitions(parsed, options.guard, partial(load_published_records, previous))
 
 
 def detect_changes(

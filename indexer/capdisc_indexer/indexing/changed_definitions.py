@@ -19,7 +19,7 @@ from pathlib import Path
 from capdisc_indexer.indexing.change_detection import Review, StatesByPath
 from capdisc_indexer.indexing.file_reader import DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
-from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.errors import InputError, WiderChangeError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import DefinitionGuard, HeldDefinition
 from capdisc_indexer.sources import SOURCES
@@ -53,8 +53,8 @@ _FORGOTTEN = "it was held back before, and no earlier definition of it is rememb
 
 @frozen(kw_only=True)
 class ParsedFiles:
-    """The files of a scan; for those that were parsed, where their records lie in the spool; and
-    the states of all files now and in the last build.
+    """The files of a scan (`is_part`: of some folders); for those that were parsed, where their
+    records lie in the spool; and the states of all files now and in the last build.
     """
 
     files: Sequence[FoundFile]
@@ -62,6 +62,7 @@ class ParsedFiles:
     states: StatesByPath
     previous_states: StatesByPath
     spool: DescriptorSpool
+    is_part: bool = False
 
 
 def review_definitions(
@@ -70,7 +71,8 @@ def review_definitions(
     """Which definitions are held back, and which others changed; remembers the accepted ones.
 
     Where the memory cannot be used, a notice says so, and the last generation alone is compared
-    with. Raises BusyError when another process keeps the memory.
+    with. Raises BusyError when another process keeps the memory; WiderChangeError where one of a
+    part would be held back, and then nothing was remembered.
     """
     guarded = [
         file
@@ -124,6 +126,8 @@ def _review_files(
     reviewer = _Reviewer(parsed, memory, load_records)
     for file in guarded:
         reviewer.review(file)
+    if parsed.is_part and reviewer.held_definitions:  # its id may be that of a file elsewhere
+        raise WiderChangeError("a changed definition is held back")
     if memory and reviewer.has_written:
         memory.tidy()
     return Review(

@@ -28,9 +28,10 @@ from capdisc_indexer.indexing.build_plan import (
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
 from capdisc_indexer.indexing.change_detection import (
+    Review,
     ScannedTree,
+    StatesByPath,
     detect_changes,
-    review_parsed_files,
 )
 from capdisc_indexer.indexing.file_reader import (
     DescriptorSpool,
@@ -46,6 +47,7 @@ from capdisc_indexer.indexing.previous_build import (
     check_changed_digests,
     check_digests,
     load_previous_build,
+    load_published_records,
 )
 from capdisc_indexer.indexing.scan_stamps import save_changed_stamps, save_scan_stamps
 from capdisc_indexer.indexing.unchanged_tree import (
@@ -263,19 +265,15 @@ def _run_build(
         is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
         if reader.parsed_count > 0 or is_other:
             check = BackgroundTask(check).result
+        if tree.is_part and unfinished:
+            raise WiderChangeError("a file does not parse, and was changed a moment ago")
         if tree.is_part and previous.state is not None:
-            if unfinished:
-                raise WiderChangeError("a file does not parse, and was changed a moment ago")
             removed = [previous.files[path] for path in tree.gone if path in previous.files]
             resolved_states = resolve_changed_ids(states, removed, previous.state)
-            # The memory of definitions learns what it reviews: nothing may be left undone after it.
-            review = review_parsed_files(tree.scan, states, reader, previous, options)
-            if review.files or review.held_definitions:
-                raise WiderChangeError("a changed definition is held back")
+            review = _review_definitions(tree, states, reader, previous, options)
         else:
-            review = review_parsed_files(tree.scan, states, reader, previous, options)
-            states.update(review.files)
-            resolved_states = resolve_ids(states, files, previous.files)
+            review = _review_definitions(tree, states, reader, previous, options)
+            resolved_states = resolve_ids({**states, **review.files}, files, previous.files)
         changes = detect_changes(tree, resolved_states, reader, previous, review)
         plan = BuildPlan(
             request=request, previous=previous, tree=tree, changes=changes, selected=select()
@@ -283,6 +281,33 @@ def _run_build(
         is_kept = is_unchanged(plan)
         written = keep_generation(plan) if is_kept else _write_generation(plan, workers, check)
     return plan, written, unfinished
+
+
+def _review_definitions(
+    tree: ScannedTree,
+    states: StatesByPath,
+    reader: FileReader,
+    previous: PreviousBuild,
+    options: BuildOptions,
+) -> Review:
+    """The review of the definitions in the files that had to be parsed; empty without a guard.
+
+    Raises BusyError when another process keeps the memory of definitions.
+    """
+    if options.guard is None or not reader.parsed_files:
+        return Review()
+    # Brings SQLite and the rules on changes: a run that parses nothing does without them.
+    from capdisc_indexer.indexing.changed_definitions import ParsedFiles, review_definitions
+
+    parsed = ParsedFiles(
+        files=tree.scan.files,
+        records=reader.parsed_files,
+        states=states,
+        previous_states=previous.files,
+        spool=reader.spool,
+        is_part=tree.is_part,
+    )
+    return review_definitions(parsed, options.guard, partial(load_published_records, previous))
 
 
 def _write_generation(

@@ -175,7 +175,7 @@ class Documents:
 
     def count_tagged(self, tag: str) -> int:
         """The number of capabilities with the tag."""
-        return int(self._searcher.doc_freq("tag", tag.lower()))
+        return self._statistics.frequency("tag", tag.lower())
 
     def tags(self, prefix: str = "") -> list[str]:
         """The tags of all capabilities that begin with the prefix, most used first."""
