@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
+from capdisc_audit.client_listings import CLIENT_LISTINGS
 
 _LONG = (
     "Writes the {} of a plant and waters it. Use when somebody asks for it. " + "More words. " * 30

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc.args.command_line import CommandParameter, list_parameters
-from capdisc.args.command_table import COMMANDS
+from capdisc.args.command_table import summarise_commands
 from capdisc.args.params import VALUE_NAMES
 from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
@@ -54,11 +54,14 @@ def load_function(command: str) -> Callable[..., int]:
 
 def reference() -> str:
     """The whole page."""
-    overview = [f"| [`{name}`](#capdisc-{name}) | {about} |" for name, about in COMMANDS.items()]
+    overview = [
+        f"| [`{name}`](#capdisc-{name}) | {about} |"
+        for name, about in summarise_commands().items()
+    ]
     parts = [
         HEADER,
         "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n",
-        *(_command_section(name) for name in COMMANDS),
+        *(_command_section(name) for name in summarise_commands()),
         _exit_codes_section(),
         _settings_section(),
     ]

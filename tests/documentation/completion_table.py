@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from capdisc.args import completion
 from capdisc.args.command_line import CommandParameter, list_parameters
-from capdisc.args.command_table import COMMAND_ALIASES, COMMANDS, load_command
+from capdisc.args.command_table import COMMAND_ALIASES, load_command, summarise_commands
 from capdisc.args.completion import FILES, FOLDERS, TRUSTED
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
@@ -56,7 +56,9 @@ def build_table() -> JsonObject:
     """The table: each command with its options and arguments, and the lists that these name."""
     return {
         "aliases": dict(COMMAND_ALIASES),
-        "commands": {name: _describe_command(name, about) for name, about in COMMANDS.items()},
+        "commands": {
+            name: _describe_command(name, about) for name, about in summarise_commands().items()
+        },
         "lists": _build_lists(),
         "settings": _setting_values(),
     }
@@ -113,13 +115,14 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import config, graph, new, plan, session, setup, tools
+    from capdisc.commands import config, graph, new, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
-    from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
+    from capdisc_audit.client_listings import CLIENT_LISTINGS
+    from capdisc_data import plan_command as plan
     from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
@@ -130,6 +133,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
     from capdisc_indexer.validation.rules import PROFILES, SCHEMAS
+    from capdisc_sessions import session_command as session
 
     groups = sorted({tool.group for tool in TOOLS})
     return {
@@ -180,7 +184,7 @@ def _build_lists() -> JsonObject:
     from capdisc_indexer.validation.rules import load_rules
 
     return {
-        "commands": dict(COMMANDS),
+        "commands": dict(summarise_commands()),
         "rules": {code: _first_sentence(rule.summary) for code, rule in load_rules().items()},
         "tools": {tool.name: _first_sentence(tool.description) for tool in TOOLS},
         "settings": {name: setting.about for name, setting in SETTINGS.items()},

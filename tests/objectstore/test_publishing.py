@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from capdisc_indexer.remote import shared_build
+from capdisc_remote import shared_build
 
 pytestmark = pytest.mark.s3
 

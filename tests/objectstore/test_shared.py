@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from capdisc_indexer.remote import SharedIndex, StoreAccess, StoreError
-from capdisc_indexer.remote.bucket import Bucket
+from capdisc_indexer.store.shared_index import SharedIndex, StoreAccess
+from capdisc_remote.bucket import Bucket
+from capdisc_remote.shared_index import StoreError
 
 pytestmark = pytest.mark.s3
 

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from capdisc_indexer import remote
 from capdisc_indexer.model.errors import IndexStateError, UsageError
-from capdisc_indexer.remote import StoreAccess, is_remote, parse_address
 from capdisc_indexer.store.generation import SCHEMA_VERSION
+from capdisc_indexer.store.shared_index import StoreAccess
+from capdisc_remote import shared_index as remote
+from capdisc_remote.shared_index import is_remote, parse_address
 
 COUNTS = dict.fromkeys(
     "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
@@ -106,7 +107,7 @@ def test_another_kind_of_address_is_no_folder(capdisc):
 def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
     code = (
         "import sys; from capdisc.args import command_table; command_table.run_command(['search', 'pdf'])\n"
-        "sys.exit(any(name.startswith(('obstore', 'capdisc_indexer.remote')) for name in sys.modules))"
+        "sys.exit(any(name.startswith(('obstore', 'capdisc_remote.shared_index')) for name in sys.modules))"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
@@ -116,7 +117,7 @@ def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
 
 def test_a_copy_that_is_fresh_needs_nothing_that_speaks_to_a_store():
     code = (
-        "import sys, capdisc_indexer.remote.copy_refresh\n"
+        "import sys, capdisc_remote.copy_refresh\n"
         "sys.exit(any(name.endswith(('remote.bucket', 'remote_generation', 'obstore')) for name in sys.modules))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

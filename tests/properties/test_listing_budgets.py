@@ -3,8 +3,8 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
-from capdisc_indexer.audit.listing_budgets import (
+from capdisc_audit.client_listings import CLIENT_LISTINGS
+from capdisc_audit.listing_budgets import (
     ListedSkill,
     ListingSettings,
     ListingState,

@@ -29,6 +29,7 @@ Measure = Callable[[tuple[Module, ...]], Figure]
 
 MEASURES: Mapping[str, Measure] = {
     "tokens": size.measure_tokens,
+    "core-tokens": size.measure_core_tokens,
     "lines": size.measure_lines,
     "modules": size.measure_modules,
     "init-code": size.measure_init_code,
@@ -56,6 +57,11 @@ CEILINGS: Mapping[str, Ceiling] = {
         today=519_072,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
+    ),
+    "core-tokens": Ceiling(
+        today=999_999,
+        goal=310_000,
+        advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(

@@ -200,7 +200,7 @@ def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
 
 
 def _is_quietable(command: Command) -> bool:
-    return command.__module__.rpartition(".")[2] in _QUIET_COMMANDS
+    return command.__name__.rstrip("_") in _QUIET_COMMANDS
 
 
 def _read_parameters(command: Command) -> Iterator[CommandParameter]:

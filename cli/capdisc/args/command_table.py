@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from capdisc.args.command_line import Command, call_command, parse, rename_options
 from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
+from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 from capdisc_indexer.text.normalization import compile_late
 
-# Each command with its line in the overview. Its module is imported only when it runs.
-COMMANDS: Mapping[str, str] = {
+# Each command of the core with its line in the overview. Its module is imported only when it runs.
+_CORE_COMMANDS: Mapping[str, str] = {
     "index": "Bring the index up to date with folders of capabilities.",
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
@@ -24,16 +27,11 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check capability files.",
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
-    "plan": "Check a plan of an agent against the index.",
-    "session": "Keep what an agent found and used from turn to turn.",
-    "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",
     "run": "Run a capability that says how, after you have agreed.",
     "mcp": "Serve search, reading and running to an agent over MCP.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
-    "log": "Print the local log of requests and uses, which is off by default.",
-    "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
     "setup": "Put capdisc into the settings of an agent's client.",
@@ -44,6 +42,18 @@ COMMANDS: Mapping[str, str] = {
     "completion": "Print the script that completes commands and ids in a shell.",
     "help": "Explain a command, also as a manual page.",
 }
+# Commands with the name of a function of Python.
+_PYTHON_NAMES = ("list", "help")
+CORE = Plugin(
+    name="core",
+    commands={
+        name: PluginCommand(
+            about=about,
+            function=f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}",
+        )
+        for name, about in _CORE_COMMANDS.items()
+    },
+)
 
 # Another name of a command, which does not need a line of its own in the overview.
 COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
@@ -63,16 +73,34 @@ _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
-# Commands with the name of a function of Python.
-_PYTHON_NAMES = ("list", "eval", "help")
+@cache
+def list_commands() -> Mapping[str, PluginCommand]:
+    """All commands by name, in the order of the overview: those of the core and those of plug-ins. A
+    plug-in cannot replace a command.
+    """
+    commands = dict(CORE.commands)
+    for plugin in registry.load_plugins():
+        for name, command in plugin.commands.items():
+            names = list(commands)
+            if name in commands:
+                continue
+            place = names.index(command.below) + 1 if command.below in names else len(names)
+            names.insert(place, name)
+            commands = {each: commands.get(each, command) for each in names}
+    return commands
+
+
+def summarise_commands() -> Mapping[str, str]:
+    """The line of each command in the overview, by name."""
+    return {name: command.about for name, command in list_commands().items()}
 
 
 def load_command(name: str) -> Command:
-    """The function behind a command, whose module is imported."""
-    from importlib import import_module
-
-    attribute = f"{name}_" if name in _PYTHON_NAMES else name
-    command: Command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
+    """The function behind a command, whose module is imported. Raises LookupError for an unknown
+    name, PluginError where the code of a plug-in cannot be loaded.
+    """
+    entry = CORE.commands.get(name) or list_commands()[name]
+    command: Command = registry.load_attribute(entry.function)
     return command
 
 
@@ -129,7 +157,10 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
 
 
 def _dispatch(argv: list[str]) -> int:
-    name = argv[0] if argv[0] in COMMANDS else None
+    is_known = argv[0] in CORE.commands or (
+        not argv[0].startswith("-") and argv[0] in list_commands()
+    )
+    name = argv[0] if is_known else None
     command = load_command(name) if name else None
     if command:
         argv[1:] = rename_options(command, argv[1:])
@@ -139,18 +170,18 @@ def _dispatch(argv: list[str]) -> int:
     if name == "session" and {"-h", "--help"} & set(argv[2:]):
         from importlib import import_module
 
-        if import_module("capdisc.commands.session").print_verb_help(argv[1]):
+        if import_module("capdisc_sessions.session_command").print_verb_help(argv[1]):
             return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
     if argv in _OVERVIEW_CALLS and not _is_on_terminal() and "COLUMNS" not in os.environ:
         from capdisc.args import help_panels
 
-        help_panels.print_plain_overview(COMMANDS)
+        help_panels.print_plain_overview(summarise_commands())
         return 0
     from capdisc.args import typer_app
 
-    return typer_app.run(argv or ["--help"], COMMANDS, command, name)
+    return typer_app.run(argv or ["--help"], summarise_commands(), command, name)
 
 
 _OVERVIEW_CALLS = (["--help"], ["-h"])
@@ -174,7 +205,7 @@ def _print_help(argv: Sequence[str], name: str | None, command: Command | None) 
     if name and command:
         help_panels.print_command_help(screen, name, command)
     elif not argv or argv[0] in help_panels.HELP_WORDS:
-        help_panels.print_overview(screen, COMMANDS)
+        help_panels.print_overview(screen, summarise_commands())
     else:
         return False
     return True

@@ -16,6 +16,7 @@ from capdisc.args.params import VALUE_NAMES, BadValueError
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins import registry
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
@@ -109,7 +110,13 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     foreign = _FOREIGN_COMMANDS.get(word.lower())
     near = [foreign] if foreign else nearest_names(word, commands)
     suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-    return UsageError(f"No such command {word[:80]!r}.{suggestion}", "see: capdisc --help")
+    problems = "".join(
+        f" {title[0].upper()}{title[1:]} cannot be loaded: {problem}."
+        for title, problem in registry.find_problems().items()
+    )
+    return UsageError(
+        f"No such command {word[:80]!r}.{suggestion}{problems}", "see: capdisc --help"
+    )
 
 
 def _build_app(

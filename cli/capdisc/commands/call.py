@@ -14,7 +14,6 @@ from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc_indexer import tools
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -27,6 +26,7 @@ from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
 from capdisc_indexer.text.o200k import load_counter
+from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
 
@@ -246,7 +246,7 @@ def run_search(runtime: surroundings.Runtime, options: CallOptions, call: Search
             f"the format {call.form!r} has no tool search",
             f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
         )
-    ready = tools.bind_call(call.name, call.arguments)
+    ready = tool_table.bind_call(call.name, call.arguments)
     if ready.tool.name != tool_selection.SEARCH_TOOL:
         raise UsageError(
             f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
@@ -308,7 +308,7 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
 def _answer_call(
     options: CallOptions, name: str, arguments: Any, indent: int | None
 ) -> ToolAnswer:
-    ready = tools.bind_call(name, arguments)
+    ready = tool_table.bind_call(name, arguments)
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")
     answer = ready.tool.answer(options.tool_ctx, ready.arguments)

@@ -25,6 +25,7 @@ from capdisc.context.index_update import (
     forget_command,
     refresh_command,
 )
+from capdisc.context.shared_store import find_store
 from capdisc.hook import guard
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
@@ -34,7 +35,6 @@ from capdisc_indexer.diagnosis import (
     Check,
     CheckState,
     examine_index,
-    examine_shared_index,
     worst_state,
 )
 from capdisc_indexer.diagnosis.surroundings import quote_path
@@ -70,7 +70,7 @@ def doctor(
     where = place.index_dir
     with standard_streams.silence_native_stderr():
         index_checks = (
-            examine_shared_index(shared, deep)
+            find_store(shared.url).examine_shared_index(shared, deep)
             if shared
             else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
         )

@@ -32,6 +32,7 @@ from capdisc.context.index_update import (
     describe_missing,
     short_path,
 )
+from capdisc.context.shared_store import find_store
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
@@ -39,8 +40,8 @@ from capdisc_indexer.indexing.previous_build import PreviousBuild, recover_setti
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, Coverage, DeclaredSource, Finding, Severity
-from capdisc_indexer.remote.shared_build import build_shared_index
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.plugins import registry
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
@@ -69,15 +70,17 @@ def ask_databases(
 
 
 def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None:
-    from capdisc_indexer.sources.formats.tables.reflection import kept_text, reflect_database
-
+    databases = registry.load_service("databases")
     answer_path = Path(source.path)
     name = source.name or str(source.options["url_secret"])
     try:
-        answer = reflect_database(_database_url(runtime, str(source.options["url_secret"])))
+        answer = databases.reflect_database(
+            _database_url(runtime, str(source.options["url_secret"]))
+        )
         with state_file.lock_folder(answer_path.parent):
             state_file.replace_state_file(
-                answer_path, kept_text(datetime.now(UTC).isoformat(timespec="seconds"), answer)
+                answer_path,
+                databases.kept_text(datetime.now(UTC).isoformat(timespec="seconds"), answer),
             )
     except CapdiscError as problem:
         stays = "; what it said last stays" if answer_path.exists() else ""
@@ -261,7 +264,7 @@ def index(
             console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
         ):
             report = (
-                build_shared_index(shared, build, build_options, progress)
+                find_store(shared.url).build_shared_index(shared, build, build_options, progress)
                 if shared
                 else build(where)
             )

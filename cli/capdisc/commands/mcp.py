@@ -13,7 +13,6 @@ from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.gateway_servers import ServerSelection, print_waiting, select_servers
-from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
 from capdisc.mcp_service.skill_offer import SkillOffer
@@ -100,7 +99,7 @@ def mcp(
     shared = runtime.shared_index(index_dir, config)
     if shared and (allow_run or gateway):
         raise ApprovalRequiredError(
-            f"nothing is run from this index: {provenance_warning(shared)}",
+            f"nothing is run from this index: {shared.provenance_warning}",
             "leave out --allow-run and --gateway",
         )
     surroundings.limit_malloc_arenas()

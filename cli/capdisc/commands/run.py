@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated
 
-from capdisc import sessions
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import call
 from capdisc.commands.approval_prompt import approval_scope, note_unmasked, require_approval
-from capdisc.context import open_index, surroundings
+from capdisc.context import open_index, session_memory, surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.execution import approvals, call_preview, http_client
@@ -112,7 +111,7 @@ def _make_call(
         note_unmasked(unmasked)
     outcome = execute_call(call, runtime.environ, limits)
     is_ok = outcome.status == "ok"
-    sessions.log_event(runtime, runtime.config(), "run", [descriptor.id], ok=is_ok)
+    session_memory.log_event(runtime, runtime.config(), "run", [descriptor.id], ok=is_ok)
     if options.json:
         console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
     else:

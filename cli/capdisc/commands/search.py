@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Annotated
 
-from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
-from capdisc.context import open_index, query_execution
+from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.render.gate import (
@@ -129,8 +128,8 @@ def search(
             [hit.id for hit in ranking.hits], Query(texts=())
         )
         printed_ids = [hit.id for hit in ranking.hits if hit.id in shown_ids]
-        sessions.remember_printed(ctx.runtime, session, printed_ids)
-        sessions.log_event(ctx.runtime, ctx.config, "search", printed_ids, texts, session)
+        session_memory.remember_printed(ctx.runtime, session, printed_ids)
+        session_memory.log_event(ctx.runtime, ctx.config, "search", printed_ids, texts, session)
         if json:
             console.print_document(
                 _result_document(ctx, ranking, headers)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capdisc import sessions
 from capdisc.args import names, params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index, query_execution, user_files
+from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
@@ -129,7 +128,7 @@ def show(
     with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         ids_shown = [descriptor.id for descriptor in descriptors]
-        sessions.log_event(ctx.runtime, ctx.config, "show", ids_shown)
+        session_memory.log_event(ctx.runtime, ctx.config, "show", ids_shown)
         if name_form:
             name_form.print_or_open(
                 ctx.runtime,

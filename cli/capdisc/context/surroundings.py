@@ -25,10 +25,11 @@ from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Coverage, DeclaredSource, DefinitionGuard
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote import SharedIndex
+    from capdisc_indexer.store.shared_index import SharedIndex
 
 
 # What marks a folder as a workspace.
@@ -180,12 +181,17 @@ class Runtime:
         ApprovalRequiredError where only a file of the workspace names it.
         """
         address = config["index_dir"] if flag is None else str(flag)
-        if ":/" not in address:
+        # One slash is enough, as `Path` makes one of two.
+        scheme, colon, _ = address.partition(":/")
+        if not colon or len(scheme) < 2 or not scheme.isalnum():
             return None
-        from capdisc.context import shared_index
+        from capdisc.context.shared_store import find_store
 
         origin = config.origins["index_dir"] if flag is None else ""
-        return shared_index.resolve_shared_index(self, address, origin, config)
+        shared: SharedIndex = find_store(address).resolve_shared_index(
+            self, address, origin, config
+        )
+        return shared
 
     def ensure_builder_id(self, index_dir: Path) -> str:
         """The id of indexes that this user builds in this folder, made and recorded where there is
@@ -306,9 +312,8 @@ class Runtime:
         """
         path = str(self.expand(Path(source.path)))
         if "url_secret" in source.options:
-            from capdisc_indexer.sources.formats.tables.reflection import kept_name
-
-            path = str(self.state_dir() / "databases" / kept_name(source))
+            databases = registry.load_service("databases")
+            path = str(self.state_dir() / "databases" / databases.kept_name(source))
         if source.url or source.text:
             path = str(self._kept_document(source))
         digits = lazy_imports.hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]

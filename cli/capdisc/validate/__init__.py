@@ -20,7 +20,7 @@ from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice

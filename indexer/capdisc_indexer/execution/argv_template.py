@@ -18,7 +18,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, servers_of
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.folder_files import stat_of

@@ -21,7 +21,7 @@ from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules
 from capdisc_indexer.model.version import __version__
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.directory_cache import (
     CachedDirectories,
     DirectoryCache,

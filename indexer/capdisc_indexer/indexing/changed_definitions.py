@@ -22,7 +22,7 @@ from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError, WiderChangeError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import DefinitionGuard, HeldDefinition
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.store.definition_memory import (

@@ -21,7 +21,7 @@ from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import (
     GRAIN_NS,

@@ -17,7 +17,7 @@ from capdisc_indexer.fetch.strict_url import parse_url
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import held_by_content, held_by_name

@@ -297,6 +297,17 @@ UNLIMITED = 1_000_000_000
 
 
 @frozen(kw_only=True)
+class ModeChoice:
+    """The mode that a request asks for ("": none), the words that say so, and how sure that is,
+    0..0.9: 0.5 and 0.1 for each word; 1 where the request names the mode.
+    """
+
+    mode: str
+    words: tuple[str, ...] = ()
+    confidence: float = 0.0
+
+
+@frozen(kw_only=True)
 class Budgets:
     """Hard limits in tokens of printed text: for each tier, for the session, and in total."""
 

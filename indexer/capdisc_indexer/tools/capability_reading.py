@@ -21,7 +21,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.location import locate_file

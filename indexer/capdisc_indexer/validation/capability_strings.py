@@ -14,7 +14,7 @@ from typing import TypeVar
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.formats.naming_rules import scripts
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.file_bytes import read_path

@@ -13,7 +13,7 @@ from functools import cache
 
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null, place_of

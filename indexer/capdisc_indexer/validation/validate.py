@@ -16,10 +16,11 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
-from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
+from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import NO_RULES, ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, internal_finding, printable_path
+from capdisc_indexer.sources.source_format import SourceFormat
 from capdisc_indexer.validation.capability_strings import (
     CatalogueMember,
     SourceLines,

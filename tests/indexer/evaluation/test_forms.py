@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from capdisc_indexer.evaluation import format_json_run, format_trec_run
-from capdisc_indexer.evaluation.query_files import EvalQuery, parse_judgements, parse_queries
+from capdisc_audit.evaluation import format_json_run, format_trec_run
+from capdisc_audit.query_files import EvalQuery, parse_judgements, parse_queries
 from capdisc_indexer.model.errors import InputError
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from capdisc_indexer.evaluation import (
+from capdisc_audit.evaluation import (
     METRICS,
     column_means,
     compute_metrics,

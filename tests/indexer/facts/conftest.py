@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer import tools
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.tool_types import ToolContext
 
 HANDBOOK = Path(__file__).resolve().parents[3] / "fixtures" / "handbook"
@@ -32,7 +32,7 @@ def desk(handbook: Path, tmp_path: Path) -> Iterator[ToolContext]:
     with Index(handbook) as index:
         yield ToolContext(
             index=index,
-            tools=tools.TOOLS,
+            tools=tool_table.TOOLS,
             encoder=load_shipped_encoder,
             available=lambda head: True,
             environ={},
@@ -45,6 +45,6 @@ def call(desk: ToolContext) -> Callable[..., dict[str, Any]]:
     """Call a tool: `call("add_fact", name="x", value="y")`."""
 
     def answered(tool: str, /, **arguments: Any) -> dict[str, Any]:
-        return tools.call_tool(desk, tool, arguments)
+        return tool_table.call_tool(desk, tool, arguments)
 
     return answered

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.facts import RULES, extract_facts
+from capdisc_sessions.facts import RULES, extract_facts
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from capdisc_indexer import facts
-from capdisc_indexer.facts import fact_files
-from capdisc_indexer.facts.fact_files import MAX_VALUE, Fact
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_sessions import fact_files, facts
+from capdisc_sessions.fact_files import MAX_VALUE, Fact
 
 
 def names(call):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from capdisc_indexer import facts
-from capdisc_indexer.facts import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_sessions import facts
+from capdisc_sessions.facts import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
 
 ANSWERED = {
     "How many days of annual leave do I have?": "28 days",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.sessions.session_types import MAX_TEXT
-from capdisc_indexer.sessions.transitions import ExtractionRule, extract_entities, parse_rule
+from capdisc_sessions.session_types import MAX_TEXT
+from capdisc_sessions.transitions import ExtractionRule, extract_entities, parse_rule
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer import sessions as sessions
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.sessions import session_files, transitions
-from capdisc_indexer.sessions.session_types import MAX_IDS, Session
+from capdisc_sessions import session_files, transitions
+from capdisc_sessions import session_updates as sessions
+from capdisc_sessions.session_types import MAX_IDS, Session
 
 TEXT = st.text(max_size=40)
 

@@ -2,14 +2,15 @@
 
 import pytest
 
-from capdisc_indexer.sessions import fit_memory_lines, memory_lines, transitions
-from capdisc_indexer.sessions.session_types import (
+from capdisc_sessions import transitions
+from capdisc_sessions.session_types import (
     MAX_ENTITIES,
     Entity,
     Session,
     is_redo,
     next_mode,
 )
+from capdisc_sessions.session_updates import fit_memory_lines, memory_lines
 
 EMPTY = Session(name="a", created="", updated="")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.model.types import Finding, LoadedFile
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 

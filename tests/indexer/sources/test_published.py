@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from capdisc_indexer.model.types import Descriptor, LoadedFile
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from found_files import found
 
 Load = Callable[[Mapping[str, str | bytes]], LoadedFile]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer import tools
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools import tool_table, tool_types
 
 
 def _available(head: Any) -> bool:
@@ -19,11 +19,11 @@ def _available(head: Any) -> bool:
 
 
 @pytest.fixture
-def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
+def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tool_types.ToolContext]:
     with Index(indexed_data) as index:
-        yield tools.ToolContext(
+        yield tool_types.ToolContext(
             index=index,
-            tools=tools.TOOLS,
+            tools=tool_table.TOOLS,
             encoder=load_shipped_encoder,
             available=_available,
             environ={},
@@ -32,11 +32,13 @@ def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
 
 
 @pytest.fixture
-def ask(desk: tools.ToolContext, data: Path, capdisc: Callable[..., Any]) -> Callable[..., Any]:
+def ask(
+    desk: tool_types.ToolContext, data: Path, capdisc: Callable[..., Any]
+) -> Callable[..., Any]:
     """The answer of `capdisc call`; where it fails, the error that the tool raised."""
 
     def call(name: str, /, **arguments: Any) -> Any:
         answer = capdisc("call", name, json.dumps(arguments))
-        return answer.json if answer.code == 0 else tools.call_tool(desk, name, arguments)
+        return answer.json if answer.code == 0 else tool_table.call_tool(desk, name, arguments)
 
     return call

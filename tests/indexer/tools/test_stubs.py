@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from capdisc_audit.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from hostile_schemas import NAMES, SCHEMAS
 
 TOOLS = st.tuples(NAMES, NAMES, SCHEMAS, st.none() | SCHEMAS)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_data.documents import document_files
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.documents import document_files
 from found_files import found
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -217,7 +217,7 @@ def test_without_the_extra_the_finding_says_how_to_get_it(monkeypatch: pytest.Mo
     """Without pypdf the hint names the extra to install (S40)."""
     import sys
 
-    from capdisc_indexer.sources.formats.documents import pdf as reader
+    from capdisc_data.documents import pdf as reader
 
     monkeypatch.setitem(sys.modules, "pypdf", None)
     answer = reader.read_request({"kind": "pdf"}, pdf("a"))

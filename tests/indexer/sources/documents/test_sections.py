@@ -7,13 +7,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.model.types import Descriptor, LoadedFile
-from capdisc_indexer.sources.formats.documents import document_files, of_markdown, of_text
-from capdisc_indexer.sources.formats.documents.document_capabilities import (
+from capdisc_data.documents import document_files, of_markdown, of_text
+from capdisc_data.documents.document_capabilities import (
     CHUNK_CHARACTERS,
     WHOLE_CHARACTERS,
     split_sections,
 )
+from capdisc_indexer.model.types import Descriptor, LoadedFile
 from found_files import found
 
 HANDBOOK = """---

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.sources.formats.tables import Column, Table, ddl
+from capdisc_data.tables import Column, Table, ddl
 from found_files import found
 
 POSTGRES = r"""--

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from capdisc_data.tables import columnar, delimited, json_rows
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.tables import columnar, delimited, json_rows
 from found_files import found
 
 ROWS = "id;name;price;made;sold\n1;Apple, red;1.5;2024-01-02;true\n2;Pear;2;2024-01-03;false\n\n3;;;;\n"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from capdisc_data.tables import sqlite
 from capdisc_indexer.model.types import Descriptor, LoadedFile
-from capdisc_indexer.sources.formats.tables import sqlite
 from found_files import found
 
 MUSIC = """
