@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from capdisc_indexer.fetch import download as fetching
+from capdisc_run import download as fetching
 
 CANARY = "canary-of-the-outside"
 BODY = f"""# Guide
@@ -304,7 +304,7 @@ def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monke
 
 def test_a_plain_show_loads_nothing_of_the_network(process, skill) -> None:
     code = "import sys; from capdisc.args import command_table; command_table.run_command(['show', 'guide', '--links']); "
-    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_indexer.fetch.download')))"
+    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_run.download')))"
     import subprocess
     import sys
 

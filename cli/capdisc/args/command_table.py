@@ -28,7 +28,6 @@ _CORE_COMMANDS: Mapping[str, str] = {
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
     "graph": "Print the relations between capabilities.",
-    "run": "Run a capability that says how, after you have agreed.",
     "mcp": "Serve search, reading and running to an agent over MCP.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",

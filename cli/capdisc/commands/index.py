@@ -12,7 +12,6 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import server_sources
 from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
@@ -25,7 +24,6 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.gateway_servers import drop_lists_of_removed_servers, names_servers
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
@@ -50,6 +48,23 @@ from capdisc_indexer.text.normalization import one_line
 # are kept.
 
 _ASK_COMMAND = "capdisc index --ask-servers"
+
+
+def _ask_sources(
+    runtime: surroundings.Runtime,
+    config: Config,
+    sources: Sequence[DeclaredSource],
+    ask_servers: bool,
+    network: bool,
+) -> None:
+    """Ask the servers and databases that sources name, and fetch their documents, as far as options
+    and declarations ask for it.
+    """
+    if lists := registry.find_service("server-lists"):
+        lists.ask_servers(runtime, config, sources, ask_servers)
+    ask_databases(runtime, sources, ask_servers)
+    if network:
+        fetch_documents(sources)
 
 
 def ask_databases(
@@ -102,8 +117,7 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
     """Fetch the documents on the web that sources name, and keep them for later builds. Prints a
     notice for one that cannot be fetched, whose last copy stays.
     """
-    from capdisc_indexer.fetch.download import fetch_document
-
+    fetch_document = registry.load_service("web").fetch_document
     for source in sources:
         if not source.url:
             continue
@@ -212,15 +226,15 @@ def index(
         where = runtime.index_dir(index_dir, config)
         place = IndexPlace(index_dir=where, runtime=runtime, config=config)
         is_of_workspace = (paths and not forget) or (
-            ask_servers and names_servers(runtime, config)
+            ask_servers and registry.load_service("servers").names_servers(runtime, config)
         )
         if not shared and not is_of_workspace:
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = runtime.sources(config, paths or ())
-        drop_lists_of_removed_servers(runtime)
-        if not paths and (ask_servers or not quiet):
-            server_sources.ask_client_servers(runtime, config, declared, ask_servers)
+        if lists := registry.find_service("server-lists"):
+            asks_clients = not paths and (ask_servers or not quiet)
+            lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)
         builder_id = None if shared else runtime.ensure_builder_id(where)
         named_paths = [runtime.expand(path) for path in paths or ()]
         last = PreviousBuild() if shared else recover_settings(where, builder_id)
@@ -239,10 +253,7 @@ def index(
         build_options = make_build_options(
             runtime, config, builder_id, coverage, roots, lock_timeout, forgotten_paths
         )
-        server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
-        ask_databases(runtime, build_options.sources, ask_servers)
-        if network:
-            fetch_documents(build_options.sources)
+        _ask_sources(runtime, config, build_options.sources, ask_servers, network)
         build_options = replace(
             build_options,
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,

@@ -111,9 +111,10 @@ def search(
         name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         if ctx.runtime.stderr_is_terminal and (ctx.runtime.workspace / ".mcp.json").exists():
-            from capdisc.context.gateway_servers import name_unasked_servers_once
+            from capdisc_indexer.plugins.registry import find_service
 
-            name_unasked_servers_once(ctx.runtime)
+            if servers := find_service("servers"):
+                servers.name_unasked_servers_once(ctx.runtime)
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
             graph_boost=graph_boost,

@@ -16,12 +16,13 @@ from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
-    from capdisc_indexer.fetch.download import FetchOptions
+    from capdisc_run.download import FetchOptions
 
 
 def show(
@@ -327,9 +328,9 @@ def _print_linked_text(
 def _fetch_options(permissions: FetchPermissions) -> FetchOptions | None:
     if not permissions.network:
         return None
-    from capdisc_indexer.fetch.download import FetchOptions
-
-    return FetchOptions(allow_http=permissions.http, allow_html=permissions.html)
+    options_type = registry.load_service("web").FetchOptions
+    options: FetchOptions = options_type(allow_http=permissions.http, allow_html=permissions.html)
+    return options
 
 
 def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:

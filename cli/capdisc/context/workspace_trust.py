@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
@@ -80,14 +81,14 @@ def list_requests(
     starts, and the links in its folders.
     """
     from capdisc.context.client_places import find_scan_requests
-    from capdisc.context.gateway_servers import workspace_requests
 
+    servers = registry.find_service("servers") if with_clients else None
     requests = (
         *config.requests,
         *rule_requests(config),
         *_server_requests(runtime, config),
         *chain.from_iterable(runtime.place_requests(config).values()),
-        *(workspace_requests(runtime) if with_clients else ()),
+        *(servers.workspace_requests(runtime) if with_clients and servers else ()),
         *(find_scan_requests(runtime, config) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
@@ -134,9 +135,8 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
-        from capdisc.commands.server_sources import source_requests
-
-        yield from source_requests(runtime, runtime.place(sources))
+        lists = registry.load_service("server-lists")
+        yield from lists.source_requests(runtime, runtime.place(sources))
 
 
 def declares_servers(source: DeclaredSource) -> bool:

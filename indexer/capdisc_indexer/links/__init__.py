@@ -13,10 +13,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from capdisc_indexer.fetch.strict_url import parse_url
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
+from capdisc_indexer.plugins.registry import load_service
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.scan.folder_tree import is_inside
@@ -24,10 +24,11 @@ from capdisc_indexer.sources.scan.scanned_files import held_by_content, held_by_
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, one_line
 from capdisc_indexer.text.sections import find_section
+from capdisc_indexer.text.strict_url import parse_url
 
 if TYPE_CHECKING:
-    from capdisc_indexer.fetch.connection import NetworkStack
-    from capdisc_indexer.fetch.download import FetchOptions
+    from capdisc_run.connection import NetworkStack
+    from capdisc_run.download import FetchOptions
 
 # ruff: noqa: PTH110, PTH113, PTH118, PTH120
 
@@ -152,10 +153,8 @@ def _fetch_link(
     if options is None:
         message = f"the link {one_line(target, 200)} leads to the network; not fetched"
         raise LinkRefusedError(message, "add --network to fetch it")
-    from capdisc_indexer.fetch.connection import NetworkStack as System
-    from capdisc_indexer.fetch.download import fetch_document
-
-    document = fetch_document(target, options, network or System())
+    fetch_document = load_service("web").fetch_document
+    document = fetch_document(target, options, *([network] if network else []))
     return ResolvedLink(target=target, kind="url", text=document.text, url=document.url)
 
 

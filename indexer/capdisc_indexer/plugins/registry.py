@@ -25,7 +25,8 @@ from capdisc_indexer.plugins.plugin import Plugin
 GROUP = "capdisc.plugins"
 # Those of this distribution: the name, and where the value is.
 BUNDLED = tuple(
-    (name, f"capdisc_{name}.plugin:PLUGIN") for name in ("data", "sessions", "audit", "remote")
+    (name, f"capdisc_{name}.plugin:PLUGIN")
+    for name in ("data", "run", "sessions", "audit", "remote")
 )
 _CACHE_FILE = "plugins.json"
 _REINSTALL_HINT = "install capdisc again"
@@ -73,12 +74,18 @@ def load_attribute(reference: str) -> Any:
         raise PluginError(f"{reference} cannot be loaded: {error}", _hint(module)) from error
 
 
+def find_service(name: str) -> Any:
+    """The module that provides the service, None where no plug-in does."""
+    reference = find_references("services").get(name)
+    return load_attribute(reference) if reference else None
+
+
 def load_service(name: str) -> Any:
     """The module that provides the service. Raises PluginError where no plug-in does."""
-    for plugin in load_plugins():
-        if name in plugin.services:
-            return load_attribute(plugin.services[name])
-    raise missing_error(f"the service {name!r}")
+    service = find_service(name)
+    if service is None:
+        raise missing_error(f"the service {name!r}")
+    return service
 
 
 def find_references(field: str) -> Mapping[str, str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution import approvals, call_preview
-from capdisc_indexer.execution.call_types import ExecutionContext
-from capdisc_indexer.execution.prepare import prepare_call, timeout_seconds
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_run import approvals, call_preview
+from capdisc_run.prepare import prepare_call, timeout_seconds
 
 WORDS = st.sampled_from(
     ["ls", "{a}", "{b...}", "--", "{{a}}", "https://a.example.com/{a}", "json", "path", "a", "./x"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.execution import approvals
-from capdisc_indexer.execution.call_types import ExecutionContext
-from capdisc_indexer.execution.prepare import prepare_call
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_run import approvals
+from capdisc_run.prepare import prepare_call
 
 RUN = {"command": ["cat", "scripts/go.txt"]}
 

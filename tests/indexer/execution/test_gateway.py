@@ -18,13 +18,13 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from capdisc_indexer.config.client_servers import ServerDeclaration
-from capdisc_indexer.execution import approvals, gateway_lists, server_connection, server_pool
-from capdisc_indexer.execution.call_types import Caller, Consent
-from capdisc_indexer.execution.gateway import Gateway
-from capdisc_indexer.execution.server_launch import GatewayPlaces
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.tools.call_context import Caller, Consent
+from capdisc_run import approvals, gateway_lists, server_connection, server_pool
+from capdisc_run.gateway import Gateway
+from capdisc_run.server_launch import GatewayPlaces
 
 pytestmark = pytest.mark.mcp
 SERVER = str(Path(__file__).parents[2] / "gateway_server.py")

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.call_types import CallLimits, CommandCall
-from capdisc_indexer.execution.output_masking import (
+from capdisc_run.call_types import CallLimits, CommandCall
+from capdisc_run.output_masking import (
     LEAST_PARTIAL,
     mask_json,
     mask_secrets,
     mask_stream,
     unmasked_secrets,
 )
-from capdisc_indexer.execution.prepare import execute_call
+from capdisc_run.prepare import execute_call
 
 SECRET = "hush-0123456789-value"
 

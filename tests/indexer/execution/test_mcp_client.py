@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
-from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
-from capdisc_indexer.execution.prepare import execute_call
 from capdisc_indexer.model.errors import InputError
+from capdisc_run.call_types import CallLimits, Outcome, ToolCall
+from capdisc_run.prepare import execute_call
 
 pytestmark = pytest.mark.mcp
 SERVER = str(Path(__file__).parent / "stdio_server.py")

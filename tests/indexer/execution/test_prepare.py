@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.execution.call_types import CommandCall, ExecutionContext, HttpCall, ToolCall
-from capdisc_indexer.execution.prepare import prepare_call, timeout_seconds
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_run.call_types import CommandCall, HttpCall, ToolCall
+from capdisc_run.prepare import prepare_call, timeout_seconds
 
 SCHEMA = {
     "type": "object",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
-from capdisc_indexer.execution.prepare import execute_call
-from capdisc_indexer.execution.process import run_process
 from capdisc_indexer.model.errors import InputError
+from capdisc_run.call_types import CallLimits, CommandCall, Outcome
+from capdisc_run.prepare import execute_call
+from capdisc_run.process import run_process
 
 LONG = 60
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.call_preview import join_words, quote_word
-from capdisc_indexer.execution.process import check_variable
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
+from capdisc_indexer.text.shell_quoting import join_words, quote_word
+from capdisc_run.process import check_variable
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.call_preview import shell_line
-from capdisc_indexer.execution.call_types import Credential, ExecutionContext, HttpCall
-from capdisc_indexer.execution.http_request import build_http_call
-from capdisc_indexer.execution.run_declaration import read_http_run
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_run.call_preview import shell_line
+from capdisc_run.call_types import Credential, HttpCall
+from capdisc_run.http_request import build_http_call
+from capdisc_run.run_declaration import read_http_run
 
 HERE = ExecutionContext(environ={}, cwd=Path("/"))
 PARAMETERS = [

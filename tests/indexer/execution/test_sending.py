@@ -7,9 +7,9 @@ import time
 import pytest
 from hosts import PUBLIC, answer, redirect, world
 
-from capdisc_indexer.execution.call_types import CallLimits, Credential, HttpCall
-from capdisc_indexer.execution.prepare import execute_call
 from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_run.call_types import CallLimits, Credential, HttpCall
+from capdisc_run.prepare import execute_call
 
 JSON = "Content-Type: application/json"
 SECRET = "s3cr3t-token-value"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.execution.call_types import CallLimits, CommandCall
-from capdisc_indexer.execution.output_masking import mask_secrets
-from capdisc_indexer.execution.prepare import execute_call
-from capdisc_indexer.execution.process import build_environment, check_usable
 from capdisc_indexer.model.errors import InputError
+from capdisc_run.call_types import CallLimits, CommandCall
+from capdisc_run.output_masking import mask_secrets
+from capdisc_run.prepare import execute_call
+from capdisc_run.process import build_environment, check_usable
 
 SECRET = 'p"ä/ss wört'
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.argv_template import build_argv
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_run.argv_template import build_argv
 
 HOSTILE = "; rm -rf / $(id) `id` | cat > x && '\"\n{path}"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.fetch.strict_url import is_public
+from capdisc_indexer.text.strict_url import is_public
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from url_cases import CASES, bomb, outcome
 
-from capdisc_indexer.fetch.connection import NetworkStack
-from capdisc_indexer.fetch.download import FetchOptions, fetch_document
 from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_run.connection import NetworkStack
+from capdisc_run.download import FetchOptions, fetch_document
 
 URL = "https://docs.example.com/start"
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 import pytest
 from hosts import answer, world
 
-from capdisc_indexer.fetch.connection import start_tls
-from capdisc_indexer.fetch.download import FetchOptions, fetch_document
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import replace
+from capdisc_run.connection import start_tls
+from capdisc_run.download import FetchOptions, fetch_document
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="needs the openssl program")
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from url_cases import REFUSED
 
-from capdisc_indexer.fetch.strict_url import parse_url
 from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_indexer.text.strict_url import parse_url
 
 
 @pytest.mark.parametrize(
