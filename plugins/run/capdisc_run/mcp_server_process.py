@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from capdisc.context.process_group import delay_signals, kill_group
+from capdisc_indexer.sources.readers.process_group import delay_signals, kill_group
 from capdisc_run.call_types import ToolCall
 from capdisc_run.process import start_error
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from tempfile import TemporaryFile
 from typing import IO
 
-from capdisc.context.process_group import kill_group, managed_process
 from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.sources.readers.process_group import kill_group, managed_process
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
