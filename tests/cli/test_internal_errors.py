@@ -12,7 +12,7 @@ import pytest
 
 from capdisc.args import command_table
 from capdisc.commands import watch as watch_command
-from capdisc.hook import background_build
+from capdisc.context import background_build
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing import document_changes, worker_pool
 from capdisc_indexer.validation import content_rules

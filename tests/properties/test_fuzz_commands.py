@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc.hook import background_build
+from capdisc.context import background_build
 from capdisc.output import failures
 from capdisc_indexer.indexing import document_changes, file_reader
 from capdisc_indexer.sources.format_table import SOURCES

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
-from capdisc.context import background_process, surroundings, workspace_trust
+from capdisc.context import background_process, failure_log, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
     IndexPlace,
@@ -26,7 +26,6 @@ from capdisc.context.index_update import (
     refresh_command,
 )
 from capdisc.context.shared_store import find_store
-from capdisc.hook import guard
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
@@ -169,12 +168,12 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
 def _check_hook(runtime: surroundings.Runtime) -> Check:
     """What went wrong of late in the hooks of clients, which say nothing themselves."""
     try:
-        failures = guard.read_failures(runtime.user_state_dir())
+        failures = failure_log.read_failures(runtime.user_state_dir())
     except InputError as error:
         return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
     now_s = time.time()
     oldest, newest_time = (
-        time.strftime(guard.TIME_FORMAT, time.gmtime(moment_s))
+        time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment_s))
         for moment_s in (now_s - _HOOK_ERRORS_S, now_s)
     )
     recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]

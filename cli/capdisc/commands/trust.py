@@ -191,7 +191,7 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
         return False
     if not (is_workspace(str(path)) or _is_index(path)):
         return True
-    from capdisc.context.client_places import find_scan_requests
+    from capdisc.context.index_scope import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
     real_path = str(Path(os.path.realpath(path.parent)) / path.name)

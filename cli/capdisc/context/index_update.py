@@ -92,7 +92,7 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
 
 def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
     """Let a process of its own take in a few changes. Many are named, as for any index."""
-    from capdisc.hook import background_build
+    from capdisc.context import background_build
 
     is_few = len(look.changed) <= FEW_FILES
     is_started = is_few and background_build.start_update(place, "")
@@ -241,7 +241,7 @@ def build_first(place: IndexPlace) -> None:
 
     Raises IndexStateError where there is nothing to build it from.
     """
-    from capdisc.hook import background_build
+    from capdisc.context import background_build
 
     runtime, config = place.runtime, place.config
     builder_id = runtime.ensure_builder_id(place.index_dir)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from capdisc.context.index_scope import place_requests, waiting_places
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
 from capdisc_indexer.plugins import registry
@@ -69,7 +70,7 @@ def announce_strays(config: Config) -> tuple[str, ...]:
 
 def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
     """The requests that keep conventional folders of the workspace out."""
-    waiting = runtime.waiting_places(config)
+    waiting = waiting_places(runtime, config)
     return tuple(dict.fromkeys(chain.from_iterable(waiting.values())))
 
 
@@ -80,14 +81,14 @@ def list_requests(
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
     starts, and the links in its folders.
     """
-    from capdisc.context.client_places import find_scan_requests
+    from capdisc.context.index_scope import find_scan_requests
 
     servers = registry.find_service("servers") if with_clients else None
     requests = (
         *config.requests,
         *rule_requests(config),
         *_server_requests(runtime, config),
-        *chain.from_iterable(runtime.place_requests(config).values()),
+        *chain.from_iterable(place_requests(runtime, config).values()),
         *(servers.workspace_requests(runtime) if with_clients and servers else ()),
         *(find_scan_requests(runtime, config) if with_clients else ()),
     )

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
-from capdisc.context.client_places import has_places, link_rules, place_sources
+from capdisc.context.client_places import has_places, link_rules
 from capdisc.context.coverage import find_default_roots
+from capdisc.context.index_scope import place_sources
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest

@@ -10,12 +10,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from capdisc.context.background_process import FAILURE, start_process
+from capdisc.context.background_process import start_process
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
@@ -178,24 +177,4 @@ def _start_process(
     words = [client]
     words += ["--again"] if again else []
     words += [] if index_dir is None else ["--index-dir", str(index_dir)]
-    start_process("capdisc.hook.background_build", words, folder, lock)
-
-
-def main() -> None:
-    """Build, as `capdisc index` does; a failure goes to the log of hooks."""
-    import io
-
-    from capdisc.args.command_table import run_command
-    from capdisc.context import surroundings
-    from capdisc.hook import guard
-    from capdisc.output.failures import ExitCode
-
-    client, words = sys.argv[1], sys.argv[2:]
-    notes = sys.stderr = io.StringIO()
-    code = run_command(["index", "--quiet", *words])
-    if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
-        errors = [line for line in notes.getvalue().splitlines() if line.startswith("error: ")]
-        failure = "; ".join(errors).removeprefix("error: ") or f"exit status {code}"
-        with suppress(CapdiscError):
-            folder = surroundings.current_runtime().user_state_dir()
-            guard.log_failure(folder, client, f"{FAILURE}: {failure}")
+    start_process("capdisc.hook.quiet_build", words, folder, lock)
