@@ -37,8 +37,6 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, FileState, is_stale
-from capdisc_indexer.validation.capability_strings import SourceLines
-from capdisc_indexer.validation.masking import redact_findings
 
 # Findings of a scan about names, which change with the stamps of their folders alone.
 ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
@@ -264,6 +262,10 @@ def _mask(request: BuildRequest, findings: Iterable[Finding]) -> tuple[Finding, 
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
+    # Late: most builds change nothing, and have no findings to print.
+    from capdisc_indexer.validation.capability_strings import SourceLines
+    from capdisc_indexer.validation.masking import redact_findings
+
     return tuple(redact_findings(findings, SourceLines(places).text))
 
 

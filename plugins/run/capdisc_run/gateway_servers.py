@@ -29,7 +29,6 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -233,6 +232,7 @@ def describe_start(declaration: ServerDeclaration) -> str:
     and without keys of known shapes; and every variable that is taken from the environment.
     """
     from capdisc_indexer.sources.formats.mcp_servers import named_variables
+    from capdisc_indexer.validation.masking import mask_keys
 
     start = shlex.join([declaration.command, *declaration.args])
     if declaration.url:

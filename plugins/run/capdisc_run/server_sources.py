@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -18,9 +19,11 @@ from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
-from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
+
+if TYPE_CHECKING:
+    from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 
 _ASK_COMMAND = "run: capdisc index --ask-servers"
 _ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
@@ -74,7 +77,7 @@ def source_requests(
     """
     for source in sources:
         for file, server in _list_servers(source):
-            if isinstance(server, ServerConfig) and is_inside(
+            if not isinstance(server, Finding) and is_inside(
                 file.resolved, [runtime.real_workspace]
             ):
                 yield from _requests(runtime, file, server)
