@@ -10,19 +10,20 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_line import OPTION_ALIASES, list_parameters
-from capdisc.args.command_table import summarise_commands
+from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
-from documentation.command_reference import OTHER_VARIABLES, load_function
+from documentation.command_reference import OTHER_VARIABLES
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PAGES = [
     *(REPOSITORY / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *(REPOSITORY / name for name in ("CHANGELOG.md", "SECURITY.md")),
     *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted(REPOSITORY.glob("plugins/*/README.md")),
 ]
 # Folders of the repository: what begins with one of them in a code span is a path of ours.
-FOLDERS = ("cli/", "indexer/", "tests/", "docs/", "fixtures/", ".ci/")
+FOLDERS = ("cli/", "indexer/", "plugins/", "tests/", "docs/", "fixtures/", ".ci/")
 CODE_FOLDERS = (REPOSITORY / "indexer" / "capdisc_indexer", REPOSITORY / "cli" / "capdisc")
 CORE_AND_TERMINAL = {path.name for folder in CODE_FOLDERS for path in folder.iterdir()}
 
@@ -56,7 +57,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
     ]
     files = [
         path.as_posix()
-        for folder in ("cli", "indexer", "tests", "tools")
+        for folder in ("cli", "indexer", "plugins", "tests", "tools")
         for path in (REPOSITORY / folder).rglob("*.*")
     ]
     files += [path.name for path in REPOSITORY.glob("*.toml")]
@@ -73,6 +74,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
 def test_every_package_that_a_page_names_exists(page) -> None:
     packages = [span for span in code_spans(page) if re.fullmatch(r"[a-z_]+/", span)]
     known = {f"{name}/" for name in CORE_AND_TERMINAL} | {"guidance/", "vectors/", "table/"}
+    known |= {f"{path.name}/" for path in page.parent.glob("capdisc_*/*") if path.is_dir()}
     assert set(packages) <= known
 
 
@@ -139,7 +141,7 @@ def test_every_command_and_option_that_a_page_names_exists(page) -> None:
         assert command in summarise_commands(), span
         known = {
             word
-            for parameter in list_parameters(load_function(command))
+            for parameter in list_parameters(load_command(command))
             for word in option_words(parameter)
         }
         options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)]
@@ -151,7 +153,7 @@ def test_every_option_alone_exists_in_some_command(page) -> None:
     known = {
         word
         for command in summarise_commands()
-        for parameter in list_parameters(load_function(command))
+        for parameter in list_parameters(load_command(command))
         for word in option_words(parameter)
     }
     # Options of other programs that the pages quote.

@@ -7,13 +7,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from capdisc.args.command_line import Command, call_command, parse, rename_options
 from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
-from capdisc_indexer.plugins import registry
-from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 from capdisc_indexer.text.normalization import compile_late
+
+if TYPE_CHECKING:
+    from capdisc_indexer.plugins.plugin import PluginCommand
 
 # Each command of the core with its line in the overview. Its module is imported only when it runs.
 _CORE_COMMANDS: Mapping[str, str] = {
@@ -43,16 +45,6 @@ _CORE_COMMANDS: Mapping[str, str] = {
 }
 # Commands with the name of a function of Python.
 _PYTHON_NAMES = ("list", "help")
-CORE = Plugin(
-    name="core",
-    commands={
-        name: PluginCommand(
-            about=about,
-            function=f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}",
-        )
-        for name, about in _CORE_COMMANDS.items()
-    },
-)
 
 # Another name of a command, which does not need a line of its own in the overview.
 COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
@@ -73,33 +65,43 @@ _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
 @cache
-def list_commands() -> Mapping[str, PluginCommand]:
-    """All commands by name, in the order of the overview: those of the core and those of plug-ins. A
-    plug-in cannot replace a command.
+def _list_plugin_commands() -> Mapping[str, PluginCommand]:
+    """The commands of plug-ins by name. None replaces a command of the core or of a plug-in before
+    it.
     """
-    commands = dict(CORE.commands)
-    for plugin in registry.load_plugins():
-        for name, command in plugin.commands.items():
-            names = list(commands)
-            if name in commands:
-                continue
-            place = names.index(command.below) + 1 if command.below in names else len(names)
-            names.insert(place, name)
-            commands = {each: commands.get(each, command) for each in names}
-    return commands
+    from capdisc_indexer.plugins.registry import load_plugins
+
+    commands: dict[str, PluginCommand] = {}
+    for plugin in load_plugins():
+        commands |= {**plugin.commands, **commands}
+    return {name: command for name, command in commands.items() if name not in _CORE_COMMANDS}
 
 
+@cache
 def summarise_commands() -> Mapping[str, str]:
-    """The line of each command in the overview, by name."""
-    return {name: command.about for name, command in list_commands().items()}
+    """The line of each command in the overview, by name, in the order of the overview."""
+    lines = list(_CORE_COMMANDS.items())
+    for name, command in _list_plugin_commands().items():
+        names = [name for name, _ in lines]
+        place = names.index(command.below) + 1 if command.below in names else len(names)
+        lines.insert(place, (name, command.about))
+    return dict(lines)
 
 
 def load_command(name: str) -> Command:
     """The function behind a command, whose module is imported. Raises LookupError for an unknown
     name, PluginError where the code of a plug-in cannot be loaded.
     """
-    entry = CORE.commands.get(name) or list_commands()[name]
-    command: Command = registry.load_attribute(entry.function)
+    command: Command
+    if name in _CORE_COMMANDS:
+        from importlib import import_module
+
+        attribute = f"{name}_" if name in _PYTHON_NAMES else name
+        command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
+    else:
+        from capdisc_indexer.plugins.registry import load_attribute
+
+        command = load_attribute(_list_plugin_commands()[name].function)
     return command
 
 
@@ -156,8 +158,8 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
 
 
 def _dispatch(argv: list[str]) -> int:
-    is_known = argv[0] in CORE.commands or (
-        not argv[0].startswith("-") and argv[0] in list_commands()
+    is_known = argv[0] in _CORE_COMMANDS or (
+        not argv[0].startswith("-") and argv[0] in _list_plugin_commands()
     )
     name = argv[0] if is_known else None
     command = load_command(name) if name else None
@@ -166,10 +168,9 @@ def _dispatch(argv: list[str]) -> int:
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
-    if name == "session" and {"-h", "--help"} & set(argv[2:]):
-        from importlib import import_module
-
-        if import_module("capdisc_sessions.session_command").print_verb_help(argv[1]):
+    if command and {"-h", "--help"} & set(argv[2:]):  # `capdisc session NAME VERB --help`
+        print_verb_help = getattr(sys.modules[command.__module__], "print_verb_help", None)
+        if print_verb_help and print_verb_help(argv[1]):
             return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0

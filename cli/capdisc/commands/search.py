@@ -129,8 +129,10 @@ def search(
             [hit.id for hit in ranking.hits], Query(texts=())
         )
         printed_ids = [hit.id for hit in ranking.hits if hit.id in shown_ids]
-        session_memory.remember_printed(ctx.runtime, session, printed_ids)
-        session_memory.log_event(ctx.runtime, ctx.config, "search", printed_ids, texts, session)
+        if session is not None:
+            session_memory.remember_printed(ctx.runtime, session, printed_ids)
+        if ctx.config["log"]:
+            session_memory.log_event(ctx.runtime, "search", printed_ids, texts, session)
         if json:
             console.print_document(
                 _result_document(ctx, ranking, headers)

@@ -129,7 +129,8 @@ def show(
     with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         ids_shown = [descriptor.id for descriptor in descriptors]
-        session_memory.log_event(ctx.runtime, ctx.config, "show", ids_shown)
+        if ctx.config["log"]:
+            session_memory.log_event(ctx.runtime, "show", ids_shown)
         if name_form:
             name_form.print_or_open(
                 ctx.runtime,

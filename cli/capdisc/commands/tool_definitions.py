@@ -215,14 +215,14 @@ def _query_definitions(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
     )
     defined_ids = {definition.id for definition in definitions}
-    session_memory.remember_printed(
-        ctx.runtime,
-        request.session,
-        [identifier for identifier in ids if identifier in defined_ids],
-    )
-    session_memory.log_event(
-        ctx.runtime, ctx.config, "tools", ids, request.query.texts, request.session
-    )
+    if request.session is not None:
+        session_memory.remember_printed(
+            ctx.runtime,
+            request.session,
+            [identifier for identifier in ids if identifier in defined_ids],
+        )
+    if ctx.config["log"]:
+        session_memory.log_event(ctx.runtime, "tools", ids, request.query.texts, request.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
         readers: list[Definition] = []
         if request.form not in CODE_FORMATS and not request.is_deferred:

@@ -24,12 +24,12 @@ from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
-    from capdisc_indexer.config.client_plugins import Plugin
+    from capdisc_indexer.config.client_plugins import ClientPlugin
     from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
 
 # The plugins that were read inside `read_plugins_once`, by profile and place; None outside.
-_READ: ContextVar[dict[object, tuple[Sequence[Plugin], Sequence[str]]] | None] = ContextVar(
+_READ: ContextVar[dict[object, tuple[Sequence[ClientPlugin], Sequence[str]]] | None] = ContextVar(
     "plugins that were read", default=None
 )
 
@@ -161,7 +161,9 @@ def _split_pattern(path: Path) -> tuple[Path, str]:
     return Path(fixed_part(str(path))[0]), path.name
 
 
-def find_plugins_here(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence[str]]:
+def find_plugins_here(
+    runtime: Runtime, profile: str
+) -> tuple[Sequence[ClientPlugin], Sequence[str]]:
     """The plugins that are switched on here, and what is wrong with files about them."""
     # Six stats, where the module takes 3 ms to load: most queries need no more than these.
     if not any(path.exists() for path in _plugin_paths(runtime, "places")):

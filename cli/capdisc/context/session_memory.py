@@ -1,5 +1,5 @@
 """What commands record in a session and in the local log, and what they read there, by the plug-in
-that keeps both. Without a session and a log, nothing is loaded.
+that keeps both. A command without a session and a log calls nothing here.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capdisc.context import surroundings
-from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.plugins.registry import load_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,34 +16,30 @@ if TYPE_CHECKING:
     from capdisc_indexer.rendering.render_job import SessionMemory
 
 
-def remember_printed(runtime: surroundings.Runtime, name: str | None, ids: Sequence[str]) -> None:
-    """Record in the session, if one is named, that these capabilities are about to be printed. A
-    notice names a session that this begins: else nobody would see that a name is mistyped.
+def remember_printed(runtime: surroundings.Runtime, name: str, ids: Sequence[str]) -> None:
+    """Record in the session that these capabilities are about to be printed. A notice names a
+    session that this begins: else nobody would see that a name is mistyped.
     """
-    if name is not None:
-        _service().remember_printed(runtime, name, ids)
+    _service().remember_printed(runtime, name, ids)
 
 
-def remember_request(runtime: surroundings.Runtime, name: str | None, text: str) -> None:
-    """Store the mode that a request asks for in the session, if one is named and begun."""
-    if name is not None:
-        _service().remember_request(runtime, name, text)
+def remember_request(runtime: surroundings.Runtime, name: str, text: str) -> None:
+    """Store the mode that a request asks for in the session, if it is begun."""
+    _service().remember_request(runtime, name, text)
 
 
 def log_event(
     runtime: surroundings.Runtime,
-    config: Config,
     event: str,
     ids: Sequence[str],
     query: Sequence[str] = (),
     session: str | None = None,
     ok: bool = True,
 ) -> None:
-    """Add an event to the local log of requests and uses, if the user keeps one. A log that cannot
-    be written costs no answer: a notice says why.
+    """Add an event to the local log of requests and uses, which the setting `log` turns on. A log
+    that cannot be written costs no answer: a notice says why.
     """
-    if config["log"]:
-        _service().log_event(runtime, event, ids, query, session, ok)
+    _service().log_event(runtime, event, ids, query, session, ok)
 
 
 def load_memory(state_dir: Path, name: str) -> tuple[SessionMemory | None, Sequence[str]]:
@@ -77,4 +71,6 @@ def load_use_shares(state_dir: Path) -> Mapping[str, float]:
 
 
 def _service() -> Any:
+    from capdisc_indexer.plugins.registry import load_service
+
     return load_service("sessions")

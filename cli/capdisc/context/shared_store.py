@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.plugins import registry
 
+# One slash is enough, as `Path` makes one of two.
+_SCHEME = re.compile(r"([a-z][a-z0-9]+):/")
+
 
 def find_store(address: str) -> Any:
-    """The module that reaches this address, by its scheme. Raises UsageError for a scheme that no
-    plug-in has, PluginError where the plug-in cannot be loaded.
+    """The module that reaches this address, by its scheme; None where it is a path. Raises
+    UsageError for a scheme that no plug-in has, PluginError where the plug-in cannot be loaded.
     """
+    match = _SCHEME.match(address)
+    if not match:
+        return None
     stores = registry.find_references("stores")
-    scheme = address.partition(":")[0]
-    if scheme in stores:
-        return registry.load_attribute(stores[scheme])
+    if match[1] in stores:
+        return registry.load_attribute(stores[match[1]])
     if not stores:
         raise registry.missing_error("an index on an object store")
     raise UsageError(

@@ -25,7 +25,6 @@ from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
-from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
@@ -181,16 +180,15 @@ class Runtime:
         ApprovalRequiredError where only a file of the workspace names it.
         """
         address = config["index_dir"] if flag is None else str(flag)
-        # One slash is enough, as `Path` makes one of two.
-        scheme, colon, _ = address.partition(":/")
-        if not colon or len(scheme) < 2 or not scheme.isalnum():
+        if ":/" not in address:
             return None
         from capdisc.context.shared_store import find_store
 
+        store = find_store(address)
+        if store is None:
+            return None
         origin = config.origins["index_dir"] if flag is None else ""
-        shared: SharedIndex = find_store(address).resolve_shared_index(
-            self, address, origin, config
-        )
+        shared: SharedIndex = store.resolve_shared_index(self, address, origin, config)
         return shared
 
     def ensure_builder_id(self, index_dir: Path) -> str:
@@ -289,7 +287,9 @@ class Runtime:
         """
         path = str(self.expand(Path(source.path)))
         if "url_secret" in source.options:
-            databases = registry.load_service("databases")
+            from capdisc_indexer.plugins.registry import load_service
+
+            databases = load_service("databases")
             path = str(self.state_dir() / "databases" / databases.kept_name(source))
         if source.url or source.text:
             path = str(self._kept_document(source))

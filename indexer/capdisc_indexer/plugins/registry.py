@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, PluginError
 from capdisc_indexer.plugins.plugin import Plugin
 
 # Paths are plain text: a Path takes ten times as long.
-# ruff: noqa: PTH103, PTH105, PTH111, PTH112, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH109, PTH111, PTH112, PTH116, PTH117, PTH118, PTH120, PTH123
 
 GROUP = "capdisc.plugins"
 # Those of this distribution: the name, and where the value is.
@@ -94,7 +95,7 @@ def find_references(field: str) -> Mapping[str, str]:
     """
     references: dict[str, str] = {}
     for plugin in load_plugins():
-        references = {**getattr(plugin, field), **references}
+        references |= {**getattr(plugin, field), **references}  # in the order of the plug-ins
     return references
 
 
@@ -151,7 +152,8 @@ def _find_entry_points() -> Sequence[PluginSource]:
     """The plug-ins of other distributions, in the order of their names."""
     folders = _environment_folders()
     stamps = [[folder, os.stat(folder).st_mtime_ns] for folder in folders]
-    path = _cache_path()
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    path = os.path.join(cache, "capdisc", _CACHE_FILE)
     try:
         with open(path, encoding="utf-8") as file:
             known = json.load(file)
@@ -160,19 +162,27 @@ def _find_entry_points() -> Sequence[PluginSource]:
     except (OSError, *MALFORMED_DATA_ERRORS):
         pass  # there is none yet, or it is damaged
     rows = _read_entry_points(folders)
-    _write_cache(path, {"stamps": stamps, "rows": rows})
+    temporary = f"{path}.{os.getpid()}"
+    with suppress(OSError):  # where it cannot be written, the next command looks again
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump({"stamps": stamps, "rows": rows}, file)
+        os.replace(temporary, path)
     return rows
 
 
 def _environment_folders() -> list[str]:
-    """The folders that distributions are found in. The current one is not: whoever wrote it may
-    have put a distribution there.
+    """The folders that distributions are found in. The current one is not, and none that is named
+    from there: whoever wrote it may have put a distribution into it.
     """
-    current = os.path.realpath(".")
+    try:
+        current = os.getcwd()
+    except OSError:  # it was deleted
+        current = ""
     return [
         entry
         for entry in dict.fromkeys(sys.path)
-        if entry and os.path.isdir(entry) and os.path.realpath(entry) != current
+        if os.path.isabs(entry) and os.path.isdir(entry) and os.path.realpath(entry) != current
     ]
 
 
@@ -187,20 +197,3 @@ def _read_entry_points(folders: Sequence[str]) -> list[PluginSource]:
             )
             found.setdefault(entry_point.name, source)  # the first in the path wins, as in imports
     return [found[name] for name in sorted(found)]
-
-
-def _cache_path() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "capdisc", _CACHE_FILE)
-
-
-def _write_cache(path: str, content: Mapping[str, Any]) -> None:
-    """Writes the file in one step; where that cannot be done, the next command looks again."""
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-        os.replace(temporary, path)
-    except OSError:
-        return

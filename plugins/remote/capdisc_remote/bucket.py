@@ -16,7 +16,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import BusyError, CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.shared_index import SharedIndex
-from capdisc_remote.shared_index import MissingObjectError, PointerVersion, StoreError
+from capdisc_remote.store_layout import MissingObjectError, PointerVersion, StoreError
 
 POINTER = "CURRENT"
 CHUNK_BYTES = 8 << 20

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.shared_index import SharedIndex
-from capdisc_remote.shared_index import MissingObjectError, PointerVersion, StoreError
+from capdisc_remote.store_layout import MissingObjectError, PointerVersion, StoreError
 
 if TYPE_CHECKING:
     from capdisc_remote.bucket import Bucket

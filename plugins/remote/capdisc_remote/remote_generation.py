@@ -30,9 +30,9 @@ from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import PRODUCERS_FILE, Index, find_producer_edges
 from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.store.vector_files import StoredVectors
-from capdisc_remote import shared_index as remote
+from capdisc_remote import store_layout
 from capdisc_remote.bucket import Bucket, translate_store_errors
-from capdisc_remote.shared_index import PublishedFile
+from capdisc_remote.store_layout import PublishedFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,10 +47,10 @@ def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> N
     Raises MissingObjectError where it was removed meanwhile, IndexStateError where it is not what
     its manifest says.
     """
-    number, digest = remote.parse_pointer(pointer_text)
-    source = remote.generation_path(number, digest)
-    manifest = bucket.read(f"{source}/MANIFEST", remote.MAX_MANIFEST_BYTES)
-    files = remote.manifest_files(manifest, digest)
+    number, digest = store_layout.parse_pointer(pointer_text)
+    source = store_layout.generation_path(number, digest)
+    manifest = bucket.read(f"{source}/MANIFEST", store_layout.MAX_MANIFEST_BYTES)
+    files = store_layout.manifest_files(manifest, digest)
     with durable_files.translate_disk_errors(index_dir):
         publication.sweep(index_dir)
         _remove_conflicting(index_dir, number)
@@ -106,7 +106,7 @@ def _download_file(bucket: Bucket, name: str, target: Path, file: PublishedFile)
         written_bytes = stream.tell()
     if written_bytes != file.size or hasher.hexdigest() != file.sha256:
         message = f"the shared index is damaged: {name} does not match its digest"
-        raise DamagedIndexError(message, remote.REBUILD_HINT)
+        raise DamagedIndexError(message, store_layout.REBUILD_HINT)
 
 
 def run_parallel(work: Callable[[str], None], names: list[str]) -> None:
@@ -168,7 +168,7 @@ def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
     """
     from capdisc_indexer.indexing.table_update import RowSource  # all that makes documents
 
-    with Index(index_dir) as index, translate_store_errors(shared, remote.TABLE):
+    with Index(index_dir) as index, translate_store_errors(shared, store_layout.TABLE):
         source = RowSource(index)
         lance_table.create_table(
             _connect(shared, remote_folder),
@@ -183,7 +183,7 @@ def read(shared: SharedIndex, remote_folder: str, facts: bytes) -> VectorRows:
     `facts`.
     """
     with translate_native_errors(
-        "the shared index's table of vectors cannot be read", remote.REBUILD_HINT
+        "the shared index's table of vectors cannot be read", store_layout.REBUILD_HINT
     ):
         table = open_table(shared, remote_folder)
         condition = f"NOT {lance_table.has_label([lance_table.ROW_PASSAGE])}"
@@ -199,14 +199,14 @@ def read(shared: SharedIndex, remote_folder: str, facts: bytes) -> VectorRows:
     if rows.facts() != facts:
         raise DamagedIndexError(
             "the shared index's table of vectors does not match its digest",
-            remote.REBUILD_HINT,
+            store_layout.REBUILD_HINT,
         )
     return rows
 
 
 def count(shared: SharedIndex, remote_folder: str) -> int:
     """How many vectors of capabilities the table has in the store."""
-    with translate_store_errors(shared, remote.TABLE):
+    with translate_store_errors(shared, store_layout.TABLE):
         condition = f"NOT {lance_table.has_label([lance_table.ROW_PASSAGE])}"
         return int(open_table(shared, remote_folder).count_rows(condition))
 
@@ -231,7 +231,7 @@ def _connect(shared: SharedIndex, remote_folder: str) -> Any:
         "allow_http": str(access.allow_http).lower(),
         "connect_timeout": "5s",
     }
-    url = f"{shared.url}/{remote_folder}/{remote.TABLE}"
+    url = f"{shared.url}/{remote_folder}/{store_layout.TABLE}"
     return lazy_imports.lancedb().connect(url, storage_options=options)
 
 
@@ -257,10 +257,12 @@ class InPlaceIndex(Index):
         self.index_dir = shared.copy
         self._bucket = Bucket(shared)
         pointer = self._bucket.read_pointer()
-        number, digest = remote.parse_pointer(pointer.text if pointer else "")
-        self._remote_folder = remote.generation_path(number, digest)
-        manifest = self._bucket.read(f"{self._remote_folder}/MANIFEST", remote.MAX_MANIFEST_BYTES)
-        self._files = remote.manifest_files(manifest, digest)
+        number, digest = store_layout.parse_pointer(pointer.text if pointer else "")
+        self._remote_folder = store_layout.generation_path(number, digest)
+        manifest = self._bucket.read(
+            f"{self._remote_folder}/MANIFEST", store_layout.MAX_MANIFEST_BYTES
+        )
+        self._files = store_layout.manifest_files(manifest, digest)
         self.generation = Generation(number=number, **generation.parse_manifest(manifest))
         self.folder = shared.copy
         self._meta: dict[str, Any] = {}
@@ -269,17 +271,17 @@ class InPlaceIndex(Index):
         self._passages = None
         self.matrix = None
         counts = self.generation.counts
-        if remote.TERMS_FILE not in self._files or not counts["dim"]:
+        if store_layout.TERMS_FILE not in self._files or not counts["dim"]:
             raise IndexStateError(
                 "this shared index has no table to query in place", "leave out --engine lancedb"
             )
-        with translate_store_errors(shared, remote.TABLE):
+        with translate_store_errors(shared, store_layout.TABLE):
             table = open_table(shared, self._remote_folder)
         self.table = TableSearch(table, has_passages=bool(counts["passages"]))
         self.documents = TableDocuments(
             table,
             self.table,
-            decode_frequencies(self._read(remote.TERMS_FILE)),
+            decode_frequencies(self._read(store_layout.TERMS_FILE)),
             counts["capabilities"],
         )
 
@@ -292,7 +294,7 @@ class InPlaceIndex(Index):
         if hashlib.sha256(data).hexdigest() != self._files[name].sha256:
             raise DamagedIndexError(
                 f"the shared index is damaged: {name} does not match its digest",
-                remote.REBUILD_HINT,
+                store_layout.REBUILD_HINT,
             )
         return data
 

@@ -18,11 +18,10 @@ from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.shared_index import SharedIndex
-from capdisc_remote import remote_generation
-from capdisc_remote import shared_index as remote
+from capdisc_remote import remote_generation, store_layout
 from capdisc_remote.bucket import POINTER, Bucket
 from capdisc_remote.remote_generation import download_generation, run_parallel
-from capdisc_remote.shared_index import MissingObjectError, PointerVersion, StoreError
+from capdisc_remote.store_layout import MissingObjectError, PointerVersion, StoreError
 
 # Called with what is being done, how many parts of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
@@ -107,12 +106,12 @@ def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion
 
 
 def _restore_vectors(shared: SharedIndex, text: str) -> None:
-    number, digest = remote.parse_pointer(text)
+    number, digest = store_layout.parse_pointer(text)
     folder = generation.generation_folder(shared.work, number)
-    facts = (folder / remote.TABLE_FACTS).read_bytes()
-    if facts != remote.NO_TABLE:
+    facts = (folder / store_layout.TABLE_FACTS).read_bytes()
+    if facts != store_layout.NO_TABLE:
         remote_generation.restore_rows(
-            remote_generation.read(shared, remote.generation_path(number, digest), facts),
+            remote_generation.read(shared, store_layout.generation_path(number, digest), facts),
             folder,
         )
 
@@ -122,7 +121,7 @@ def _reserve_number(index_dir: Path, text: str) -> None:
     stands.
     """
     with suppress(CapdiscError):
-        number, _ = remote.parse_pointer(text)
+        number, _ = store_layout.parse_pointer(text)
         generation.generation_folder(index_dir, number).mkdir(
             parents=True, exist_ok=True, mode=0o700
         )
@@ -185,15 +184,15 @@ def publish_generation(
     folder = generation.generation_folder(shared.work, local.number)
     dim = local.counts["dim"]
     rows = remote_generation.load_local_rows(folder, dim) if dim else None
-    facts = rows.facts() if rows else remote.NO_TABLE
+    facts = rows.facts() if rows else store_layout.NO_TABLE
     added_files = {
-        remote.TABLE_FACTS: facts,
-        remote.TERMS_FILE: table_documents.encode_frequencies(
+        store_layout.TABLE_FACTS: facts,
+        store_layout.TERMS_FILE: table_documents.encode_frequencies(
             Documents(folder / "text").term_frequencies()
         ),
     }
-    manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), added_files)
-    target = remote.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
+    manifest = store_layout.manifest_to_publish((folder / "MANIFEST").read_bytes(), added_files)
+    target = store_layout.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
     try:
         _upload_files(bucket, folder, target, manifest, added_files, progress)
         if rows is not None:
@@ -213,9 +212,9 @@ def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
     """Whether the store accepts a write whose condition does not hold, so that two writers could
     both publish.
     """
-    number, digest = remote.parse_pointer(text)
-    name = f"{remote.generation_path(number, digest)}/MANIFEST"
-    return not bucket.honours_conditions(name, bucket.read(name, remote.MAX_MANIFEST_BYTES))
+    number, digest = store_layout.parse_pointer(text)
+    name = f"{store_layout.generation_path(number, digest)}/MANIFEST"
+    return not bucket.honours_conditions(name, bucket.read(name, store_layout.MAX_MANIFEST_BYTES))
 
 
 def _upload_files(
@@ -254,7 +253,7 @@ def remove_old_generations(bucket: Bucket, number: int) -> None:
         return
     folders = [
         name
-        for name in bucket.list_folder(remote.GENERATIONS).folders
+        for name in bucket.list_folder(store_layout.GENERATIONS).folders
         if _GENERATION_FOLDER.fullmatch(name)
     ]
     published = sorted(name for name in folders if _generation_number(name) <= number)

@@ -12,7 +12,7 @@ from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.store.shared_index import SharedIndex, StoreAccess
 from capdisc_remote.copy_refresh import ensure_usable_copy, refresh_copy
-from capdisc_remote.shared_index import cache_folder, parse_address
+from capdisc_remote.store_layout import cache_folder, parse_address
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime

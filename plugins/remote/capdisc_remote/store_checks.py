@@ -13,8 +13,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import Index
-from capdisc_remote import remote_generation
-from capdisc_remote import shared_index as remote
+from capdisc_remote import remote_generation, store_layout
 from capdisc_remote.bucket import Bucket
 
 
@@ -43,7 +42,7 @@ def _examine_store(shared: SharedIndex) -> tuple[str, Check]:
     """The published pointer, "" where it could not be read, and the check of the store."""
     try:
         pointer = Bucket(shared).read_pointer()
-        number, _ = remote.parse_pointer(pointer.text if pointer else "")
+        number, _ = store_layout.parse_pointer(pointer.text if pointer else "")
     except CapdiscError as error:
         # With a copy, commands still answer: then it is a problem, no more.
         state = CheckState.PROBLEM if generation.read_pointer(shared.copy) else CheckState.UNUSABLE
@@ -71,8 +70,8 @@ def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:
     manifest, check = published_generation.examine_pointer(shared.copy)
     yield check
     if manifest is not None:
-        number, digest = remote.parse_pointer(generation.read_pointer(shared.copy))
-        name = remote.generation_path(number, digest)
+        number, digest = store_layout.parse_pointer(generation.read_pointer(shared.copy))
+        name = store_layout.generation_path(number, digest)
 
         def find_missing_vectors(index: Index) -> str:
             rows, needed = remote_generation.count(shared, name), index.generation.counts["rows"]

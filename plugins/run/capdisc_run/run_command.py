@@ -105,7 +105,8 @@ def _make_call(
         note_unmasked(unmasked)
     outcome = execute_call(call, runtime.environ, limits)
     is_ok = outcome.status == "ok"
-    session_memory.log_event(runtime, runtime.config(), "run", [descriptor.id], ok=is_ok)
+    if runtime.config()["log"]:
+        session_memory.log_event(runtime, "run", [descriptor.id], ok=is_ok)
     if options.json:
         console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
     else:

@@ -61,7 +61,7 @@ __all__ = [
 # Below MIN_ANSWER_CONFIDENCE there is no answer; below MIN_SURE_CONFIDENCE the caller is advised to
 # check it. Of 27 questions that a small handbook answers and 24 like them that it does not, 21 were
 # answered rightly and 2 wrongly, one of those as unsure; nothing was rated between 0.65 and 0.74.
-# (tests/indexer/facts/test_resolving.py)
+# (tests/facts/test_resolving.py)
 MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE = 0.65, 0.8
 # The sources that are listed beside an answer, or in place of one.
 MIN_SOURCE_CONFIDENCE, MAX_SOURCES = 0.3, 5

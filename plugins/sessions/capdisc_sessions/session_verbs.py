@@ -192,14 +192,14 @@ def use(command: SessionCommand) -> int:
         command.name,
         lambda session: transitions.record_use(session, identifier, command.result),
     )
-    log_event(
-        command.runtime,
-        command.runtime.config(),
-        "use",
-        [identifier],
-        session=command.name,
-        ok=command.result != "failed",
-    )
+    if command.runtime.config()["log"]:
+        log_event(
+            command.runtime,
+            "use",
+            [identifier],
+            session=command.name,
+            ok=command.result != "failed",
+        )
     usage = changed.used[identifier]
     times = console.format_count(usage.count, "time")
     return _print_outcome(

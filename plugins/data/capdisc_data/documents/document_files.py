@@ -33,10 +33,10 @@ MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx", ".mdown")
 MAX_DESCRIPTION = 600
 MAX_SECONDS = 60  # for a reader in a process of its own
 _READER_MODULES = {
-    ".pdf": "documents.pdf",
-    ".docx": "documents.office",
-    ".pptx": "documents.office",
-    ".xlsx": "documents.office",
+    ".pdf": "capdisc_data.documents.pdf",
+    ".docx": "capdisc_data.documents.office",
+    ".pptx": "capdisc_data.documents.office",
+    ".xlsx": "capdisc_data.documents.office",
 }
 _SAVE_HINT = "save it anew, or as Markdown or text"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_data.openapi.api import (
+from capdisc_data.openapi.api_document import (
     ApiDocument,
     Operation,
     SchemaWriter,

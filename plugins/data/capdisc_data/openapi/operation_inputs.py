@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_data.openapi.api import ApiDocument, Operation, SchemaWriter
+from capdisc_data.openapi.api_document import ApiDocument, Operation, SchemaWriter
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.formats.parsed_capability import type_text
 from capdisc_indexer.sources.readers.yaml_nodes import Json

@@ -53,7 +53,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         "samples": sample_count(file),
     }
     try:
-        tables = tables_from_json(read_in_subprocess("tables.columnar", request))
+        tables = tables_from_json(read_in_subprocess(__name__, request))
     except ReaderProcessError as error:
         tables = _unreadable(kind, str(error))
     return build_table_capabilities(file, folder_of(file), tables, alone=True)

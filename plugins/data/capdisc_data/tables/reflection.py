@@ -107,7 +107,7 @@ def reflect_database(url: str, seconds: int = MAX_SECONDS) -> JsonObject:
     cannot be asked or takes longer than `seconds`.
     """
     try:
-        answer = read_in_subprocess("tables.reflection", {"url": url}, seconds=seconds)
+        answer = read_in_subprocess(__name__, {"url": url}, seconds=seconds)
     except ReaderProcessError as error:
         message = _hide_address(str(error), url)
         raise InputError(message, "check that the database can be reached from here") from None

@@ -86,9 +86,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         "samples": sample_count(file),
     }
     try:
-        tables = tables_from_json(
-            read_in_subprocess("tables.sqlite", request, seconds=READ_TIMEOUT_S)
-        )
+        tables = tables_from_json(read_in_subprocess(__name__, request, seconds=READ_TIMEOUT_S))
     except ReaderProcessError as error:
         tables = failed_read("sqlite", str(error), _CHECK_HINT)
     columns = ((table.name, [column.name for column in table.columns]) for table in tables.tables)

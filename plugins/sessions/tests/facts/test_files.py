@@ -19,7 +19,7 @@ def test_a_fact_is_there_in_a_new_process_with_its_reason(call, desk) -> None:
     """A stored fact is read by a new process with its reason (S48, S50)."""
     call("add_fact", name="vip threshold", value="100,000 USD", reasoning="the handbook says so")
     script = (
-        "from pathlib import Path; from capdisc_indexer import facts\n"
+        "from pathlib import Path; from capdisc_sessions import facts\n"
         f"fact, = facts.list_facts(Path({str(desk.state_dir)!r})); print(fact.value, fact.reasoning, sep='|')"
     )
     done = subprocess.run(
@@ -66,7 +66,7 @@ def test_the_file_has_a_line_for_each_and_is_its_owners_alone(call, desk) -> Non
 
 def test_two_processes_lose_none_of_each_others_facts(tmp_path) -> None:
     script = (
-        "import sys; from pathlib import Path; from capdisc_indexer import facts\n"
+        "import sys; from pathlib import Path; from capdisc_sessions import facts\n"
         f"for n in range(10): facts.add_facts(Path({str(tmp_path / 's')!r}), "
         "[facts.Fact(name=f'{sys.argv[1]} number {n}', value=n)])"
     )

@@ -47,8 +47,6 @@ REBUILD_HINT = "whoever builds it runs: capdisc index --rebuild"
 _POINTER = compile_late(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
 _NAME = compile_late(r"(?:LEASE|(?:text|matrix|passages|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
 _DIGEST = compile_late(r"[0-9a-f]{64}")
-# One slash is enough, as `Path` makes one of two.
-_SCHEME = compile_late(r"s3:/+")
 _BUCKET = compile_late(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")
 _PART = compile_late(r"[A-Za-z0-9_=+@,!() -][A-Za-z0-9._=+@,!() -]{0,200}")
 
@@ -63,11 +61,11 @@ class MissingObjectError(StoreError):
 
 def parse_address(text: str) -> tuple[str, str]:
     """Bucket and prefix. Raises UsageError for a text that is no plain address of a bucket."""
-    match = _SCHEME.match(text)
-    assert match is not None
-    bucket, _, prefix = text[match.end() :].partition("/")
+    scheme, _, path = text.partition(":")
+    bucket, _, prefix = path.lstrip("/").partition("/")
     parts = [part for part in prefix.split("/") if part]
-    if not _BUCKET.fullmatch(bucket) or not all(map(_PART.fullmatch, parts)):
+    is_plain = bool(_BUCKET.fullmatch(bucket)) and all(map(_PART.fullmatch, parts))
+    if scheme != "s3" or not is_plain:
         raise UsageError(
             "this is no address of a shared index", "write s3://BUCKET/PREFIX, of plain letters"
         )

@@ -21,7 +21,7 @@ from capdisc_indexer.indexing.worker_pool import count_processors
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parent
 CATALOGS = REPOSITORY / "fixtures" / "catalogs"
 
 # Where the environment wants no byte code beside sources, it lies beside pytest's own cache: otherwise each worker

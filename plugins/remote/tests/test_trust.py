@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
+from capdisc.context.shared_store import find_store
 from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.store.shared_index import StoreAccess
-from capdisc_remote import shared_index as remote
-from capdisc_remote.shared_index import is_remote, parse_address
+from capdisc_remote import store_layout
+from capdisc_remote.store_layout import parse_address
 
 COUNTS = dict.fromkeys(
     "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
@@ -43,14 +44,14 @@ def manifest(files):
 def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
     data = manifest({name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        remote.manifest_files(data, hashlib.sha256(data).hexdigest())
+        store_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("entry", [{"size": -1, "sha256": "0" * 64}, {"size": 1, "sha256": "0"}])
 def test_sizes_and_digests_must_be_such(entry):
     data = manifest({"text/a": entry})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        remote.manifest_files(data, hashlib.sha256(data).hexdigest())
+        store_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
@@ -58,17 +59,17 @@ def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
         {"text/a": {"size": 1 << 50, "sha256": "0" * 64}},
         {
             f"text/{number}": {"size": 0, "sha256": "0" * 64}
-            for number in range(remote.MAX_FILES + 1)
+            for number in range(store_layout.MAX_FILES + 1)
         },
     ):
         data = manifest(files)
         with pytest.raises(IndexStateError, match="larger than an index may be"):
-            remote.manifest_files(data, hashlib.sha256(data).hexdigest())
+            store_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_a_manifest_that_the_pointer_does_not_name_is_refused():
     with pytest.raises(IndexStateError, match="does not match its digest"):
-        remote.manifest_files(manifest({}), "0" * 64)
+        store_layout.manifest_files(manifest({}), "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,12 @@ def test_a_manifest_that_the_pointer_does_not_name_is_refused():
 )
 def test_a_damaged_pointer_is_named(text):
     with pytest.raises(IndexStateError, match="pointer is damaged"):
-        remote.parse_pointer(text)
+        store_layout.parse_pointer(text)
 
 
 def test_addresses_are_plain():
     assert parse_address("s3:/team/a/b/") == parse_address("s3://team/a//b") == ("team", "a/b")
-    assert not is_remote("indexes/s3") and not is_remote("./s3:/x")
+    assert find_store("indexes/s3") is find_store("./s3:/x") is None
     for text in (
         "s3://",
         "s3://team/../x",
@@ -107,7 +108,7 @@ def test_another_kind_of_address_is_no_folder(capdisc):
 def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
     code = (
         "import sys; from capdisc.args import command_table; command_table.run_command(['search', 'pdf'])\n"
-        "sys.exit(any(name.startswith(('obstore', 'capdisc_remote.shared_index')) for name in sys.modules))"
+        "sys.exit(any(name.startswith(('obstore', 'capdisc_remote.store_layout')) for name in sys.modules))"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
@@ -118,7 +119,7 @@ def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
 def test_a_copy_that_is_fresh_needs_nothing_that_speaks_to_a_store():
     code = (
         "import sys, capdisc_remote.copy_refresh\n"
-        "sys.exit(any(name.endswith(('remote.bucket', 'remote_generation', 'obstore')) for name in sys.modules))"
+        "sys.exit(any(name.endswith(('capdisc_remote.bucket', 'remote_generation', 'obstore')) for name in sys.modules))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert process.returncode == 0, process.stderr

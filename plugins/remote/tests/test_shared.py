@@ -8,7 +8,7 @@ import pytest
 
 from capdisc_indexer.store.shared_index import SharedIndex, StoreAccess
 from capdisc_remote.bucket import Bucket
-from capdisc_remote.shared_index import StoreError
+from capdisc_remote.store_layout import StoreError
 
 pytestmark = pytest.mark.s3
 

@@ -14,8 +14,9 @@ from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.tool_types import ToolContext
+from conftest import REPOSITORY
 
-HANDBOOK = Path(__file__).resolve().parents[3] / "fixtures" / "handbook"
+HANDBOOK = REPOSITORY / "fixtures" / "handbook"
 
 
 @pytest.fixture(scope="session")
