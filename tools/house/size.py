@@ -11,7 +11,6 @@ from functools import cache
 from tokenize import TokenInfo
 
 from house.source_tree import (
-    CORE_PACKAGES,
     Figure,
     Function,
     Module,
@@ -53,7 +52,7 @@ def _docstring_lines(module: Module) -> Iterator[int]:
 
 def is_core(module: Module) -> bool:
     """Whether the module is part of no plug-in, whose modules lie in one flat folder."""
-    return module.file.startswith(CORE_PACKAGES)
+    return not module.file.startswith("plugins/")
 
 
 @cache
