@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capdisc_guard import hidden_text, injection_phrases, payloads
 from capdisc_indexer.text.markdown import without_code
-from capdisc_indexer.validation import hidden_text, injection_phrases, markup_rules, payloads
+from capdisc_indexer.validation import markup_rules
 
 HIDDEN = st.text(
     st.sampled_from(

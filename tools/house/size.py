@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from tokenize import TokenInfo
 
-from house.source_tree import CORE_PACKAGES, Figure, Function, Module, count_places, share_of_places
+from house.source_tree import (
+    CORE_PACKAGES,
+    Figure,
+    Function,
+    Module,
+    count_places,
+    share_of_places,
+)
 
 LONG_LINE_COLUMNS = 100
 INIT_LINES = 40

@@ -22,11 +22,11 @@ from capdisc.setup.client_settings import (
 )
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import BLOCK
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
     from capdisc.commands.setup_gateway import GatewayPlan

@@ -19,13 +19,13 @@ from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc_guard.changes.comparison import difference
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import definition_memory
 from capdisc_indexer.store.definition_memory import Pending
-from capdisc_indexer.validation.changes.comparison import difference
 
 # The changes of definitions that are held back, and what a person accepts of them.
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
     client_files,
@@ -29,7 +30,6 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime

@@ -15,6 +15,7 @@ from capdisc.context import surroundings, user_files, workspace_trust
 from capdisc.context.client_places import has_places, link_rules, place_sources
 from capdisc.context.coverage import find_default_roots
 from capdisc.output import console, standard_streams
+from capdisc_guard.masking import redact_findings
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -24,7 +25,6 @@ from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
-from capdisc_indexer.validation.masking import redact_findings
 from capdisc_indexer.validation.rules import find_profile
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 

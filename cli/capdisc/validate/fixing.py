@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from capdisc.output import console
 from capdisc.validate import ValidateRequest, display_path
+from capdisc_guard.hidden_text import show_invisible
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation.fixes import FIXES, FixedFile, fix_file, rewrite_file
-from capdisc_indexer.validation.hidden_text import show_invisible
-from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.validate import ValidationResult
 
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from capdisc_guard.program_text.steering import is_closed
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.execution.argv_template import fill_placeholders
 from capdisc_indexer.execution.call_types import Call, HttpCall
@@ -37,7 +38,6 @@ from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
-from capdisc_indexer.validation.program_text.steering import is_closed
 
 # A call of one of these risks is asked about each time.
 _CONFIRMED_RISKS = ("medium", "high", "critical")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+from capdisc_guard.masking import mask_keys, mask_strings
 from capdisc_indexer.execution.call_types import (
     Call,
     CommandCall,
@@ -26,7 +27,6 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
-from capdisc_indexer.validation.masking import mask_keys, mask_strings
 
 # What a terminal would obey or break the line at. A long run of blanks could push the rest of a
 # line out of sight.

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from capdisc_guard.changes.definition import TOLD
+from capdisc_guard.masking import line_beginnings, mask_descriptor
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.execution.mcp_client import ToolsPage
 from capdisc_indexer.model.errors import CapdiscError
@@ -22,8 +24,6 @@ from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES, PAGE
 from capdisc_indexer.sources.formats.tool_lists import ToolEntry, load_tools
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
-from capdisc_indexer.validation.changes.definition import TOLD
-from capdisc_indexer.validation.masking import line_beginnings, mask_descriptor
 
 ENDING = ".tools.json"
 # A list that is older is asked for again when the gateway starts.

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from capdisc_guard.program_text import refuse_misuses
+from capdisc_guard.program_text.steering import is_steering
 from capdisc_indexer.execution import http_client, http_request, process
 from capdisc_indexer.execution.argv_template import argument_text, build_argv, placeholders
 from capdisc_indexer.execution.call_types import (
@@ -46,8 +48,6 @@ from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variable
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
-from capdisc_indexer.validation.program_text import refuse_misuses
-from capdisc_indexer.validation.program_text.steering import is_steering
 
 _SYSTEM_NETWORK = NetworkStack()
 

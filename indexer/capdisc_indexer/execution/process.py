@@ -17,6 +17,7 @@ from tempfile import TemporaryFile
 from threading import current_thread, main_thread
 from typing import IO
 
+from capdisc_guard.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
 from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
@@ -24,7 +25,6 @@ from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # The variables that every program gets.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from capdisc_guard.masking import redact_findings
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
@@ -38,7 +39,6 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, FileState, is_stale
 from capdisc_indexer.validation.capability_strings import SourceLines
-from capdisc_indexer.validation.masking import redact_findings
 
 # Findings of a scan about names, which change with the stamps of their folders alone.
 ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})

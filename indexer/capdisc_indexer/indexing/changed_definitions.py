@@ -16,6 +16,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from capdisc_guard.changes.comparison import (
+    definition_lines,
+    held_back_finding,
+    suspicious_changes,
+)
+from capdisc_guard.changes.definition import (
+    ToolDefinition,
+    definition_of,
+    digest_of,
+    from_text,
+    to_text,
+    told_of,
+)
 from capdisc_indexer.indexing.change_detection import Review, StatesByPath
 from capdisc_indexer.indexing.file_reader import DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
@@ -34,19 +47,6 @@ from capdisc_indexer.store.definition_memory import (
     set_aside,
 )
 from capdisc_indexer.store.file_states import HELD, FileState
-from capdisc_indexer.validation.changes.comparison import (
-    definition_lines,
-    held_back_finding,
-    suspicious_changes,
-)
-from capdisc_indexer.validation.changes.definition import (
-    ToolDefinition,
-    definition_of,
-    digest_of,
-    from_text,
-    to_text,
-    told_of,
-)
 
 _FORGOTTEN = "it was held back before, and no earlier definition of it is remembered"
 

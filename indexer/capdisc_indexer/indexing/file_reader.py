@@ -15,6 +15,7 @@ from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
 from typing import IO, TypeAlias
 
+from capdisc_guard.changes import CODE
 from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published_descriptors
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
@@ -32,7 +33,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
 )
 from capdisc_indexer.store.file_states import STALE, DeclaredId, FileState, is_stale
-from capdisc_indexer.validation.changes import CODE
 
 # The finding about a file that may be half written, so that its last version still counts.
 UNFINISHED = "path-unfinished"
@@ -307,9 +307,9 @@ def _unusable_file(finding: Finding) -> ParsedFile:
 
 def _read_file(file: FoundFile) -> ParsedFile:
     # These rules take 40 ms to load: a run that reads no file does without them.
+    from capdisc_guard.masking import may_quote_a_key, redact_findings
     from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
-    from capdisc_indexer.validation.masking import may_quote_a_key, redact_findings
 
     data = read_input(file)
     if isinstance(data, Finding):

@@ -91,7 +91,7 @@ def read_link(
             target=target, kind="anchor", text=_section_text(_linkable_text(descriptor), target)
         )
     # Late, since a list of links does not need its patterns.
-    from capdisc_indexer.validation.masking import mask_keys
+    from capdisc_guard.masking import mask_keys
 
     if _SCHEME.match(target):
         fetched = _fetch_link(descriptor, target, options, network)

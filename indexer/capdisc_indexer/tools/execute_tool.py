@@ -48,7 +48,7 @@ def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         )
     if descriptor.run:
         # Also where nothing is run: an agent that is told the command fills it in by itself.
-        from capdisc_indexer.validation.program_text import refuse_misuses
+        from capdisc_guard.program_text import refuse_misuses
 
         refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     filled_arguments = fill_defaults(descriptor.schema, call_arguments)

@@ -16,6 +16,7 @@ from itertools import islice
 from mimetypes import MimeTypes
 from urllib.parse import quote, unquote
 
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.execution.skill_methods import (
     DIRECTORY_TYPE,
     SKILL_SCHEME,
@@ -40,7 +41,6 @@ from capdisc_indexer.sources.scan.scanned_files import content_hash, held_by_con
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_reading import walk_folder
-from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH118, PTH120
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TypedDict
 
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.links import (
     MAX_LINKS,
     capability_folder,
@@ -34,7 +35,6 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
     tool_factory,
 )
-from capdisc_indexer.validation.masking import mask_keys
 
 SKILL_KINDS = ("skill",)
 # Of the files that a skill links to, get_skill prints so many, and so many characters of them

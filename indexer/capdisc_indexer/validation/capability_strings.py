@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
@@ -23,7 +24,6 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
 from capdisc_indexer.validation.competing_descriptions import ListedWords, read_listed_words
-from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH112, PTH120
 

@@ -12,6 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from capdisc_guard.hidden_text import hidden_text_findings
+from capdisc_guard.injection_phrases import injection_findings
+from capdisc_guard.masking import (
+    holds_key,
+    line_beginnings,
+    mask_descriptor,
+    mask_keys,
+    redact_samples,
+)
+from capdisc_guard.payloads import payload_findings
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
@@ -28,17 +38,7 @@ from capdisc_indexer.validation.capability_strings import (
     capability_texts,
     is_plain_word,
 )
-from capdisc_indexer.validation.hidden_text import hidden_text_findings
-from capdisc_indexer.validation.injection_phrases import injection_findings
 from capdisc_indexer.validation.markup_rules import markup_findings
-from capdisc_indexer.validation.masking import (
-    holds_key,
-    line_beginnings,
-    mask_descriptor,
-    mask_keys,
-    redact_samples,
-)
-from capdisc_indexer.validation.payloads import payload_findings
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in

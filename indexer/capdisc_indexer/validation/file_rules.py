@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator
 from functools import cache
 
+from capdisc_guard.program_text import describe_misuse, find_misuses
+from capdisc_guard.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.format_table import SOURCES
@@ -21,8 +23,6 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import compile_late, one_line, visible_text
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
-from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
-from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
 from capdisc_indexer.validation.skill_rules import check_skill, placeholder_finding

@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
+from capdisc_guard.hidden_text import hidden_text_findings
+from capdisc_guard.injection_phrases import gives_orders, injection_findings
+from capdisc_guard.masking import mask_keys
+from capdisc_guard.payloads import payload_findings
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
@@ -16,10 +20,6 @@ from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
 from capdisc_indexer.validation.capability_strings import CapabilityText, find_places
 from capdisc_indexer.validation.finding_selection import OF_FORM
-from capdisc_indexer.validation.hidden_text import hidden_text_findings
-from capdisc_indexer.validation.injection_phrases import gives_orders, injection_findings
-from capdisc_indexer.validation.masking import mask_keys
-from capdisc_indexer.validation.payloads import payload_findings
 
 MAX_BLANKS = 400
 BLANK_LINES = 200

@@ -9,11 +9,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+from capdisc_guard import hidden_text
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
-from capdisc_indexer.validation import hidden_text
 
 
 @frozen

@@ -12,6 +12,10 @@ import json
 import re
 from collections.abc import Callable
 
+from capdisc_guard.program_text import find_misuses
+from capdisc_guard.program_text.command_words import PLACEHOLDER, names_in
+from capdisc_guard.program_text.interpreters import program_name
+from capdisc_guard.program_text.steering import is_always_given
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
@@ -28,10 +32,6 @@ from capdisc_indexer.validation.fixes.field_region import (
     capability_mappings,
     field_region,
 )
-from capdisc_indexer.validation.program_text import find_misuses
-from capdisc_indexer.validation.program_text.command_words import PLACEHOLDER, names_in
-from capdisc_indexer.validation.program_text.interpreters import program_name
-from capdisc_indexer.validation.program_text.steering import is_always_given
 
 _ITEM = re.compile(r"(\s*-\s+)$")
 _SEPARATOR = re.compile(r",[ \t]*$")

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
+from capdisc_guard.changes.exfiltration import parameters_of
+from capdisc_guard.changes.orders import Order, orders, piece_digest, pieces, words_of
+from capdisc_guard.injection_phrases import injection_findings
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import field, fields, frozen
 from capdisc_indexer.validation.capability_strings import CapabilityText
-from capdisc_indexer.validation.changes.exfiltration import parameters_of
-from capdisc_indexer.validation.changes.orders import Order, orders, piece_digest, pieces, words_of
-from capdisc_indexer.validation.injection_phrases import injection_findings
-from capdisc_indexer.validation.masking import mask_keys
 
 # Further pieces are not remembered, and count as new in the next version.
 MAX_PIECES = 500

@@ -8,18 +8,18 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.changes import CODE
-from capdisc_indexer.validation.changes.definition import (
+from capdisc_guard.changes import CODE
+from capdisc_guard.changes.definition import (
     ToolDefinition,
     Values,
     definition_of,
     new_orders,
 )
-from capdisc_indexer.validation.changes.exfiltration import newly_carries, newly_open_objects
-from capdisc_indexer.validation.changes.orders import Order
-from capdisc_indexer.validation.masking import mask_keys
+from capdisc_guard.changes.exfiltration import newly_carries, newly_open_objects
+from capdisc_guard.changes.orders import Order
+from capdisc_guard.masking import mask_keys
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.normalization import one_line
 
 MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")

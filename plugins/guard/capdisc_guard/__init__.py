@@ -1,0 +1,1 @@
+"""Hidden text, steering text, changed definitions and masks: a library that the core calls."""
