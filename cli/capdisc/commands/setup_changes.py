@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import capdisc_guard
 from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -22,7 +23,6 @@ from capdisc.setup.client_settings import (
 )
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import BLOCK
-from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -253,7 +253,7 @@ def _format_diff(change: FileChange) -> Iterator[str]:
         path if change.after is not None else "/dev/null",
         lineterm="",
     )
-    yield from (mask_keys(line) for line in lines)
+    yield from (capdisc_guard.mask_keys(line) for line in lines)
 
 
 def _result_document(

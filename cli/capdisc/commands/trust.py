@@ -19,7 +19,6 @@ from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_guard.changes.comparison import difference
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -97,7 +96,11 @@ def _format_change(change: Pending) -> list[str]:
 
 def _format_difference(change: Pending) -> Sequence[str]:
     if change.before:
-        return difference(change.before, change.now)
+        # Imported here, since most uses of this command show no change.
+        from difflib import unified_diff
+
+        lines = list(unified_diff(change.before, change.now, n=1, lineterm=""))
+        return [line for line in lines[2:] if not line.startswith("@@")]  # without its two heads
     heading = "what it said before is not kept; now it says"
     return [heading, *(f"+{line}" for line in change.now)]
 

@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import capdisc_guard
 from capdisc.output import console
-from capdisc_guard.masking import mask_keys
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
     client_files,
@@ -240,7 +240,7 @@ def describe_start(declaration: ServerDeclaration) -> str:
     names = ", ".join(declaration.headers if declaration.url else declaration.env)
     taken = ", ".join(named_variables(declaration.texts))
     return (
-        mask_keys(start)
+        capdisc_guard.mask_keys(start)
         + (f", with {names}" if names else "")
         + (f", taking from your environment: {taken}" if taken else "")
     )

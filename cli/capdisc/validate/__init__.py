@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import capdisc_guard
 import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
 from capdisc.context.client_places import has_places, link_rules, place_sources
 from capdisc.context.coverage import find_default_roots
 from capdisc.output import console, standard_streams
-from capdisc_guard.masking import redact_findings
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -283,7 +283,8 @@ def build_report(
         severities=frozenset(finding.severity for finding in findings),
         line=lambda finding: source.line(finding.path, finding.line),
         write=lambda: (
-            _display_finding(finding, base) for finding in redact_findings(findings, source.text)
+            _display_finding(finding, base)
+            for finding in capdisc_guard.redact_findings(findings, source.text)
         ),
     )
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from capdisc_guard.program_text.steering import is_closed
+from capdisc_guard import is_closed
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.execution.argv_template import fill_placeholders
 from capdisc_indexer.execution.call_types import Call, HttpCall

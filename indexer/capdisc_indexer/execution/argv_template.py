@@ -14,9 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from capdisc_guard.masking import MASK, mask_strings
-from capdisc_guard.program_text.command_words import PLACEHOLDER, names_in
-from capdisc_guard.program_text.steering import allows_dash
+from capdisc_guard import MASK, PLACEHOLDER, allows_dash, mask_strings, names_in
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonSchema

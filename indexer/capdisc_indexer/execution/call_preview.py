@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from capdisc_guard.masking import mask_keys, mask_strings
+from capdisc_guard import mask_keys, mask_strings
 from capdisc_indexer.execution.call_types import (
     Call,
     CommandCall,

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from capdisc_guard.changes.definition import TOLD
-from capdisc_guard.masking import line_beginnings, mask_descriptor
+from capdisc_guard import TOLD, line_beginnings, mask_descriptor
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.execution.mcp_client import ToolsPage
 from capdisc_indexer.model.errors import CapdiscError

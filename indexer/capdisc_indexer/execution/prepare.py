@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from capdisc_guard.program_text import refuse_misuses
-from capdisc_guard.program_text.steering import is_steering
+from capdisc_guard import is_steering, refuse_misuses
 from capdisc_indexer.execution import http_client, http_request, process
 from capdisc_indexer.execution.argv_template import argument_text, build_argv, placeholders
 from capdisc_indexer.execution.call_types import (

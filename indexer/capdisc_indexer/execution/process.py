@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from threading import current_thread, main_thread
 from typing import IO
 
-from capdisc_guard.program_text.steering import is_steering, steering_hint
+from capdisc_guard import is_steering, steering_hint
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
 from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError

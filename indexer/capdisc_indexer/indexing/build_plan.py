@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from capdisc_guard.masking import redact_findings
+import capdisc_guard
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
@@ -264,7 +264,7 @@ def _mask(request: BuildRequest, findings: Iterable[Finding]) -> tuple[Finding, 
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    return tuple(redact_findings(findings, SourceLines(places).text))
+    return tuple(capdisc_guard.redact_findings(findings, SourceLines(places).text))
 
 
 def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:

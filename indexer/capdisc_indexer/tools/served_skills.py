@@ -16,7 +16,7 @@ from itertools import islice
 from mimetypes import MimeTypes
 from urllib.parse import quote, unquote
 
-from capdisc_guard.masking import mask_keys
+import capdisc_guard
 from capdisc_indexer.execution.skill_methods import (
     DIRECTORY_TYPE,
     SKILL_SCHEME,
@@ -277,7 +277,7 @@ def _mask(data: bytes) -> bytes:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data
-    masked = mask_keys(text)
+    masked = capdisc_guard.mask_keys(text)
     return data if masked == text else masked.encode("utf-8")
 
 

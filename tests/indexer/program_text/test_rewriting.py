@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_guard.program_text import find_misuses
-from capdisc_guard.program_text.command_words import names_in
+from capdisc_guard import find_misuses, names_in
 from capdisc_indexer.execution.argv_template import build_argv
 from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
 
