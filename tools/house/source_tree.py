@@ -11,8 +11,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CORE_PACKAGES = ("cli/capdisc", "indexer/capdisc_indexer")
 PLUGIN_PACKAGES = tuple(
-    path.parent.relative_to(REPOSITORY).as_posix()
-    for path in sorted(REPOSITORY.glob("plugins/*/*/plugin.py"))
+    path.relative_to(REPOSITORY).as_posix()
+    for path in sorted(REPOSITORY.glob("plugins/*/capdisc_*"))
 )
 PACKAGES = (*CORE_PACKAGES, *PLUGIN_PACKAGES)
 

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import capdisc_guard
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -27,7 +28,6 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
     from capdisc_run.setup_gateway import GatewayPlan
@@ -254,7 +254,7 @@ def _format_diff(change: FileChange) -> Iterator[str]:
         path if change.after is not None else "/dev/null",
         lineterm="",
     )
-    yield from (mask_keys(line) for line in lines)
+    yield from (capdisc_guard.mask_keys(line) for line in lines)
 
 
 def _result_document(

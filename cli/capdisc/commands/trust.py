@@ -26,7 +26,6 @@ from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import definition_memory
 from capdisc_indexer.store.definition_memory import Pending
-from capdisc_indexer.validation.changes.comparison import difference
 
 # The changes of definitions that are held back, and what a person accepts of them.
 
@@ -98,7 +97,11 @@ def _format_change(change: Pending) -> list[str]:
 
 def _format_difference(change: Pending) -> Sequence[str]:
     if change.before:
-        return difference(change.before, change.now)
+        # Imported here, since most uses of this command show no change.
+        from difflib import unified_diff
+
+        lines = list(unified_diff(change.before, change.now, n=1, lineterm=""))
+        return [line for line in lines[2:] if not line.startswith("@@")]  # without its two heads
     heading = "what it said before is not kept; now it says"
     return [heading, *(f"+{line}" for line in change.now)]
 

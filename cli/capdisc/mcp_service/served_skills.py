@@ -16,6 +16,7 @@ from itertools import islice
 from mimetypes import MimeTypes
 from urllib.parse import quote, unquote
 
+import capdisc_guard
 from capdisc.mcp_service.skill_methods import (
     DIRECTORY_TYPE,
     SKILL_SCHEME,
@@ -40,7 +41,6 @@ from capdisc_indexer.sources.scan.scanned_files import content_hash, held_by_con
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_reading import walk_folder
-from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH118, PTH120
 
@@ -277,7 +277,7 @@ def _mask(data: bytes) -> bytes:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data
-    masked = mask_keys(text)
+    masked = capdisc_guard.mask_keys(text)
     return data if masked == text else masked.encode("utf-8")
 
 

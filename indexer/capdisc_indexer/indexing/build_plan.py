@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import capdisc_guard
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
@@ -264,9 +265,8 @@ def _mask(request: BuildRequest, findings: Iterable[Finding]) -> tuple[Finding, 
     )
     # Late: most builds change nothing, and have no findings to print.
     from capdisc_indexer.validation.capability_strings import SourceLines
-    from capdisc_indexer.validation.masking import redact_findings
 
-    return tuple(redact_findings(findings, SourceLines(places).text))
+    return tuple(capdisc_guard.redact_findings(findings, SourceLines(places).text))
 
 
 def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:

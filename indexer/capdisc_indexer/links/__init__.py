@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import capdisc_guard
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
@@ -91,17 +92,14 @@ def read_link(
         return ResolvedLink(
             target=target, kind="anchor", text=_section_text(_linkable_text(descriptor), target)
         )
-    # Late, since a list of links does not need its patterns.
-    from capdisc_indexer.validation.masking import mask_keys
-
     if _SCHEME.match(target):
         fetched = _fetch_link(descriptor, target, options, network)
-        return replace(fetched, text=mask_keys(fetched.text))
+        return replace(fetched, text=capdisc_guard.mask_keys(fetched.text))
     path = resolve_file(capability_folder(descriptor, roots), target)
     return ResolvedLink(
         target=target,
         kind="file",
-        text=_section_text(mask_keys(read_linked_text(path, target)), target),
+        text=_section_text(capdisc_guard.mask_keys(read_linked_text(path, target)), target),
     )
 
 

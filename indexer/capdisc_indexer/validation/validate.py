@@ -28,7 +28,7 @@ from capdisc_indexer.validation.capability_strings import (
     readable_text,
 )
 from capdisc_indexer.validation.catalogue_rules import check_catalogue
-from capdisc_indexer.validation.content_rules import check_content
+from capdisc_indexer.validation.content_rules import check_content, load_guidance
 from capdisc_indexer.validation.file_rules import check_form
 from capdisc_indexer.validation.finding_selection import (
     ALL_RULES,
@@ -38,7 +38,6 @@ from capdisc_indexer.validation.finding_selection import (
     refused_suppressions,
     select_findings,
 )
-from capdisc_indexer.validation.markup_rules import load_guidance
 from capdisc_indexer.validation.rules import apply_profile
 from capdisc_indexer.validation.skill_rules import EMPTY_FOLDER
 

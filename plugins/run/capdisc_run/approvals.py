@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from capdisc_guard import is_closed
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
@@ -33,7 +34,6 @@ from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
-from capdisc_indexer.validation.program_text.steering import is_closed
 from capdisc_run.argv_template import fill_placeholders
 from capdisc_run.call_types import Call, HttpCall
 from capdisc_run.http_request import SAFE_METHODS

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from capdisc_guard import MASK, PLACEHOLDER, allows_dash, mask_strings, names_in
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
@@ -25,9 +26,6 @@ from capdisc_indexer.sources.scan.folder_files import stat_of
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.masking import MASK, mask_strings
-from capdisc_indexer.validation.program_text.command_words import PLACEHOLDER, names_in
-from capdisc_indexer.validation.program_text.steering import allows_dash
 
 _LIST_HINT = 'write the command as a list of words: command: ["git", "log", "--max-count={count}"]'
 

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+from capdisc_guard import mask_keys, mask_strings
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.shell_quoting import join_words, quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
-from capdisc_indexer.validation.masking import mask_keys, mask_strings
 from capdisc_run.call_types import Call, CommandCall, Credential, HttpCall
 from capdisc_run.http_request import build_http_call
 from capdisc_run.run_declaration import read_http_run

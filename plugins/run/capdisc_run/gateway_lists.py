@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from capdisc_guard import TOLD, line_beginnings, mask_descriptor
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
@@ -21,8 +22,6 @@ from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES, PAGE
 from capdisc_indexer.sources.formats.tool_lists import ToolEntry, load_tools
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
-from capdisc_indexer.validation.changes.definition import TOLD
-from capdisc_indexer.validation.masking import line_beginnings, mask_descriptor
 from capdisc_run.mcp_client import ToolsPage
 
 ENDING = ".tools.json"

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import capdisc_guard
 from capdisc.output import console
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
@@ -232,7 +233,6 @@ def describe_start(declaration: ServerDeclaration) -> str:
     and without keys of known shapes; and every variable that is taken from the environment.
     """
     from capdisc_indexer.sources.formats.mcp_servers import named_variables
-    from capdisc_indexer.validation.masking import mask_keys
 
     start = shlex.join([declaration.command, *declaration.args])
     if declaration.url:
@@ -240,7 +240,7 @@ def describe_start(declaration: ServerDeclaration) -> str:
     names = ", ".join(declaration.headers if declaration.url else declaration.env)
     taken = ", ".join(named_variables(declaration.texts))
     return (
-        mask_keys(start)
+        capdisc_guard.mask_keys(start)
         + (f", with {names}" if names else "")
         + (f", taking from your environment: {taken}" if taken else "")
     )

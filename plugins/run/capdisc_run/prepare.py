@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from capdisc_guard import is_steering, refuse_misuses
 from capdisc_indexer.links import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -20,8 +21,6 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
-from capdisc_indexer.validation.program_text import refuse_misuses
-from capdisc_indexer.validation.program_text.steering import is_steering
 from capdisc_run import http_client, http_request, process
 from capdisc_run.argv_template import argument_text, build_argv, placeholders
 from capdisc_run.call_types import (

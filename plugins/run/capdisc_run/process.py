@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from tempfile import TemporaryFile
 from typing import IO
 
+from capdisc_guard import is_steering, steering_hint
 from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.json_types import Requirements
@@ -21,7 +22,6 @@ from capdisc_indexer.model.records import missing_on_machine
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.sources.readers.process_group import kill_group, managed_process
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

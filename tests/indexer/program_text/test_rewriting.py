@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capdisc_guard import find_misuses, names_in
 from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
-from capdisc_indexer.validation.program_text import find_misuses
-from capdisc_indexer.validation.program_text.command_words import names_in
 from capdisc_run.argv_template import build_argv
 
 REQUIRED = {

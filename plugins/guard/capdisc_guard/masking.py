@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import fields, is_value, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
-from capdisc_indexer.sources.scan.scanned_files import content_hash
 from capdisc_indexer.text.normalization import compile_late
 
 # How keys begin, and the rest of their shape. Searching a plain prefix is fast, a choice is not.
@@ -143,7 +142,22 @@ def _stars(line: re.Match[str]) -> str:
     return "[secret]".ljust(len(line[0]), "*")[: len(line[0])]
 
 
-def line_beginnings(parts: Sequence[ParsedCapability]) -> frozenset[str]:
+class _LongText(Protocol):
+    @property
+    def value(self) -> str: ...
+
+
+class _Part(Protocol):
+    """A capability of a file, None where it was refused, and the long texts that it was read from."""
+
+    @property
+    def descriptor(self) -> Descriptor | None: ...
+
+    @property
+    def longs(self) -> Sequence[_LongText]: ...
+
+
+def line_beginnings(parts: Sequence[_Part]) -> frozenset[str]:
     """The first letters, in lower case, of each line of each key in the texts of a file. They
     identify a part of a key that stands alone, as at a limit, or in the second half of a document
     that was cut.
@@ -174,10 +188,10 @@ def mask_descriptor(descriptor: Descriptor, beginnings: frozenset[str]) -> Descr
     }
     source = descriptor.source
     # The digest of a section is that of its own text.
-    if "content" in changed and source.content_hash == content_hash(
+    if "content" in changed and source.content_hash == lazy_imports.hex_sha256(
         descriptor.content.encode("utf-8", "replace")
     ):
-        digest = content_hash(changed["content"].encode("utf-8", "replace"))
+        digest = lazy_imports.hex_sha256(changed["content"].encode("utf-8", "replace"))
         changed["source"] = replace(source, content_hash=digest)
     return replace(descriptor, **changed) if changed else descriptor
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.validation.program_text.command_words import simple_commands
+from capdisc_guard.program_text.command_words import simple_commands
 
 
 def _read(text: str) -> list[str]:

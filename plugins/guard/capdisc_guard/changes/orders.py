@@ -15,9 +15,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
+from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
-from capdisc_indexer.validation.masking import mask_keys
 
 # Longer passages are cut, so that no pattern runs over a whole body without a full stop; the
 # pieces overlap.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capdisc_guard import hidden_text, injection_phrases, markup, payloads
 from capdisc_indexer.text.markdown import without_code
-from capdisc_indexer.validation import hidden_text, injection_phrases, markup_rules, payloads
 
 HIDDEN = st.text(
     st.sampled_from(
@@ -87,12 +87,12 @@ def test_orders_are_found_where_they_begin(text: str) -> None:
 @settings(max_examples=500)
 @given(COMMENTS)
 def test_comments_begin_where_the_expression_says(text: str) -> None:
-    definition = markup_rules._DEFINITION.pattern
+    definition = markup._DEFINITION.pattern
     expression = re.compile(f"<!--|^{definition}", re.MULTILINE)
     starts = [
         match.start() for match in re.finditer(f"(?=<!--|^{definition})", text, re.MULTILINE)
     ]
-    assert markup_rules._comment_starts(text) == starts
+    assert markup._comment_starts(text) == starts
     assert {match.start() for match in expression.finditer(text)} <= set(starts)
 
 
@@ -103,7 +103,7 @@ def test_blanks_out_of_sight_are_seen_in_a_hundredth_of_the_text(
     before: int, count: int, blank: str
 ) -> None:
     text = "x" * before + (blank * count)[:count] + "x"
-    assert not markup_rules._BLANKS.search(text) or markup_rules._SPARSE_BLANKS.search(text[::100])
+    assert not markup._BLANKS.search(text) or markup._SPARSE_BLANKS.search(text[::100])
 
 
 @given(st.integers(0, 20), st.integers(150, 300), st.sampled_from(["a", "Z9+/", "0f"]))

@@ -1,25 +1,16 @@
-"""Finds text that poses as the frame around it, or is there for a machine and not for a person;
-and loads guidance without such text.
-"""
+"""Finds text that poses as the frame around it, or is there for a machine and not for a person."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby, zip_longest
 
+from capdisc_guard.injection_phrases import gives_orders
+from capdisc_guard.placed_text import CapabilityText, find_places
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
-from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
-from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
-from capdisc_indexer.validation.capability_strings import CapabilityText, find_places
-from capdisc_indexer.validation.finding_selection import OF_FORM
-from capdisc_indexer.validation.hidden_text import hidden_text_findings
-from capdisc_indexer.validation.injection_phrases import gives_orders, injection_findings
-from capdisc_indexer.validation.masking import mask_keys
-from capdisc_indexer.validation.payloads import payload_findings
 
 MAX_BLANKS = 400
 BLANK_LINES = 200
@@ -55,13 +46,15 @@ _RULE_SIGNS = frozenset(":- ")
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
 
 
-def markup_findings(text: CapabilityText) -> Iterator[Finding]:
+def markup_findings(
+    text: CapabilityText, silenceable: Set[str] = frozenset()
+) -> Iterator[Finding]:
     """Findings for text that could close or imitate a frame, gives orders in a comment, or pushes
-    the rest out of sight.
+    the rest out of sight. Comments may silence rules with the codes `silenceable`.
     """
     yield from _breakout_findings(text)
     if _COMMENT_MARK in text.value or _DEFINITION_MARK in text.value:
-        yield from _comment_findings(text)
+        yield from _comment_findings(text, silenceable)
     yield from _padding_findings(text)
 
 
@@ -91,7 +84,7 @@ def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Ma
     return pattern.search(without_code(text.value))
 
 
-def _comment_findings(text: CapabilityText) -> Iterator[Finding]:
+def _comment_findings(text: CapabilityText, silenceable: Set[str]) -> Iterator[Finding]:
     shown = without_code(text.value) if text.is_body else text.value
     end = 0
     for start in _comment_starts(shown):
@@ -99,7 +92,7 @@ def _comment_findings(text: CapabilityText) -> Iterator[Finding]:
             continue  # inside the comment before
         comment, end = _comment_text(shown, text.value, start)
         if (gives_orders(comment) or _SUPPRESSION_MARK in comment) and not _is_suppression(
-            comment
+            comment, silenceable
         ):
             message = "a comment that gives orders, which a model reads and a reader of the page does not see"
             yield text.finding(
@@ -140,11 +133,11 @@ def _comment_text(shown: str, value: str, start: int) -> tuple[str, int]:
     return value[start : min(stop, start + _COMMENT_CHARACTERS)], stop
 
 
-def _is_suppression(comment: str) -> bool:
-    """Whether a comment only tells capdisc which rules of form to silence."""
+def _is_suppression(comment: str, silenceable: Set[str]) -> bool:
+    """Whether a comment only tells capdisc which of these rules to silence."""
     own_match = _SUPPRESSION.fullmatch(comment)
     return own_match is not None and all(
-        code.strip() in OF_FORM for code in own_match[1].split(",")
+        code.strip() in silenceable for code in own_match[1].split(",")
     )
 
 
@@ -193,45 +186,3 @@ def _widest_cells(rows: Sequence[str]) -> list[int]:
         cells = map(str.strip, row.split("|"))
         lengths.append([len(cell) if set(cell) - _RULE_SIGNS else 0 for cell in cells])
     return [max(column) for column in zip_longest(*lengths, fillvalue=0)]
-
-
-# Guidance that prompts may show. A file with an error is left out, as a capability would be.
-
-
-def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str]], list[Finding]]:
-    """`{"category": …, "text": …}` of each category by its name in one case, and the findings. The
-    first file of a category wins.
-    """
-    guidance: dict[str, Mapping[str, str]] = {}
-    findings: list[Finding] = []
-    for file in files:
-        text = _read_guidance(file)
-        if isinstance(text, Finding):
-            findings.append(text)
-            continue
-        text_findings = _text_findings(text, printable_path(file.path))
-        findings += text_findings
-        if any(finding.code == "hard-coded-secret" for finding in text_findings):
-            text = mask_keys(text)
-        has_error = any(finding.severity is Severity.ERROR for finding in text_findings)
-        if text.strip() and not has_error:
-            category = printable_path(category_of(file.path))
-            guidance.setdefault(category.casefold(), {"category": category, "text": text})
-    return guidance, findings
-
-
-def _read_guidance(file: FileStat) -> str | Finding:
-    data = read_bytes(file, LIMIT_BYTES)
-    return data if isinstance(data, Finding) else decode(data, printable_path(file.path))
-
-
-def _text_findings(value: str, path: str) -> list[Finding]:
-    """The first finding of each rule."""
-    text = CapabilityText(value=value, path=path, line=1)
-    findings = (
-        *hidden_text_findings(text),
-        *markup_findings(text),
-        *payload_findings(text),
-        *injection_findings([text]),
-    )
-    return list({finding.code: finding for finding in reversed(findings)}.values())

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import (
+from capdisc_guard.placed_text import (
     CapabilityText,
     find_places,
     is_plain_word,
 )
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.normalization import compile_late
 
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safety|all)"
 _ORDERS = r"(?:instructions?|rules?|prompts?|directions?|guidelines?|messages?|policies|policy|orders?|constraints?)"

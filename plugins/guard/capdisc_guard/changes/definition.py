@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
+from capdisc_guard.changes.exfiltration import parameters_of
+from capdisc_guard.changes.orders import Order, orders, piece_digest, pieces, words_of
+from capdisc_guard.injection_phrases import injection_findings
+from capdisc_guard.masking import mask_keys
+from capdisc_guard.placed_text import CapabilityText
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import field, fields, frozen
-from capdisc_indexer.validation.capability_strings import CapabilityText
-from capdisc_indexer.validation.changes.exfiltration import parameters_of
-from capdisc_indexer.validation.changes.orders import Order, orders, piece_digest, pieces, words_of
-from capdisc_indexer.validation.injection_phrases import injection_findings
-from capdisc_indexer.validation.masking import mask_keys
 
 # Further pieces are not remembered, and count as new in the next version.
 MAX_PIECES = 500
@@ -122,14 +122,19 @@ def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> To
     )
 
 
-def told_of(values: Values) -> str:
-    """The fields TOLD of a record as one line of JSON: equal for equal definitions."""
-    return _as_json({key: values[key] for key in TOLD if key in values})
+def digest_definition(values: Values) -> str:
+    """A digest of 32 hexadecimal digits over the fields TOLD of a record: equal for equal
+    definitions.
+    """
+    return _digest(_told_json(values))
 
 
-def digest_of(definition_json: str) -> str:
-    """A digest of 32 hexadecimal digits over the text of `told_of`."""
+def _digest(definition_json: str) -> str:
     return hashlib.sha256(definition_json.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _told_json(values: Values) -> str:
+    return _as_json({key: values[key] for key in TOLD if key in values})
 
 
 def new_orders(before: ToolDefinition, values: Values, is_prose: bool) -> Iterator[Order]:
@@ -163,20 +168,23 @@ def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
     return texts
 
 
-def to_text(values: Values, definition_json: str, is_prose: bool) -> str:
-    """The text to remember a capability's record by: an object with the fields TOLD and the
-    warnings, or, where that would have more than MAX_WHOLE characters, a list of its traits.
+def remember_definition(values: Values, is_prose: bool) -> tuple[str, str]:
+    """The digest of a capability's record, and the text to remember it by: an object with the fields
+    TOLD and the warnings, or, where that would have more than MAX_WHOLE characters, a list of its
+    traits.
     """
-    if len(definition_json) > MAX_WHOLE:
+    text = _told_json(values)
+    digest = _digest(text)
+    if len(text) > MAX_WHOLE:
         definition = definition_of(values, is_prose, is_coarse=True)
-        return _as_json([getattr(definition, name) for name in fields(ToolDefinition)])
-    if values.get("warnings"):
-        return _as_json({**json.loads(definition_json), "warnings": values["warnings"]})
-    return definition_json
+        text = _as_json([getattr(definition, name) for name in fields(ToolDefinition)])
+    elif values.get("warnings"):
+        text = _as_json({**json.loads(text), "warnings": values["warnings"]})
+    return digest, text
 
 
-def from_text(text: str, is_prose: bool) -> tuple[ToolDefinition, Values] | None:
-    """The definition in a text by `to_text`, with the record if that was short enough, else {};
+def recall_definition(text: str, is_prose: bool) -> tuple[ToolDefinition, Values] | None:
+    """The definition in a text by `remember_definition`, with the record if that was short enough, else {};
     None for any other text.
     """
     try:

@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.validation.program_text.command_words import (
+from capdisc_guard.program_text.command_words import (
     Misuse,
     Word,
     literal_words,
     simple_commands,
 )
-from capdisc_indexer.validation.program_text.interpreter_words import (
+from capdisc_guard.program_text.interpreter_words import (
     DASHES,
     Interpreter,
     Operands,
@@ -22,12 +21,13 @@ from capdisc_indexer.validation.program_text.interpreter_words import (
     option_role,
     starts_programs,
 )
-from capdisc_indexer.validation.program_text.interpreters import (
+from capdisc_guard.program_text.interpreters import (
     MODULES,
     interpreter_of,
     program_name,
 )
-from capdisc_indexer.validation.program_text.steering import is_steering
+from capdisc_guard.program_text.steering import is_steering
+from capdisc_indexer.model.frozen import replace
 
 # Programs that only print or look at their words, whatever these look like.
 _ONLY_PRINT = frozenset("echo printf grep egrep fgrep ag cat ls man which type".split())

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from capdisc_guard.program_text.interpreter_words import Interpreter, Operands, Role
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.program_text.interpreter_words import Interpreter, Operands, Role
 
 _BY_SCRIPT = "let a script of the capability take it as an argument"
 _BY_POSITION = 'pass it as a word of its own: ["sh", "-c", "echo \\"$1\\"", "sh", "{x}"]'

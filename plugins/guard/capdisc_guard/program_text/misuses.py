@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from capdisc_guard.program_text.command_reading import Reading
+from capdisc_guard.program_text.command_words import Misuse, command_words, names_in
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.program_text.command_reading import Reading
-from capdisc_indexer.validation.program_text.command_words import Misuse, command_words, names_in
 
 _MAX_NAMES = 3
 

@@ -12,34 +12,39 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from capdisc_guard.placed_text import CapabilityText
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import CapabilityText
 
 # Patterns for characters that show nothing, where nothing gives them a cause. They are texts, so
 # that larger patterns can be composed of them.
 
 # Scripts and emoji whose letters joiners and zero-width blanks stand between.
-JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
-STRAY = f"(?<![{JOINING}])[\u200b-\u200d\u2060-\u2064\ufeff\u180e]"
+_JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_ANY_STRAY = f"(?<![{_JOINING}])[\u200b-\u200d\u2060-\u2064\ufeff\u180e]"
 # Fillers are parts of old Korean syllables, and an empty cell is a blank to readers of Braille.
 _KOREAN = "\u115f(?![\u1161-\u11a7\ud7b0-\ud7c6])|(?<![\u1100-\u115e\ua960-\ua97c])\u1160"
 _BRAILLE = "(?<![\u2800-\u28ff])(?<![\u2801-\u28ff] )\u2800++(?! ?[\u2801-\u28ff])"
-BLANK = f"[\u00ad\u3164\uffa0]|{_KOREAN}|{_BRAILLE}"
+_ANY_BLANK = f"[\u00ad\u3164\uffa0]|{_KOREAN}|{_BRAILLE}"
 # One selector chooses the form of an ideograph, a symbol or an emoji; there are never two, nor one
 # after a letter.
 _ANY_SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _OF_IDEOGRAPHS = "(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
 _AFTER_LETTER = "(?<=[A-Za-z\u00c0-\u058f])[\ufe00-\ufe0f]"
-STRAY_SELECTORS = f"{_ANY_SELECTOR}{{2}}|{_OF_IDEOGRAPHS}|{_AFTER_LETTER}"
-LONE_SELECTORS = f"(?<={_ANY_SELECTOR}){_ANY_SELECTOR}|{_OF_IDEOGRAPHS}|{_AFTER_LETTER}"
+_STRAY_SELECTORS = f"{_ANY_SELECTOR}{{2}}|{_OF_IDEOGRAPHS}|{_AFTER_LETTER}"
+_LONE_SELECTORS = f"(?<={_ANY_SELECTOR}){_ANY_SELECTOR}|{_OF_IDEOGRAPHS}|{_AFTER_LETTER}"
 # What can have forms to choose from: figures of keys, signs, symbols, ideographs, a few scripts of
 # Asia, emoji.
 _WITH_FORMS = (
     "#*0-9\u00a9\u00ae\u1000-\u109f\u2010-\u2bff\u3000-\u9fff\ua840-\ua87f\uaa60-\uaa7f\uf900-\ufaff\uff00-\uff60"
     "\U00010ac0-\U00010aff\U00013000-\U00013fff\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-_SHOWN = compile_late(f"{STRAY}|{BLANK}|{LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]")
+# What may be removed unasked. A character before a letter of a script that uses such characters may
+# belong to that letter.
+REMOVABLE = f"(?:{_ANY_STRAY})(?![{_JOINING}])|{_ANY_BLANK}|{_LONE_SELECTORS}"
+_SHOWN = compile_late(
+    f"{_ANY_STRAY}|{_ANY_BLANK}|{_LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]"
+)
 
 
 def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> frozenset[int]:
@@ -81,14 +86,14 @@ MAX_SHOWN_MARKS = 64  # so many cover the lines above and below in a terminal
 _FLAG = compile_late("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _TAGS = compile_late("[\U000e0000-\U000e007f]+")
 _SELECTOR = compile_late(_ANY_SELECTOR)
-_SELECTORS = compile_late(STRAY_SELECTORS)
+_SELECTORS = compile_late(_STRAY_SELECTORS)
 _WIDTHLESS = compile_late("[\u200b-\u200d\u2060-\u2064\ufeff\u180e]")
-_STRAY = compile_late(STRAY)
-_STRAY_RUN = compile_late(f"(?:{STRAY}){{{ZERO_WIDTHS},}}")
+_STRAY = compile_late(_ANY_STRAY)
+_STRAY_RUN = compile_late(f"(?:{_ANY_STRAY}){{{ZERO_WIDTHS},}}")
 _BIDI = compile_late("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = compile_late("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 _BLANK_SIGN = compile_late("[\u00ad\u3164\uffa0\u115f\u1160\u2800]")
-_BLANK = compile_late(BLANK)
+_BLANK = compile_late(_ANY_BLANK)
 _UNASSIGNED = compile_late("[\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _END = compile_late("\n")
 _BREAKS = compile_late("[\u2028\u2029\x85]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer.validation.hidden_text import invisible_offsets, show_invisible
+from capdisc_guard import invisible_offsets, show_invisible
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from capdisc_guard.masking import key_spans
+from capdisc_guard.placed_text import CapabilityText, find_places
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import CapabilityText, find_places
-from capdisc_indexer.validation.masking import key_spans
 
 # Before each pattern, plain words of which the text must hold one: expressions that ignore case
 # are slow on long texts.

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.program_text.steering import (
+from capdisc_guard.program_text.steering import (
     is_always_given,
     is_closed,
     may_lead_with_dash,
 )
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.text.normalization import compile_late
 
 # Other braces (of awk, jq, JSON) are text as they are.
 PLACEHOLDER = compile_late(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)

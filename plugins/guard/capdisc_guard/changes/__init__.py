@@ -5,5 +5,3 @@ asked of a change: does a text newly give the model orders (`orders`), can a par
 data away (`exfiltration`), and is the tool of another nature, program or host than before
 (`comparison`)? `definition` is what is compared and remembered.
 """
-
-CODE = "changed-definition"

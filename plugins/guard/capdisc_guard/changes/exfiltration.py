@@ -14,10 +14,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from capdisc_guard.changes.orders import normalise
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import compile_late, space_identifiers
-from capdisc_indexer.validation.changes.orders import normalise
 
 MAX_PARAMETERS, MAX_DEPTH = 500, 12
 # What is remembered of a parameter, as letters.

@@ -1,34 +1,35 @@
 """Compares two versions of a definition: the reasons to look at the change before the tool is
-used, and the lines that differ.
+used, and the lines to compare it by.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.changes import CODE
-from capdisc_indexer.validation.changes.definition import (
+from capdisc_guard.changes.definition import (
     ToolDefinition,
     Values,
     definition_of,
     new_orders,
 )
-from capdisc_indexer.validation.changes.exfiltration import newly_carries, newly_open_objects
-from capdisc_indexer.validation.changes.orders import Order
-from capdisc_indexer.validation.masking import mask_keys
+from capdisc_guard.changes.exfiltration import newly_carries, newly_open_objects
+from capdisc_guard.changes.orders import Order
+from capdisc_guard.masking import mask_keys
+from capdisc_indexer.text.normalization import one_line
 
 MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")
 
 
-def suspicious_changes(before: ToolDefinition, values: Values, is_prose: bool) -> tuple[str, ...]:
-    """The reasons why somebody has to look at the change to the record `values`, a clause each, at
-    most MAX_REASONS; none for a harmless change.
+def compare_definitions(
+    before: ToolDefinition | Values, values: Values, is_prose: bool
+) -> tuple[str, ...]:
+    """The reasons why somebody has to look at the change from `before`, a definition or a record, to
+    the record `values`, a clause each, at most MAX_REASONS; empty for a harmless change.
     """
+    if not isinstance(before, ToolDefinition):
+        before = definition_of(before, is_prose)
     now = definition_of(values, is_prose)
     reasons = (
         *_text_changes(before, now, values, is_prose),
@@ -38,30 +39,12 @@ def suspicious_changes(before: ToolDefinition, values: Values, is_prose: bool) -
     return reasons[:MAX_REASONS]
 
 
-def held_back_finding(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
-    """The finding for a capability that is left out until somebody accepts the change."""
-    why = "; ".join(reasons)
-    return Finding(
-        code=CODE,
-        severity=Severity.ERROR,
-        message=f"{one_line(identifier)} is held back, since its definition changed: {why}",
-        hint=f"look at the change: {command}",
-        path=path,
-    )
-
-
-def definition_lines(values: Values) -> tuple[str, ...]:
+def list_definition_lines(values: Values) -> tuple[str, ...]:
     """The definition for a person to compare: a line for each sentence, parameter and fact, at
     most MAX_LINES. Invisible characters are still in them; whoever prints them makes them visible.
     """
     lines = (" ".join(mask_keys(line).split())[:MAX_LINE] for line in _iter_lines(values))
     return tuple(line for line in lines if line)[:MAX_LINES]
-
-
-def difference(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-    """The removed (`-`) and added (`+`) lines, with one line of context."""
-    lines = list(difflib.unified_diff(list(before), list(now), n=1, lineterm=""))
-    return tuple(line for line in lines[2:] if not line.startswith("@@"))
 
 
 def _text_changes(

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from capdisc_guard import find_misuses, refuse_misuses
+from capdisc_guard.program_text.command_reading import MAX_STEPS
 from capdisc_indexer.model.errors import ApprovalRequiredError
-from capdisc_indexer.validation.program_text import find_misuses, refuse_misuses
-from capdisc_indexer.validation.program_text.command_reading import MAX_STEPS
 
 NAMES = "abxyfgs"
 SCHEMA = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.validation.masking import (
+from capdisc_guard.masking import (
     SECRET_SHAPES,
     key_prefixes,
     mask_keys,
