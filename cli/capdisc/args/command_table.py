@@ -7,13 +7,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from capdisc.args.command_line import Command, call_command, parse, rename_options
 from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
 from capdisc_indexer.plugins import registry
-from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 from capdisc_indexer.text.normalization import compile_late
+
+if TYPE_CHECKING:
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 
 # Each command of the core with its line in the overview. Its module is imported only when it runs.
 _CORE_COMMANDS: Mapping[str, str] = {
@@ -44,17 +47,6 @@ _CORE_COMMANDS: Mapping[str, str] = {
 }
 # Commands with the name of a function of Python.
 _PYTHON_NAMES = ("list", "help")
-CORE = Plugin(
-    name="core",
-    commands={
-        name: PluginCommand(
-            about=about,
-            function=f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}",
-        )
-        for name, about in _CORE_COMMANDS.items()
-    },
-)
-
 # Another name of a command, which does not need a line of its own in the overview.
 COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
 # The options of the warm server, which is gone. For one release they are accepted without effect.
@@ -73,12 +65,26 @@ _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
+def _core_function(name: str) -> str:
+    return f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}"
+
+
+def _make_core() -> Plugin:
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand  # which no query needs
+
+    commands = {
+        name: PluginCommand(about=about, function=_core_function(name))
+        for name, about in _CORE_COMMANDS.items()
+    }
+    return Plugin(name="core", commands=commands)
+
+
 @cache
 def list_commands() -> Mapping[str, PluginCommand]:
     """All commands by name, in the order of the overview: those of the core and those of plug-ins. A
     plug-in cannot replace a command.
     """
-    commands = dict(CORE.commands)
+    commands = dict(_make_core().commands)
     for plugin in registry.load_plugins():
         for name, command in plugin.commands.items():
             names = list(commands)
@@ -99,8 +105,9 @@ def load_command(name: str) -> Command:
     """The function behind a command, whose module is imported. Raises LookupError for an unknown
     name, PluginError where the code of a plug-in cannot be loaded.
     """
-    entry = CORE.commands.get(name) or list_commands()[name]
-    command: Command = registry.load_attribute(entry.function)
+    is_core = name in _CORE_COMMANDS
+    function = _core_function(name) if is_core else list_commands()[name].function
+    command: Command = registry.load_attribute(function)
     return command
 
 
@@ -157,7 +164,7 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
 
 
 def _dispatch(argv: list[str]) -> int:
-    is_known = argv[0] in CORE.commands or (
+    is_known = argv[0] in _CORE_COMMANDS or (
         not argv[0].startswith("-") and argv[0] in list_commands()
     )
     name = argv[0] if is_known else None

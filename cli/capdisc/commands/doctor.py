@@ -42,6 +42,7 @@ from capdisc_indexer.diagnosis.surroundings import quote_path
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.entry_points import read_environment
 from capdisc_indexer.store.generation import load_unchecked
 from capdisc_indexer.text.normalization import one_line
 
@@ -211,6 +212,10 @@ def _check_plugins() -> Check:
         text = "; ".join(one_line(problem, 300) for problem in wrong)
         return Check(name="plugins", state=CheckState.NOTICE, text=text, fix=fix)
     added = [f"{source.name} of {source.distribution}" for source in registry.load_added_plugins()]
+    added += [
+        f"the clients {', '.join(table.clients)} of {table.distribution}"
+        for table in read_environment().clients
+    ]
     return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
 
 

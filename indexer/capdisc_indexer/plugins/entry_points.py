@@ -15,9 +15,10 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
+from capdisc_indexer.model.frozen import asdict, field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.version import __version__
 
@@ -28,7 +29,8 @@ GROUP, CLIENTS_GROUP = "capdisc.plugins", "capdisc.clients"
 _CACHE_FILE = "plugins.json"
 
 
-class PluginSource(NamedTuple):
+@frozen
+class PluginSource:
     """Where a plug-in comes from: its name, "module:attribute" of its value, and the name and
     release of its distribution, "" for those that come with capdisc.
     """
@@ -45,18 +47,21 @@ class PluginSource(NamedTuple):
         return f"the plug-in {self.name!r}{origin}"
 
 
-class ClientTable(NamedTuple):
+@frozen
+class ClientTable:
     """A table of clients that a distribution adds: its file with the stamp, the clients by name as
     in `clients/clients.toml`, and what is wrong with the file, "" for nothing.
     """
 
-    path: str
-    stamp: int
-    clients: JsonObject
+    distribution: str
+    path: str = ""
+    stamp: int = 0
+    clients: JsonObject = field(default_factory=dict)
     problem: str = ""
 
 
-class Environment(NamedTuple):
+@frozen
+class Environment:
     """What the distributions of the environment add: plug-ins, and tables of clients."""
 
     plugins: Sequence[PluginSource] = ()
@@ -71,16 +76,16 @@ def read_environment() -> Environment:
     try:
         with open(path, encoding="utf-8") as file:
             known = json.load(file)
-        tables = [ClientTable(*row) for row in known["clients"]]
+        tables = [ClientTable(**row) for row in known["clients"]]
         is_good = known["stamps"] == stamps and all(
             table.stamp == _stamp(table.path) for table in tables
         )
         if is_good:
-            return Environment([PluginSource(*map(str, row)) for row in known["plugins"]], tables)
+            return Environment([PluginSource(**row) for row in known["plugins"]], tables)
     except (OSError, *MALFORMED_DATA_ERRORS):
         pass  # there is none yet, or it is damaged
     environment = _read_entry_points([folder for folder, _ in stamps])
-    _write_cache(path, {"stamps": stamps, **environment._asdict()})
+    _write_cache(path, {"stamps": stamps, **asdict(environment)})
     return environment
 
 
@@ -145,7 +150,7 @@ def _read_entry_points(folders: Sequence[str]) -> Environment:
             if entry_point.group == GROUP:
                 plugins.setdefault(name, PluginSource(name, value, *origin))
             elif entry_point.group == CLIENTS_GROUP and name not in tables:
-                tables[name] = _read_clients(value, folders)
+                tables[name] = _read_clients(origin[0], value, folders)
     return Environment(
         [plugins[name] for name in sorted(plugins)], [tables[name] for name in sorted(tables)]
     )
@@ -171,7 +176,7 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _read_clients(reference: str, folders: Sequence[str]) -> ClientTable:
+def _read_clients(distribution: str, reference: str, folders: Sequence[str]) -> ClientTable:
     """The table in the file that "package:file" names. The package is not imported."""
     import tomllib
     from importlib.machinery import PathFinder
@@ -180,14 +185,16 @@ def _read_clients(reference: str, folders: Sequence[str]) -> ClientTable:
     top, *inner = package.split(".")
     spec = PathFinder.find_spec(top, folders)
     if spec is None or not spec.origin:
-        return ClientTable("", 0, {}, f"there is no package {top!r} for the table {reference}")
+        problem = f"{distribution}: there is no package {top!r} for the clients of {reference}"
+        return ClientTable(distribution, problem=problem)
     path = os.path.join(os.path.dirname(spec.origin), *inner, name)
+    table = ClientTable(distribution, path, _stamp(path))
     try:
         clients = tomllib.loads(_read(path).decode())
     except ValueError as error:
-        return ClientTable(path, _stamp(path), {}, f"{path}: {error}")
+        return replace(table, problem=f"{path}: {error}")
     # As in the cache: a date is a text.
-    return ClientTable(path, _stamp(path), json.loads(json.dumps(clients, default=str)))
+    return replace(table, clients=json.loads(json.dumps(clients, default=str)))
 
 
 def _cache_path() -> str:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.model.errors import PluginError
 from capdisc_indexer.plugins.entry_points import PluginSource, read_environment
-from capdisc_indexer.plugins.plugin import Plugin
+
+if TYPE_CHECKING:
+    from capdisc_indexer.plugins.plugin import Plugin
 
 # Those of this distribution: the name, and where the value is.
 BUNDLED = tuple(
@@ -120,6 +122,8 @@ _LOADING: list[str] = []
 
 @cache
 def _load_all() -> tuple[Mapping[PluginSource, Plugin], Sequence[str]]:
+    from capdisc_indexer.plugins.plugin import Plugin  # which no query needs
+
     if _LOADING:
         raise PluginError("its module imports what needs all plug-ins", "import it in a function")
     plugins: dict[PluginSource, Plugin] = {}
