@@ -7,17 +7,15 @@ not import the commands. A test compares the two.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
 from capdisc.args import completion
-from capdisc.args.command_line import CommandParameter, list_parameters
+from capdisc.args.command_line import CommandParameter
 from capdisc.args.command_table import COMMAND_ALIASES, load_command, summarise_commands
-from capdisc.args.completion import FILES, FOLDERS, TRUSTED
-from capdisc.commands.help import option_words
+from capdisc.args.completion import FILES, FOLDERS, TRUSTED, describe_command, first_sentence
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
@@ -57,7 +55,8 @@ def build_table() -> JsonObject:
     return {
         "aliases": dict(COMMAND_ALIASES),
         "commands": {
-            name: _describe_command(name, about) for name, about in summarise_commands().items()
+            name: describe_command(load_command(name), about, partial(_values, name))
+            for name, about in summarise_commands().items()
         },
         "lists": _build_lists(),
         "settings": _setting_values(),
@@ -67,34 +66,6 @@ def build_table() -> JsonObject:
 def format_table() -> str:
     """The text of the file: each command on lines of its own, so that a change shows as one."""
     return json.dumps(build_table(), ensure_ascii=False, indent=1) + "\n"
-
-
-def _describe_command(name: str, about: str) -> JsonObject:
-    parameters = list_parameters(load_command(name))
-    options = [parameter for parameter in parameters if parameter.param.names is not None]
-    positionals = [parameter for parameter in parameters if parameter.param.names is None]
-    return {
-        "about": about,
-        "options": [
-            *(_describe_option(name, parameter) for parameter in options),
-            {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."},
-        ],
-        "positionals": [_values(name, parameter) for parameter in positionals],
-        "is_list": bool(positionals) and positionals[-1].is_list,
-    }
-
-
-def _describe_option(command: str, parameter: CommandParameter) -> JsonObject:
-    return {
-        "names": option_words(parameter),
-        "values": "" if parameter.type is bool else _values(command, parameter) or "text",
-        "is_list": parameter.is_list,
-        "about": _first_sentence(parameter.param.help),
-    }
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.;:])\s", text, maxsplit=1)[0].rstrip(".;:")
 
 
 def _values(command: str, parameter: CommandParameter) -> str | list[str]:
@@ -185,8 +156,8 @@ def _build_lists() -> JsonObject:
 
     return {
         "commands": dict(summarise_commands()),
-        "rules": {code: _first_sentence(rule.summary) for code, rule in load_rules().items()},
-        "tools": {tool.name: _first_sentence(tool.description) for tool in TOOLS},
+        "rules": {code: first_sentence(rule.summary) for code, rule in load_rules().items()},
+        "tools": {tool.name: first_sentence(tool.description) for tool in TOOLS},
         "settings": {name: setting.about for name, setting in SETTINGS.items()},
     }
 

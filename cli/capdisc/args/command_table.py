@@ -15,7 +15,7 @@ from capdisc.output import console, failures
 from capdisc_indexer.text.normalization import compile_late
 
 if TYPE_CHECKING:
-    from capdisc_indexer.plugins.plugin import PluginCommand
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 
 # Each command of the core with its line in the overview. Its module is imported only when it runs.
 _CORE_COMMANDS: Mapping[str, str] = {
@@ -45,7 +45,6 @@ _CORE_COMMANDS: Mapping[str, str] = {
 }
 # Commands with the name of a function of Python.
 _PYTHON_NAMES = ("list", "help")
-
 # Another name of a command, which does not need a line of its own in the overview.
 COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
 # The options of the warm server, which is gone. For one release they are accepted without effect.
@@ -64,44 +63,55 @@ _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
+def _core_function(name: str) -> str:
+    return f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}"
+
+
+def _make_core() -> Plugin:
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand  # which no query needs
+
+    commands = {
+        name: PluginCommand(about=about, function=_core_function(name))
+        for name, about in _CORE_COMMANDS.items()
+    }
+    return Plugin(name="core", commands=commands)
+
+
 @cache
-def _list_plugin_commands() -> Mapping[str, PluginCommand]:
-    """The commands of plug-ins by name. None replaces a command of the core or of a plug-in before
-    it.
+def list_commands() -> Mapping[str, PluginCommand]:
+    """All commands by name, in the order of the overview: those of the core and those of plug-ins.
+    None replaces one before it.
     """
-    from capdisc_indexer.plugins.registry import load_plugins
+    from capdisc_indexer.plugins.registry import load_plugins  # which no query needs
 
     commands: dict[str, PluginCommand] = {}
-    for plugin in load_plugins():
-        commands |= {**plugin.commands, **commands}
-    return {name: command for name, command in commands.items() if name not in _CORE_COMMANDS}
+    names: list[str] = []
+    for plugin in (_make_core(), *load_plugins()):
+        for name, command in plugin.commands.items():
+            if commands.setdefault(name, command) is command:
+                is_placed = command.below in commands
+                names.insert(names.index(command.below) + 1 if is_placed else len(names), name)
+    return {name: commands[name] for name in names}
 
 
-@cache
 def summarise_commands() -> Mapping[str, str]:
-    """The line of each command in the overview, by name, in the order of the overview."""
-    lines = list(_CORE_COMMANDS.items())
-    for name, command in _list_plugin_commands().items():
-        names = [name for name, _ in lines]
-        place = names.index(command.below) + 1 if command.below in names else len(names)
-        lines.insert(place, (name, command.about))
-    return dict(lines)
+    """The line of each command in the overview, by name."""
+    return {name: command.about for name, command in list_commands().items()}
 
 
 def load_command(name: str) -> Command:
     """The function behind a command, whose module is imported. Raises LookupError for an unknown
     name, PluginError where the code of a plug-in cannot be loaded.
     """
-    command: Command
-    if name in _CORE_COMMANDS:
-        from importlib import import_module
+    from importlib import import_module
 
-        attribute = f"{name}_" if name in _PYTHON_NAMES else name
-        command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
-    else:
+    if name not in _CORE_COMMANDS:
         from capdisc_indexer.plugins.registry import load_attribute
 
-        command = load_attribute(_list_plugin_commands()[name].function)
+        plugin_command: Command = load_attribute(list_commands()[name].function)
+        return plugin_command
+    module, _, function = _core_function(name).partition(":")
+    command: Command = getattr(import_module(module), function)
     return command
 
 
@@ -159,7 +169,7 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
 
 def _dispatch(argv: list[str]) -> int:
     is_known = argv[0] in _CORE_COMMANDS or (
-        not argv[0].startswith("-") and argv[0] in _list_plugin_commands()
+        not argv[0].startswith("-") and argv[0] in list_commands()
     )
     name = argv[0] if is_known else None
     command = load_command(name) if name else None

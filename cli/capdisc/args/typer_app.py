@@ -110,13 +110,9 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     foreign = _FOREIGN_COMMANDS.get(word.lower())
     near = [foreign] if foreign else nearest_names(word, commands)
     suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-    problems = "".join(
-        f" {title[0].upper()}{title[1:]} cannot be loaded: {problem}."
-        for title, problem in registry.find_problems().items()
-    )
-    return UsageError(
-        f"No such command {word[:80]!r}.{suggestion}{problems}", "see: capdisc --help"
-    )
+    problems = registry.describe_problems()
+    message = f"No such command {word[:80]!r}.{suggestion}"
+    return UsageError(message.rstrip("." * bool(problems)) + problems, "see: capdisc --help")
 
 
 def _build_app(
@@ -197,7 +193,8 @@ def _typer_parameter(parameter: CommandParameter) -> Any:
     return typer.Option(
         *declared.names,
         help=declared.help,
-        metavar=declared.metavar or VALUE_NAMES.get(parameter.type),
+        metavar="|".join(filter(None, (declared.metavar, *declared.more_choices())))
+        or VALUE_NAMES.get(parameter.type),
         min=declared.min,
         max=declared.max,
         parser=_typer_callback(declared.parser),

@@ -29,6 +29,7 @@ from capdisc.context.shared_store import find_store
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
+from capdisc_indexer.config.client_table import find_table_problems
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.diagnosis import (
     Check,
@@ -39,6 +40,8 @@ from capdisc_indexer.diagnosis import (
 from capdisc_indexer.diagnosis.surroundings import quote_path
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.entry_points import read_environment
 from capdisc_indexer.store.generation import load_unchecked
 from capdisc_indexer.text.normalization import one_line
 
@@ -79,6 +82,7 @@ def doctor(
             *_check_settings(config),
             _check_trust(runtime, config),
             _check_hook(runtime),
+            _check_plugins(),
         ]
     if not config["index_dir"] and where == runtime.index_dir(None, config):
         checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
@@ -193,6 +197,25 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
     return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)
+
+
+def _check_plugins() -> Check:
+    """Which plug-ins of other distributions there are, and what of any plug-in cannot be loaded."""
+    wrong = [
+        *registry.find_problems(),
+        *registry.find_broken_references(),
+        *find_table_problems(),
+    ]
+    if wrong:
+        fix = "update, install or uninstall the distribution that is named"
+        text = "; ".join(one_line(problem, 300) for problem in wrong)
+        return Check(name="plugins", state=CheckState.NOTICE, text=text, fix=fix)
+    added = [f"{source.name} of {source.distribution}" for source in registry.load_added_plugins()]
+    added += [
+        f"the clients {', '.join(table.clients)} of {table.distribution}"
+        for table in read_environment().clients
+    ]
+    return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
 
 
 def _format_checks(checks: list[Check]) -> list[str]:

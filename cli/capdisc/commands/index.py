@@ -218,8 +218,11 @@ def index(
         raise UsageError("--only and --forget go with PATHs, one of them at a time", "name PATHs")
     runtime = surroundings.current_runtime()
     config = runtime.config()
-    for key in config.unknown:
-        console.print_notice(f"notice: unknown setting {key}")
+    for problem in (
+        *(f"unknown setting {key}" for key in config.unknown),
+        *registry.find_problems(),
+    ):
+        console.print_notice(f"notice: {one_line(problem, 300)}")
     with read_plugins_once():
         waiting = workspace_trust.announce_all(runtime, config)
         shared = runtime.shared_index(index_dir, config)

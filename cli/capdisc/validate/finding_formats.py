@@ -18,10 +18,10 @@ from capdisc.output import console
 from capdisc.validate import Report
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.similar_names import unknown_choice
-from capdisc_indexer.validation.rules import RuleExplanation, explain_rule
+from capdisc_indexer.validation.rules import explain_rule
 
 # For a person, `full`: where, how bad, what, the line itself with a mark, and what to do.
 

@@ -32,6 +32,23 @@ class Finding:
 
 
 @frozen(kw_only=True)
+class RuleExplanation:
+    """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
+    its worst finding under the profile `spec`; `refs` name the sources of the rule; `fixable` says
+    whether `--fix` repairs its findings.
+    """
+
+    code: str
+    group: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    refs: tuple[str, ...] = ()
+    fixable: bool = False
+
+
+@frozen(kw_only=True)
 class SourceRef:
     """Where a capability comes from.
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import RuleExplanation
 
 if TYPE_CHECKING:
     from capdisc_indexer.sources.source_format import SourceFormat
@@ -39,12 +40,10 @@ class Plugin:
     - `definition_formats`: "module:function" by the name of a format of `tools`; the function gets
       the name and the definitions, and returns the text and the function's name for each id.
     - `commands`: commands of the terminal by name.
-    - `rules`: "module:file" of a TOML file in the module's folder, which explains the codes of
-      findings as `validation/rules.toml` does.
+    - `rules`: what explains the codes of the findings of its checks.
     - `checks`: "module:function" of checks of `validate`. Each is called with a `Descriptor` and
-      the path that findings name, and returns findings.
+      the path that findings name, and returns findings with codes of `rules`.
     - `stores`: "module" by the scheme of addresses at which an index may lie, such as "s3".
-    - `clients`: "module:file" of a table of clients, like `clients/clients.toml`.
     - `services`: "module" by the name of what the core asks for and does not do itself:
       "sessions" (what an agent found and used), "databases" (asking one for its tables). The first
       plug-in that has one provides it.
@@ -56,8 +55,7 @@ class Plugin:
     tools: tuple[str, ...] = ()
     definition_formats: Mapping[str, str] = _NOTHING
     commands: Mapping[str, PluginCommand] = MappingProxyType({})
-    rules: str = ""
+    rules: tuple[RuleExplanation, ...] = ()
     checks: tuple[str, ...] = ()
     stores: Mapping[str, str] = _NOTHING
-    clients: str = ""
     services: Mapping[str, str] = _NOTHING

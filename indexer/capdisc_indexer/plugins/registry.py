@@ -1,62 +1,76 @@
-"""Which plug-ins there are: those that come with capdisc, and those of other distributions, which
-name theirs as entry points of the group `capdisc.plugins`.
-
-`importlib.metadata.entry_points` takes 53 ms, half of a cold query. So the entry points are kept in
-a file of the cache, which is good as long as no folder of the environment changed: an installer
-adds a folder for each distribution. A query asks for plug-ins only where it meets a name that the
-core does not have.
+"""Which plug-ins there are: those that come with capdisc, and those of other distributions. Their code
+is imported only where a command meets a name that the core does not have.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, PluginError
-from capdisc_indexer.plugins.plugin import Plugin
+from capdisc_indexer.model.errors import PluginError
+from capdisc_indexer.plugins.entry_points import PluginSource, read_environment
 
-# Paths are plain text: a Path takes ten times as long.
-# ruff: noqa: PTH103, PTH105, PTH109, PTH111, PTH112, PTH116, PTH117, PTH118, PTH120, PTH123
+if TYPE_CHECKING:
+    from capdisc_indexer.plugins.plugin import Plugin
 
-GROUP = "capdisc.plugins"
 # Those of this distribution: the name, and where the value is.
 BUNDLED = tuple(
     (name, f"capdisc_{name}.plugin:PLUGIN")
     for name in ("data", "run", "sessions", "audit", "remote")
 )
-_CACHE_FILE = "plugins.json"
 _REINSTALL_HINT = "install capdisc again"
-
-
-class PluginSource(NamedTuple):
-    """Where a plug-in comes from: its name, "module:attribute" of its value, and the name of its
-    distribution, "" for those that come with capdisc.
-    """
-
-    name: str
-    reference: str
-    distribution: str = ""
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        origin = f" of {self.distribution}" if self.distribution else ""
-        return f"the plug-in {self.name!r}{origin}"
+# Of an error that the code of others raised.
+_MAX_CHARACTERS = 300
 
 
 def load_plugins() -> tuple[Plugin, ...]:
     """All plug-ins that can be loaded, those of capdisc first."""
-    return _load_all()[0]
+    return tuple(_load_all()[0].values())
 
 
-def find_problems() -> Mapping[str, str]:
-    """What is wrong with each plug-in that cannot be loaded, by its title."""
+def load_added_plugins() -> Mapping[PluginSource, Plugin]:
+    """The plug-ins of other distributions that can be loaded."""
+    if not read_environment().plugins:
+        return {}
+    return {source: plugin for source, plugin in _load_all()[0].items() if source.distribution}
+
+
+def find_problems() -> Sequence[str]:
+    """A text for each plug-in that cannot be loaded, which says why."""
     return _load_all()[1]
+
+
+def describe_problems() -> str:
+    """The plug-ins that cannot be loaded, as the end of an error about an unknown name; "" where
+    there are none.
+    """
+    return "".join(f"; {problem}" for problem in find_problems())
+
+
+def find_broken_references() -> Sequence[str]:
+    """A text for each plug-in of another distribution that names what cannot be imported. All of
+    their code is imported for it.
+    """
+    problems = []
+    for source, plugin in load_added_plugins().items():
+        mappings = (plugin.render_formats, plugin.definition_formats, plugin.stores)
+        references = [reference for mapping in mappings for reference in mapping.values()]
+        references += [command.function for command in plugin.commands.values()]
+        for reference in (*references, *plugin.tools, *plugin.checks, *plugin.services.values()):
+            try:
+                load_attribute(reference)
+            except Exception as error:  # the code of others, which may raise anything
+                problems.append(_describe(source, error))
+                break
+    return problems
+
+
+def _describe(source: PluginSource, error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, PluginError):
+        text = f"{error.message} ({error.hint})"
+    return f"{source.title} cannot be loaded: {' '.join(text.split())[:_MAX_CHARACTERS]}"
 
 
 def load_attribute(reference: str) -> Any:
@@ -72,7 +86,7 @@ def load_attribute(reference: str) -> Any:
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ImportError) and not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise PluginError(f"{reference} cannot be loaded: {error}", _hint(module)) from error
+        raise PluginError(f"there is no {reference}: {error}", _hint(module)) from error
 
 
 def find_service(name: str) -> Any:
@@ -101,21 +115,7 @@ def find_references(field: str) -> Mapping[str, str]:
 
 def missing_error(what: str) -> PluginError:
     """The error for something that no plug-in adds, which names those that cannot be loaded."""
-    problems = "".join(f"; {title}: {problem}" for title, problem in find_problems().items())
-    return PluginError(f"no plug-in provides {what}{problems}", _REINSTALL_HINT)
-
-
-def read_resource(reference: str) -> str:
-    """The text of the file that "module:file" names, which lies in the folder of the module. Raises
-    PluginError.
-    """
-    module, _, name = reference.partition(":")
-    folder = os.path.dirname(load_attribute(module).__file__ or "")
-    try:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise PluginError(f"{reference} cannot be read: {error}", _hint(module)) from error
+    return PluginError(f"no plug-in provides {what}{describe_problems()}", _REINSTALL_HINT)
 
 
 def _hint(module: str) -> str:
@@ -123,77 +123,31 @@ def _hint(module: str) -> str:
     return _REINSTALL_HINT if bundled else f"update or uninstall the package of {module}"
 
 
+# The plug-in that is being loaded.
+_LOADING: list[str] = []
+
+
 @cache
-def _load_all() -> tuple[tuple[Plugin, ...], Mapping[str, str]]:
-    plugins: list[Plugin] = []
-    problems: dict[str, str] = {}
-    for source in _find_sources():
+def _load_all() -> tuple[Mapping[PluginSource, Plugin], Sequence[str]]:
+    from capdisc_indexer.plugins.plugin import Plugin  # which no query needs
+
+    if _LOADING:
+        raise PluginError("its module imports what needs all plug-ins", "import it in a function")
+    plugins: dict[PluginSource, Plugin] = {}
+    problems: list[str] = []
+    bundled = (PluginSource(name, reference) for name, reference in BUNDLED)
+    for source in (*bundled, *read_environment().plugins):
+        _LOADING.append(source.name)
         try:
             plugin = load_attribute(source.reference)
-        except PluginError as error:
-            problems[source.title] = str(error.__cause__ or error.message)
+            if not isinstance(plugin, Plugin):
+                raise PluginError(
+                    f"{source.reference} is no Plugin",
+                    f"update or uninstall {source.distribution}",
+                )
+            plugins[source] = plugin
         except Exception as error:  # the code of others, which may raise anything
-            problems[source.title] = f"{type(error).__name__}: {error}"
-        else:
-            if isinstance(plugin, Plugin):
-                plugins.append(plugin)
-            else:
-                problems[source.title] = f"{source.reference} is not a Plugin"
-    return tuple(plugins), problems
-
-
-def _find_sources() -> Iterator[PluginSource]:
-    for name, reference in BUNDLED:
-        yield PluginSource(name, reference)
-    yield from _find_entry_points()
-
-
-def _find_entry_points() -> Sequence[PluginSource]:
-    """The plug-ins of other distributions, in the order of their names."""
-    folders = _environment_folders()
-    stamps = [[folder, os.stat(folder).st_mtime_ns] for folder in folders]
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    path = os.path.join(cache, "capdisc", _CACHE_FILE)
-    try:
-        with open(path, encoding="utf-8") as file:
-            known = json.load(file)
-        if known["stamps"] == stamps:
-            return [PluginSource(*map(str, row)) for row in known["rows"]]
-    except (OSError, *MALFORMED_DATA_ERRORS):
-        pass  # there is none yet, or it is damaged
-    rows = _read_entry_points(folders)
-    temporary = f"{path}.{os.getpid()}"
-    with suppress(OSError):  # where it cannot be written, the next command looks again
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump({"stamps": stamps, "rows": rows}, file)
-        os.replace(temporary, path)
-    return rows
-
-
-def _environment_folders() -> list[str]:
-    """The folders that distributions are found in. The current one is not, and none that is named
-    from there: whoever wrote it may have put a distribution into it.
-    """
-    try:
-        current = os.getcwd()
-    except OSError:  # it was deleted
-        current = ""
-    return [
-        entry
-        for entry in dict.fromkeys(sys.path)
-        if os.path.isabs(entry) and os.path.isdir(entry) and os.path.realpath(entry) != current
-    ]
-
-
-def _read_entry_points(folders: Sequence[str]) -> list[PluginSource]:
-    from importlib import metadata
-
-    found: dict[str, PluginSource] = {}
-    for distribution in metadata.distributions(path=list(folders)):
-        for entry_point in distribution.entry_points.select(group=GROUP):
-            source = PluginSource(
-                entry_point.name, entry_point.value, distribution.metadata["Name"] or ""
-            )
-            found.setdefault(entry_point.name, source)  # the first in the path wins, as in imports
-    return [found[name] for name in sorted(found)]
+            problems.append(_describe(source, error))
+        finally:
+            _LOADING.pop()
+    return plugins, problems

@@ -96,15 +96,24 @@ CORE = Plugin(
         ),
     ),
 )
-ALL_FORMATS = tuple(source for plugin in (CORE, *load_plugins()) for source in plugin.formats)
-SOURCES: Mapping[str, SourceFormat] = MappingProxyType(
-    {source.format: source for source in ALL_FORMATS}
-)
+
+
+def _collect_formats() -> Mapping[str, SourceFormat]:
+    """All formats by name. Of two with one name the first counts: no plug-in replaces another's."""
+    formats: dict[str, SourceFormat] = {}
+    for plugin in (CORE, *load_plugins()):
+        for source in plugin.formats:
+            formats.setdefault(source.format, source)
+    return MappingProxyType(formats)
+
+
+SOURCES = _collect_formats()
+ALL_FORMATS = tuple(SOURCES.values())
 DECLARED = tuple(sorted({source.declared for source in ALL_FORMATS if source.declared}))
 # The largest file that is read at once, also to show findings in it.
 MAX_READ_BYTES = max(source.limit_bytes for source in ALL_FORMATS if source.reads)
 
-_BY_NAME = {name.lower(): source for source in ALL_FORMATS for name in source.filenames}
+_BY_NAME = {name.lower(): source for source in reversed(ALL_FORMATS) for name in source.filenames}
 _BY_ENDING = tuple((ending, source) for source in ALL_FORMATS for ending in source.endings)
 _ENDINGS = tuple(ending for ending, _ in _BY_ENDING)
 

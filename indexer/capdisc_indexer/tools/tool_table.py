@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from capdisc_indexer.model.json_types import Arguments
@@ -25,10 +25,22 @@ _GROUPS = (
 )  # fmt: skip
 
 
-def _list_tools() -> Iterator[Tool]:
+def _load_tools() -> Mapping[str, Tool]:
+    """All tools by name. Of two with one name the first counts; a group that cannot be loaded is
+    missing, and `doctor` says why.
+    """
+    tools: dict[str, Tool] = {}
     for plugin in (CORE, *registry.load_plugins()):
         for reference in plugin.tools:
-            yield from registry.load_attribute(reference)
+            try:
+                group = registry.load_attribute(reference)
+            except Exception:  # the code of others, which may raise anything
+                if plugin is CORE:
+                    raise
+                continue
+            for tool in group:
+                tools.setdefault(tool.name, tool)
+    return tools
 
 
 def _rank_group(tool: Tool) -> int:
@@ -36,7 +48,7 @@ def _rank_group(tool: Tool) -> int:
 
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in sorted(_list_tools(), key=_rank_group)}
+    {tool.name: tool for tool in sorted(_load_tools().values(), key=_rank_group)}
 )
 # The tools that an agent gets where the catalogue is too large to be listed.
 # One search, which lists all, finds keywords or prints one in full, and what calls the others.

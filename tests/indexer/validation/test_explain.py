@@ -12,10 +12,10 @@ import pytest
 import capdisc_data
 import capdisc_guard
 import capdisc_indexer
-from capdisc_indexer.model.types import Severity
+from capdisc_indexer.model.types import RuleExplanation, Severity
 from capdisc_indexer.validation.finding_selection import is_guarded
 from capdisc_indexer.validation.fixes import FIXES
-from capdisc_indexer.validation.rules import ONLY, PROFILES, RuleExplanation, load_rules
+from capdisc_indexer.validation.rules import ONLY, PROFILES, load_rules
 from capdisc_indexer.validation.validate import validate_roots
 
 CORE = Path(capdisc_indexer.__file__).parent

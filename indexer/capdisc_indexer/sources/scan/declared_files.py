@@ -13,6 +13,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
+from capdisc_indexer.plugins.registry import describe_problems
 from capdisc_indexer.sources.format_table import (
     DECLARED,
     SOURCES,
@@ -87,7 +88,7 @@ def check_declaration(source: DeclaredSource) -> None:
     """
     if source.format not in DECLARED:
         raise InputError(
-            f"{source.origin}: there is no format {source.format!r}",
+            f"{source.origin}: there is no format {source.format!r}{describe_problems()}",
             f"one of: {', '.join(DECLARED)}",
         )
     options = {option for form in of_declaration(source.format) for option in form.options}
