@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from capdisc_indexer.validation.rules import ONLY, PROFILES, RuleExplanation, lo
 from capdisc_indexer.validation.validate import validate_roots
 
 CORE = Path(capdisc_indexer.__file__).parent
+DATA = Path(find_spec("capdisc_data").submodule_search_locations[0])
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 # Words with a hyphen that are no codes.
 NOT_CODES = frozenset(
@@ -40,6 +42,7 @@ NOT_CODES = frozenset(
         "skill-md",
         "user-invocable",
         "utf-8",
+        "utf-8-sig",
     }
 )
 ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
@@ -47,8 +50,8 @@ ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
 
 def texts_in_code() -> Iterator[str]:
     """Every text constant of the modules that make findings."""
-    for folder in ("sources", "validation"):
-        for path in (CORE / folder).rglob("*.py"):
+    for folder in (CORE / "sources", CORE / "validation", DATA):
+        for path in folder.rglob("*.py"):
             if path.parent.name == "program_text":
                 continue  # whose words are names of programs
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
