@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from capdisc.args.command_line import CommandParameter, list_parameters
+from capdisc.args.command_line import CommandParameter, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import VALUE_NAMES
-from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
+from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "commands.md"

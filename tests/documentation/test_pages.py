@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_line import OPTION_ALIASES, list_parameters
+from capdisc.args.command_line import OPTION_ALIASES, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
-from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from documentation.command_reference import OTHER_VARIABLES
 

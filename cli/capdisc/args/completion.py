@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from capdisc.args.command_line import Command, CommandParameter
     from capdisc.context.surroundings import Runtime
     from capdisc_indexer.config.configuration import Config
+    from capdisc_indexer.model.json_types import JsonObject
     from capdisc_indexer.plugins.plugin import PluginCommand
 
     # A candidate and what it means, "" where it speaks for itself.
@@ -54,13 +55,13 @@ def print_candidates(words: Sequence[str]) -> int:
     return 0
 
 
-def load_table() -> dict[str, Any]:
+def load_table() -> JsonObject:
     """The table that `just docs` writes from the declarations of the commands."""
     import json
 
     path = f"{__file__.rpartition('/')[0]}/{TABLE_FILE}"
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        table: dict[str, Any] = json.load(file)
+        table: JsonObject = json.load(file)
     return table
 
 
@@ -93,7 +94,7 @@ def _list_added_commands() -> dict[str, PluginCommand]:
     return {name: entry for plugin in plugins for name, entry in plugin.commands.items()}
 
 
-def _describe_added_command(entry: PluginCommand) -> dict[str, Any]:
+def _describe_added_command(entry: PluginCommand) -> JsonObject:
     from pathlib import Path
 
     from capdisc_indexer.plugins.registry import load_attribute
@@ -106,12 +107,11 @@ def _describe_added_command(entry: PluginCommand) -> dict[str, Any]:
 
 def describe_command(
     command: Command, about: str, find_values: Callable[[CommandParameter], str | list[str]]
-) -> dict[str, Any]:
+) -> JsonObject:
     """The entry of a command in the table; `find_values` says where values of a parameter come
     from.
     """
-    from capdisc.args.command_line import list_parameters
-    from capdisc.commands.help import option_words
+    from capdisc.args.command_line import list_parameters, option_words
 
     parameters = list_parameters(command)
     positionals = [parameter for parameter in parameters if parameter.param.names is None]

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import command_table
-from capdisc.args.command_line import Command, CommandParameter, list_parameters
+from capdisc.args.command_line import Command, CommandParameter, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
@@ -177,14 +177,6 @@ def _option(parameter: CommandParameter) -> str:
     values = {int: "N", float: "NUMBER", Path: "FILE"}
     metavar = parameter.param.metavar or values.get(parameter.type, "TEXT")
     return rf"{names} \fI{_text(metavar)}\fR"
-
-
-def option_words(parameter: CommandParameter) -> list[str]:
-    """The words that stand for the option; a flag without words of its own has an opposite."""
-    if parameter.param.names:
-        return [word for text in parameter.param.names for word in text.split("/")]
-    name = parameter.name.replace("_", "-")
-    return [f"--{name}", f"--no-{name}"] if parameter.type is bool else [f"--{name}"]
 
 
 def _meaning(parameter: CommandParameter) -> str:

@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -203,7 +203,7 @@ def _cache_path() -> str:
     return os.path.join(base, "capdisc", _CACHE_FILE)
 
 
-def _write_cache(path: str, content: Mapping[str, Any]) -> None:
+def _write_cache(path: str, content: JsonObject) -> None:
     """Writes the file in one step; where that cannot be done, the next command looks again."""
     temporary = f"{path}.{os.getpid()}"
     try:
