@@ -44,9 +44,10 @@ class Plugin:
     - `checks`: "module:function" of checks of `validate`. Each is called with a `Descriptor` and
       the path that findings name, and returns findings with codes of `rules`.
     - `stores`: "module" by the scheme of addresses at which an index may lie, such as "s3".
-    - `services`: "module" by the name of what the core asks for and does not do itself:
-      "sessions" (what an agent found and used), "databases" (asking one for its tables). The first
-      plug-in that has one provides it.
+    - `services`: "module" by the name of what the core asks for and does not do itself: "sessions"
+      (what an agent found and used), "databases" (their tables), "servers", "server-lists",
+      "server-tools", "gateway" and "gateway-setup" (MCP servers), "runner" and "agent-runner"
+      (running capabilities), "web" (documents). The first plug-in that has one provides it.
     """
 
     name: str
