@@ -54,18 +54,18 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=521_623,
+        today=524_663,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=418_946,
+        today=362_971,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=417, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=429, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=13, goal=0, advice="Move the code to a module with the name of its topic."
@@ -82,10 +82,10 @@ CEILINGS: Mapping[str, Ceiling] = {
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
-        today=1, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=0, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "largest-circle": Ceiling(
-        today=2, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=0, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "participles": Ceiling(
         today=0.2,
@@ -106,11 +106,11 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Name the file after its own topic, so that a search for the name finds one.",
     ),
     "untyped-signatures": Ceiling(
-        today=18,
+        today=17,
         goal=18,
         advice="Pass a frozen dataclass, or a named alias where any JSON may come.",
     ),
-    "walk-search": Ceiling(today=61, goal=58, advice=_SHORTEN_WALK),
-    "walk-unchanged": Ceiling(today=91, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=140, goal=100, advice=_SHORTEN_WALK),
+    "walk-search": Ceiling(today=62, goal=58, advice=_SHORTEN_WALK),
+    "walk-unchanged": Ceiling(today=68, goal=70, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=136, goal=100, advice=_SHORTEN_WALK),
 }

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from capdisc.context.index_scope import place_requests, waiting_places
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
-from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
@@ -82,8 +81,9 @@ def list_requests(
     starts, and the links in its folders.
     """
     from capdisc.context.index_scope import find_scan_requests
+    from capdisc_indexer.plugins.registry import find_service
 
-    servers = registry.find_service("servers") if with_clients else None
+    servers = find_service("servers") if with_clients else None
     requests = (
         *config.requests,
         *rule_requests(config),
@@ -136,7 +136,9 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
-        lists = registry.load_service("server-lists")
+        from capdisc_indexer.plugins.registry import load_service
+
+        lists = load_service("server-lists")
         yield from lists.source_requests(runtime, runtime.place(sources))
 
 
