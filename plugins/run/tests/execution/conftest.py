@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from capdisc_indexer.model.types import Descriptor, SourceRef
-
-sys.path.append(str(Path(__file__).parents[2] / "torture"))
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+import gateway_server
+
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from capdisc_indexer.config.client_servers import ServerDeclaration
@@ -27,7 +29,7 @@ from capdisc_run.gateway import Gateway
 from capdisc_run.server_launch import GatewayPlaces
 
 pytestmark = pytest.mark.mcp
-SERVER = str(Path(__file__).parents[2] / "gateway_server.py")
+SERVER = str(Path(gateway_server.__file__))
 NOBODY = Caller()
 
 

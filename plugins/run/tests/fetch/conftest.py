@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import socket
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "torture"))
 
 
 @pytest.fixture(autouse=True)
