@@ -23,7 +23,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.version import __version__
 
 # Paths are plain text: a Path takes ten times as long.
-# ruff: noqa: PTH103, PTH105, PTH111, PTH116, PTH117, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH111, PTH116, PTH117, PTH118, PTH120, PTH123
 
 GROUP, CLIENTS_GROUP = "capdisc.plugins", "capdisc.clients"
 _CACHE_FILE = "plugins.json"
@@ -204,12 +204,12 @@ def _cache_path() -> str:
 
 
 def _write_cache(path: str, content: JsonObject) -> None:
-    """Writes the file in one step; where that cannot be done, the next command looks again."""
-    temporary = f"{path}.{os.getpid()}"
+    """Writes the file; where that cannot be done, and where another process reads half of it, the
+    next command looks again.
+    """
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-        os.replace(temporary, path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(content))
     except OSError:
         return
