@@ -34,7 +34,8 @@ class ManualPages(BuildHookInterface[Any]):
         """Write the pages into a temporary folder, and name them in the data of the build."""
         self._folder = folder = Path(tempfile.mkdtemp(prefix="capdisc-man-"))
         # Not by PYTHONPATH: pip's own build environment drops what an editable installation names.
-        packages = [f"{self.root}/cli", f"{self.root}/indexer"]
+        plugins = map(str, (Path(self.root) / "plugins").iterdir())
+        packages = [f"{self.root}/cli", f"{self.root}/indexer", *plugins]
         subprocess.run(
             [sys.executable, "-B", "-c", _WRITE_PAGES, str(folder), *packages],
             cwd=folder,

@@ -21,6 +21,11 @@ from capdisc.commands.help import write_pages
 from conftest import CATALOGS, REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+PACKAGES = (
+    REPOSITORY / "cli" / "capdisc",
+    REPOSITORY / "indexer" / "capdisc_indexer",
+    *sorted(REPOSITORY.glob("plugins/*/capdisc_*")),
+)
 # Everything that a full installation has beside what the hooks install.
 ENGINES = (
     "tantivy", "lancedb", "pyarrow", "numpy", "rich", "tomlkit", "watchdog", "simsimd", "rs_bpe", "toktok", "click",
@@ -52,19 +57,21 @@ def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def package_files() -> set[str]:
-    """Every file of both packages, as a wheel names it."""
+    """Every file of the packages, as a wheel names it."""
     return {
         path.relative_to(package.parent).as_posix()
-        for package in (REPOSITORY / "cli" / "capdisc", REPOSITORY / "indexer" / "capdisc_indexer")
+        for package in PACKAGES
         for path in package.rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
 
 
-def test_the_wheel_has_both_packages_whole_under_a_name_of_its_own(wheel: Path) -> None:
+def test_the_wheel_has_all_packages_whole_under_a_name_of_its_own(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         assert package_files() <= names
+        top_level = {name.partition("/")[0] for name in names if ".d" not in name}
+        assert top_level == {package.name for package in PACKAGES}
         info = next(name.partition("/")[0] for name in names if ".dist-info/" in name)
         metadata = archive.read(f"{info}/METADATA").decode()
         scripts = configparser.ConfigParser()
@@ -79,6 +86,12 @@ def test_the_source_distribution_has_what_a_clone_needs(built: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     expected = ("pyproject.toml", "constraints.txt", "README.md", ".pre-commit-hooks.yaml")
     assert names >= {*expected, "tests/test_distribution.py", "fixtures/catalogs/README.md"}
+    plugin_files = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in REPOSITORY.glob("plugins/*/**/*")
+        if path.is_file() and path.suffix in (".py", ".md")
+    }
+    assert {"conftest.py", *plugin_files} <= names
 
 
 def test_the_manual_pages_are_made_from_the_declarations(

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 def _modules_with_examples() -> list[str]:
     return [
         ".".join(path.relative_to(sources).with_suffix("").parts).removesuffix(".__init__")
-        for sources in (REPOSITORY / "indexer", REPOSITORY / "cli")
+        for sources in (REPOSITORY / "indexer", REPOSITORY / "cli", *REPOSITORY.glob("plugins/*"))
         for path in sorted(sources.glob("capdisc*/**/*.py"))
         if ">>> " in path.read_text(encoding="utf-8")
     ]

@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent
-TEXT = (TESTS.parent / "SECURITY.md").read_text(encoding="utf-8")
+REPOSITORY = Path(__file__).resolve().parent.parent
+TESTS = (REPOSITORY / "tests", *REPOSITORY.glob("plugins/*/tests"))
+TEXT = (REPOSITORY / "SECURITY.md").read_text(encoding="utf-8")
 PROMISES = TEXT.partition("## Not promised")[0]
 
 
@@ -18,7 +19,8 @@ def test_every_test_that_is_named_is_there() -> None:
     names = set(re.findall(r"`(test_\w+)`", PROMISES))
     defined = {
         name
-        for path in TESTS.rglob("test_*.py")
+        for folder in TESTS
+        for path in folder.rglob("test_*.py")
         for name in re.findall(
             r"^ *def (test_\w+)\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE
         )

@@ -50,10 +50,10 @@ from capdisc_indexer.model.types import (
     Query,
     Ranking,
 )
-from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
     from capdisc_indexer.indexing.file_reader import Progress
+    from capdisc_indexer.store.snapshot import Index
     from capdisc_indexer.validation.finding_selection import RuleChoice
     from capdisc_indexer.validation.validate import MapFiles, ValidationResult
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
@@ -99,6 +99,8 @@ def open_index(
     Raises IndexStateError where there is no index or it is damaged, ForeignIndexError where
     somebody else built it.
     """
+    from capdisc_indexer.store.snapshot import Index
+
     return OpenIndex(Index(Path(index_dir), builder_id), encoder)
 
 

@@ -29,13 +29,13 @@ def main():
 """
 HUNGRY = """
 import resource, sys
-from capdisc.hook import background_build
+from capdisc.hook import quiet_build
 from capdisc.args import command_table
 
 def main():
     resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))
     command_table.load_command = lambda name: bytearray(1 << 30)
-    background_build.main()
+    quiet_build.main()
 """
 
 

@@ -277,7 +277,8 @@ def test_many_files_are_indexed_in_the_background(
     started: list[object] = []
     monkeypatch.setattr("capdisc.context.index_update.FIRST_FILES", 3)
     monkeypatch.setattr(
-        "capdisc.hook.background_build._start_process", lambda *words, **_: started.append(words)
+        "capdisc.context.background_build._start_process",
+        lambda *words, **_: started.append(words),
     )
     for number in range(15):
         write_skill(skills, f"crane-{number}", f"Folds {number} paper cranes. Use for cranes.")
@@ -294,7 +295,8 @@ def test_a_change_of_a_very_large_index_is_taken_in_in_the_background(
     started: list[object] = []
     monkeypatch.setattr("capdisc.context.index_update._MAX_FILES", 0)
     monkeypatch.setattr(
-        "capdisc.hook.background_build._start_process", lambda *words, **_: started.append(words)
+        "capdisc.context.background_build._start_process",
+        lambda *words, **_: started.append(words),
     )
     write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
     done = capdisc("search", "paper cranes", "--ids")

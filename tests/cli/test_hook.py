@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_table import run_command
+from capdisc.context import background_build, failure_log
 from capdisc.context.surroundings import current_runtime
-from capdisc.hook import background_build, client_session, guard, suggestions
+from capdisc.hook import client_session, suggestions
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
@@ -544,7 +545,9 @@ def test_an_error_costs_the_client_nothing_and_doctor_shows_it(
 def test_without_recent_errors_doctor_has_nothing_to_say(capdisc, small, monkeypatch) -> None:
     with monkeypatch.context() as clock:
         clock.setattr(time, "gmtime", lambda *_: (2999, 1, 1, 0, 0, 0, 3, 1, 0))
-        guard.log_failure(current_runtime().user_state_dir(), "claude", "the clock was ahead")
+        failure_log.log_failure(
+            current_runtime().user_state_dir(), "claude", "the clock was ahead"
+        )
     report = capdisc("doctor", "--json").json
     check = next(check for check in report["checks"] if check["name"] == "hook")
     assert (check["state"], check["fix"]) == ("ok", "")
@@ -595,6 +598,7 @@ def test_closed_and_full_streams_cost_nothing(small, streams) -> None:
 
 GUARDED = """
 import os, signal, sys, time
+from capdisc.context import failure_log
 from capdisc.hook import guard
 def hang(): sys.stdout.write("half an ans"); sys.stdout.flush(); time.sleep(60); return 0
 def crash(): os.write(1, b"half an ans"); os.kill(os.getpid(), signal.SIGSEGV)
@@ -622,18 +626,18 @@ def test_a_client_gets_a_whole_answer_or_nothing(way, deadline, expected, cause,
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, expected)
     home = Path(os.environ["HOME"])
-    failures = guard.read_failures(home / ".local" / "state" / "capdisc")
+    failures = failure_log.read_failures(home / ".local" / "state" / "capdisc")
     assert [cause in str(failure["error"]) for failure in failures] == ([True] if cause else [])
 
 
 def test_the_log_is_bounded_and_survives_damage(tmp_path) -> None:
     folder = tmp_path / "state"
     for number in range(160):
-        guard.log_failure(folder, "claude", f"{number} " + "x" * 5_000)
-    path = folder / guard.LOG_NAME
+        failure_log.log_failure(folder, "claude", f"{number} " + "x" * 5_000)
+    path = folder / failure_log.LOG_NAME
     assert path.stat().st_size < 140_000
     path.write_bytes(b"{\n" + path.read_bytes() + b"[1]\n")
-    failures = guard.read_failures(folder)
+    failures = failure_log.read_failures(folder)
     assert str(failures[-1]["error"]).startswith("159 ")
 
 

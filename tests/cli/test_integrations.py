@@ -10,7 +10,7 @@ import tomllib
 import pytest
 import yaml
 
-from capdisc.args.command_table import COMMANDS
+from capdisc.args.command_table import summarise_commands
 from conftest import REPOSITORY
 
 INTEGRATIONS = REPOSITORY / "integrations"
@@ -114,7 +114,7 @@ def test_the_plugin_of_claude_code_runs_commands_that_exist() -> None:
     lines += [" ".join([server["command"], *server["args"]]) for server in servers.values()]
     assert set(hooks) == {"UserPromptSubmit", "SessionStart"}
     assert {line.split()[0] for line in lines} == {"capdisc"}
-    assert {line.split()[1] for line in lines} <= set(COMMANDS)
+    assert {line.split()[1] for line in lines} <= set(summarise_commands())
 
 
 def test_the_marketplace_of_the_repository_leads_to_the_plugin() -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from capdisc.args import command_table
 from capdisc.commands import watch as watch_command
-from capdisc.hook import background_build
+from capdisc.context import background_build
+from capdisc_guard import text_risks
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing import document_changes, worker_pool
-from capdisc_indexer.validation import content_rules
 
 MARK = "zzbreaks"
 REPORT = "this is a bug in capdisc: please report it, with the file if others may see it"
@@ -42,13 +42,13 @@ def _fail_on_mark(text: object, error: type[BaseException]) -> None:
 
 
 def _fail_in_reading(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
-    find = content_rules.hidden_text_findings
+    find = text_risks.hidden_text_findings
 
     def fail(text: Any) -> Any:
         _fail_on_mark(text.value, error)
         return find(text)
 
-    monkeypatch.setattr(content_rules, "hidden_text_findings", fail)
+    monkeypatch.setattr(text_risks, "hidden_text_findings", fail)
 
 
 def _fail_in_documents(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
@@ -158,7 +158,7 @@ def test_the_builds_of_watch_and_of_a_hook_go_on(skills, capdisc, monkeypatch) -
 def test_workers_of_a_large_build_report_it(skills, capdisc, monkeypatch) -> None:
     """The error is raised in processes of their own, in which no monkeypatch holds."""
     breaking = (
-        "from capdisc_indexer.validation import content_rules as c\n"
+        "from capdisc_guard import text_risks as c\n"
         "f = c.hidden_text_findings\n"
         "def g(t):\n"
         f"    if {MARK!r} in t.value: raise BaseException()\n"

@@ -192,9 +192,9 @@ def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
 
 @needs_sdk
 def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
-    from capdisc_indexer.execution.mcp_client import list_tools
     from capdisc_indexer.model.errors import InputError
     from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
+    from capdisc_run.mcp_client import list_tools
 
     silent = ServerConfig(
         name="mute", command=sys.executable, args=("-c", "import time; time.sleep(600)"), env={}

@@ -132,7 +132,7 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
     import re
 
     from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
-    from capdisc_indexer.tools import TOOLS
+    from capdisc_indexer.tools.tool_table import TOOLS
 
     for name in TEMPLATES:
         named = set(

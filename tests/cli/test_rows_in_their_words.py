@@ -677,8 +677,8 @@ def test_a_document_on_the_web_is_fetched_with_network_alone(
 ) -> None:
     """https://example.com/handbook.md in a [[source]] is fetched by `index --network`, never by a
     query or another build; an address of the workspace waits for trust (S39)."""
-    from capdisc_indexer.fetch import download
-    from capdisc_indexer.fetch.strict_url import link_refusal
+    from capdisc_indexer.text.strict_url import link_refusal
+    from capdisc_run import download
 
     fetched: list[str] = []
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from capdisc_indexer.fetch import download as fetching
+from capdisc_run import download as fetching
 
 CANARY = "canary-of-the-outside"
 BODY = f"""# Guide
@@ -254,7 +254,7 @@ def test_only_a_url_of_the_capability_is_fetched(capdisc, skill) -> None:
 def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch) -> None:
     asked = []
 
-    def fetch(url, options, network):
+    def fetch(url, options):
         asked.append((url, options.allow_http, options.allow_html))
         return fetching.FetchedDocument(
             text="far away\n", url="https://cdn.example.com/guide.md", content_type="text/plain"
@@ -304,7 +304,7 @@ def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monke
 
 def test_a_plain_show_loads_nothing_of_the_network(process, skill) -> None:
     code = "import sys; from capdisc.args import command_table; command_table.run_command(['show', 'guide', '--links']); "
-    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_indexer.fetch.download')))"
+    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_run.download')))"
     import subprocess
     import sys
 

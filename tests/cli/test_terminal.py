@@ -10,7 +10,7 @@ import pytest
 
 from capdisc.args import help_panels
 from capdisc.args.command_line import list_parameters
-from capdisc.args.command_table import COMMANDS, load_command
+from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.output import console
@@ -24,7 +24,7 @@ from pseudo_terminal import run_on_terminal
 def options_with_choices() -> dict[tuple[str, str], Param]:
     return {
         (name, parameter.name): parameter.param
-        for name in COMMANDS
+        for name in summarise_commands()
         for parameter in list_parameters(load_command(name))
         if parameter.param.choices
     }
@@ -50,7 +50,7 @@ def test_a_command_with_few_options_has_them_in_one_panel(hermetic) -> None:
 def test_the_overview_names_every_command_by_topic(hermetic) -> None:
     shown = run_on_terminal([], hermetic, columns=100, rows=100)
     named = {line.split()[1] for line in shown.lines if line.startswith("│ ") and line[2] != " "}
-    assert named == set(COMMANDS)
+    assert named == set(summarise_commands())
     assert shown.code == 0
 
 
@@ -70,7 +70,7 @@ def test_help_in_a_pipe_is_plain_and_imports_no_rich(hermetic) -> None:
 def test_every_option_names_a_panel_that_help_knows() -> None:
     named = {
         parameter.param.panel
-        for name in COMMANDS
+        for name in summarise_commands()
         for parameter in list_parameters(load_command(name))
     }
     assert named <= {"", *help_panels.PANELS}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS
+from capdisc.args.command_table import summarise_commands
 from capdisc.commands import search as search_command
 from capdisc.output.failures import ERROR_KINDS
 
@@ -92,7 +92,7 @@ def test_a_value_that_looks_like_another_name_stays_as_it_is(capdisc, small) -> 
     assert "-k" not in found.err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", summarise_commands())
 def test_help_explains_a_command(capdisc, name) -> None:
     assert capdisc("help", name).out == capdisc(name, "--help").out
 

@@ -163,9 +163,9 @@ import os, signal, subprocess
 from pathlib import Path
 from capdisc.commands.watch import run_shell_command
 from capdisc.context import signals
-from capdisc_indexer.execution import process
-from capdisc_indexer.execution.mcp_client import call_tool
-from capdisc_indexer.execution.call_types import CommandCall, CallLimits, ToolCall
+from capdisc_run import process
+from capdisc_run.mcp_client import call_tool
+from capdisc_run.call_types import CommandCall, CallLimits, ToolCall
 argv, here = ("/bin/sh", "-c", "sleep 1; touch lingered"), Path.cwd()
 stop = signals.StopSignal()
 class Slow(subprocess.Popen):
@@ -200,10 +200,8 @@ def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call
 
 def test_what_is_run_has_its_status_where_the_parent_ignores_the_end_of_children() -> None:
     script = "import os, signal\nfrom pathlib import Path\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-    script += (
-        "from capdisc.context import signals\nfrom capdisc_indexer.execution import process\n"
-    )
-    script += "from capdisc_indexer.execution.call_types import CommandCall, CallLimits\nsignals.StopSignal()\n"
+    script += "from capdisc.context import signals\nfrom capdisc_run import process\n"
+    script += "from capdisc_run.call_types import CommandCall, CallLimits\nsignals.StopSignal()\n"
     script += "call = CommandCall(argv=('/bin/sh', '-c', 'exit 3'), cwd=Path('/'))\n"
     script += "print(process.run_process(call, os.environ, CallLimits()).exit_code, flush=True)"
     out, _ = _started("-c", script).communicate(timeout=20)

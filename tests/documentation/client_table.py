@@ -87,8 +87,8 @@ def _list_places() -> Iterator[list[str]]:
 
 def _list_budgets() -> Iterator[list[str]]:
     # The module reads the table, which may be about to be written.
-    from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
-    from capdisc_indexer.audit.listing_budgets import LARGE_WINDOW, ListingSettings, listing_budget
+    from capdisc_audit.client_listings import CLIENT_LISTINGS
+    from capdisc_audit.listing_budgets import LARGE_WINDOW, ListingSettings, listing_budget
 
     yield ["client", "budget", "one description", "order", "on overflow"]
     for rule in CLIENT_LISTINGS.values():

@@ -10,14 +10,13 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from capdisc.args.command_line import CommandParameter, list_parameters
-from capdisc.args.command_table import COMMANDS
+from capdisc.args.command_line import CommandParameter, list_parameters, option_words
+from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import VALUE_NAMES
-from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
+from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "commands.md"
@@ -45,20 +44,16 @@ def is_positional(parameter: CommandParameter) -> bool:
     return parameter.param.names is None
 
 
-def load_function(command: str) -> Callable[..., int]:
-    """The function behind a command."""
-    module = import_module(f"capdisc.commands.{command}")
-    function: Callable[..., int] = getattr(module, command, None) or getattr(module, f"{command}_")
-    return function
-
-
 def reference() -> str:
     """The whole page."""
-    overview = [f"| [`{name}`](#capdisc-{name}) | {about} |" for name, about in COMMANDS.items()]
+    overview = [
+        f"| [`{name}`](#capdisc-{name}) | {about} |"
+        for name, about in summarise_commands().items()
+    ]
     parts = [
         HEADER,
         "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n",
-        *(_command_section(name) for name in COMMANDS),
+        *(_command_section(name) for name in summarise_commands()),
         _exit_codes_section(),
         _settings_section(),
     ]
@@ -66,7 +61,7 @@ def reference() -> str:
 
 
 def _command_section(name: str) -> str:
-    function = load_function(name)
+    function = load_command(name)
     parameters = list_parameters(function)
     usage = " ".join(["capdisc", name, *_usage_words(parameters)])
     lines = [f"## capdisc {name}\n", f"```text\n{usage}\n```\n"]

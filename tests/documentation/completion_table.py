@@ -7,17 +7,15 @@ not import the commands. A test compares the two.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
 from capdisc.args import completion
-from capdisc.args.command_line import CommandParameter, list_parameters
-from capdisc.args.command_table import COMMAND_ALIASES, COMMANDS, load_command
-from capdisc.args.completion import FILES, FOLDERS, TRUSTED
-from capdisc.commands.help import option_words
+from capdisc.args.command_line import CommandParameter
+from capdisc.args.command_table import COMMAND_ALIASES, load_command, summarise_commands
+from capdisc.args.completion import FILES, FOLDERS, TRUSTED, describe_command, first_sentence
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
@@ -56,7 +54,10 @@ def build_table() -> JsonObject:
     """The table: each command with its options and arguments, and the lists that these name."""
     return {
         "aliases": dict(COMMAND_ALIASES),
-        "commands": {name: _describe_command(name, about) for name, about in COMMANDS.items()},
+        "commands": {
+            name: describe_command(load_command(name), about, partial(_values, name))
+            for name, about in summarise_commands().items()
+        },
         "lists": _build_lists(),
         "settings": _setting_values(),
     }
@@ -65,34 +66,6 @@ def build_table() -> JsonObject:
 def format_table() -> str:
     """The text of the file: each command on lines of its own, so that a change shows as one."""
     return json.dumps(build_table(), ensure_ascii=False, indent=1) + "\n"
-
-
-def _describe_command(name: str, about: str) -> JsonObject:
-    parameters = list_parameters(load_command(name))
-    options = [parameter for parameter in parameters if parameter.param.names is not None]
-    positionals = [parameter for parameter in parameters if parameter.param.names is None]
-    return {
-        "about": about,
-        "options": [
-            *(_describe_option(name, parameter) for parameter in options),
-            {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."},
-        ],
-        "positionals": [_values(name, parameter) for parameter in positionals],
-        "is_list": bool(positionals) and positionals[-1].is_list,
-    }
-
-
-def _describe_option(command: str, parameter: CommandParameter) -> JsonObject:
-    return {
-        "names": option_words(parameter),
-        "values": "" if parameter.type is bool else _values(command, parameter) or "text",
-        "is_list": parameter.is_list,
-        "about": _first_sentence(parameter.param.help),
-    }
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.;:])\s", text, maxsplit=1)[0].rstrip(".;:")
 
 
 def _values(command: str, parameter: CommandParameter) -> str | list[str]:
@@ -113,13 +86,14 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import config, graph, new, plan, session, setup, tools
+    from capdisc.commands import config, graph, new, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
-    from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS
+    from capdisc_audit.client_listings import CLIENT_LISTINGS
+    from capdisc_data import plan_command as plan
     from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
@@ -130,6 +104,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
     from capdisc_indexer.validation.rules import PROFILES, SCHEMAS
+    from capdisc_sessions import session_command as session
 
     groups = sorted({tool.group for tool in TOOLS})
     return {
@@ -180,9 +155,9 @@ def _build_lists() -> JsonObject:
     from capdisc_indexer.validation.rules import load_rules
 
     return {
-        "commands": dict(COMMANDS),
-        "rules": {code: _first_sentence(rule.summary) for code, rule in load_rules().items()},
-        "tools": {tool.name: _first_sentence(tool.description) for tool in TOOLS},
+        "commands": dict(summarise_commands()),
+        "rules": {code: first_sentence(rule.summary) for code, rule in load_rules().items()},
+        "tools": {tool.name: first_sentence(tool.description) for tool in TOOLS},
         "settings": {name: setting.about for name, setting in SETTINGS.items()},
     }
 

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PICTURES = REPOSITORY / "docs" / "pictures"
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from capdisc.args.command_table import COMMANDS  # noqa: E402
+from capdisc.args.command_table import summarise_commands  # noqa: E402
 from pseudo_terminal import run_on_terminal  # noqa: E402
 
 WIDTHS = (80, 120)
@@ -82,7 +82,7 @@ def capture_scenes() -> Iterator[tuple[Scene, int, str]]:
     try:
         work = _write_home(home)
         environ = {"HOME": str(home), "PAGER": "cat"}
-        for scene in (scene for scene in SCENES if scene.words[0] in COMMANDS):
+        for scene in (scene for scene in SCENES if scene.words[0] in summarise_commands()):
             for columns in WIDTHS:
                 argv = [*scene.words, *(["--rebuild"] if scene.name == "index" else [])]
                 screen = run_on_terminal(

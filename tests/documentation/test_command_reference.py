@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS
+from capdisc.args.command_table import summarise_commands
 from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.client_table import client_sections
@@ -64,7 +64,7 @@ def test_every_key_of_the_table_of_clients_is_explained() -> None:
     assert [key for key in sorted(keys) if f"`{key}`" not in guide] == []
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", summarise_commands())
 def test_every_option_of_the_help_is_on_the_page(capdisc, command) -> None:
     section = TEXT.split(f"\n## capdisc {command}\n", 1)[1].split("\n## ", 1)[0]
     help_text = capdisc(command, "--help").out.split("\nOptions:\n", 1)[1]

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_line import OPTION_ALIASES, list_parameters
-from capdisc.args.command_table import COMMANDS
-from capdisc.commands.help import option_words
+from capdisc.args.command_line import OPTION_ALIASES, list_parameters, option_words
+from capdisc.args.command_table import load_command, summarise_commands
 from capdisc_indexer.config.settings import SETTINGS
-from documentation.command_reference import OTHER_VARIABLES, load_function
+from documentation.command_reference import OTHER_VARIABLES
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PAGES = [
     *(REPOSITORY / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *(REPOSITORY / name for name in ("CHANGELOG.md", "SECURITY.md")),
     *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted(REPOSITORY.glob("plugins/*/README.md")),
 ]
 # Folders of the repository: what begins with one of them in a code span is a path of ours.
-FOLDERS = ("cli/", "indexer/", "tests/", "docs/", "fixtures/", ".ci/")
+FOLDERS = ("cli/", "indexer/", "plugins/", "tests/", "docs/", "fixtures/", ".ci/")
 CODE_FOLDERS = (REPOSITORY / "indexer" / "capdisc_indexer", REPOSITORY / "cli" / "capdisc")
 CORE_AND_TERMINAL = {path.name for folder in CODE_FOLDERS for path in folder.iterdir()}
 
@@ -56,7 +56,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
     ]
     files = [
         path.as_posix()
-        for folder in ("cli", "indexer", "tests", "tools")
+        for folder in ("cli", "indexer", "plugins", "tests", "tools")
         for path in (REPOSITORY / folder).rglob("*.*")
     ]
     files += [path.name for path in REPOSITORY.glob("*.toml")]
@@ -73,6 +73,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
 def test_every_package_that_a_page_names_exists(page) -> None:
     packages = [span for span in code_spans(page) if re.fullmatch(r"[a-z_]+/", span)]
     known = {f"{name}/" for name in CORE_AND_TERMINAL} | {"guidance/", "vectors/", "table/"}
+    known |= {f"{path.name}/" for path in page.parent.glob("capdisc_*/*") if path.is_dir()}
     assert set(packages) <= known
 
 
@@ -94,7 +95,11 @@ def test_every_package_has_a_chapter() -> None:
 def test_the_chapters_on_the_core_stand_in_the_order_of_its_layers() -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    (layers,) = [
+        contract["layers"]
+        for contract in contracts
+        if contract.get("containers") == ["capdisc_indexer"]
+    ]
     order = [set(re.findall(r"\w+", layer)) for layer in layers]
     named = iter(chapters())
     for layer in order:
@@ -136,10 +141,10 @@ def test_every_command_and_option_that_a_page_names_exists(page) -> None:
     spans = [part.strip() for span in code_spans(page) for part in re.split(r"&&|\|", span)]
     for span in (span for span in spans if re.match(r"capdisc [a-z]", span)):
         command, *words = span.split()[1:]
-        assert command in COMMANDS, span
+        assert command in summarise_commands(), span
         known = {
             word
-            for parameter in list_parameters(load_function(command))
+            for parameter in list_parameters(load_command(command))
             for word in option_words(parameter)
         }
         options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)]
@@ -150,8 +155,8 @@ def test_every_command_and_option_that_a_page_names_exists(page) -> None:
 def test_every_option_alone_exists_in_some_command(page) -> None:
     known = {
         word
-        for command in COMMANDS
-        for parameter in list_parameters(load_function(command))
+        for command in summarise_commands()
+        for parameter in list_parameters(load_command(command))
         for word in option_words(parameter)
     }
     # Options of other programs that the pages quote.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer.model.types import Finding
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from hostile.commands import STACK_BYTES

@@ -104,7 +104,7 @@ def test_words_alone_answer_without_an_encoder(index, hermetic) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "yaml"}, "there is no format 'yaml'"),
+        ({"format": "yaml"}, "unknown format 'yaml'"),
         ({"tokenizer": "cl99k"}, "unknown tokenizer 'cl99k'"),
         ({"budget": 3}, "budget"),
     ],

@@ -183,7 +183,7 @@ def test_a_manifest_with_other_facts_is_of_another_version_not_a_bug(built, monk
 
 def test_an_index_of_another_release_is_read_anew_from_its_files(built, monkeypatch) -> None:
     root, index_dir = built
-    monkeypatch.setattr("capdisc_indexer.indexing.previous_build.__version__", "9.9.9")
+    monkeypatch.setattr("capdisc_indexer.plugins.entry_points.__version__", "9.9.9")
     assert build_index([root], index_dir, BuildOptions()).counts["parsed"] == 3
 
 

@@ -84,7 +84,7 @@ def test_counts_of_a_large_build_are_those_of_a_small_one(texts) -> None:
 
 
 def test_formats_with_a_folder_of_their_own_are_those_that_the_registry_names() -> None:
-    from capdisc_indexer.sources import SOURCES
+    from capdisc_indexer.sources.format_table import SOURCES
     from capdisc_indexer.text.location import FOLDER_FORMATS
 
     assert {name for name, source in SOURCES.items() if source.owns_folder} == FOLDER_FORMATS

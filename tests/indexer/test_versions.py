@@ -108,7 +108,7 @@ def test_no_rebuild_refuses_damage_and_other_releases_and_nothing_else(
 
 def test_a_release_that_shares_the_format_is_read_and_then_rebuilt(built, monkeypatch) -> None:
     root, index_dir = built
-    monkeypatch.setattr("capdisc_indexer.indexing.previous_build.__version__", "0.0.1")
+    monkeypatch.setattr("capdisc_indexer.plugins.entry_points.__version__", "0.0.1")
     assert len(Index(index_dir).documents) == 1
     with pytest.raises(IndexStateError, match="another release"):
         build_index([root], index_dir, BuildOptions(may_rebuild=False))

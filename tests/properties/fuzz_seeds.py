@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.sources import SOURCES, declared_source, source_for
+from capdisc_indexer.sources.format_table import SOURCES, declared_source, source_for
 
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "fixtures"
 MAX_BYTES = 16 * 1024

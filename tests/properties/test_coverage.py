@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from capdisc.commands import watch as watch_command
-from capdisc.hook import background_build
+from capdisc.context import background_build
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.snapshot import Index
 

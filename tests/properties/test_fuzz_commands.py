@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc.hook import background_build
+from capdisc.context import background_build
 from capdisc.output import failures
-from capdisc_indexer import sources
 from capdisc_indexer.indexing import document_changes, file_reader
-from capdisc_indexer.tools import TOOLS
+from capdisc_indexer.sources.format_table import SOURCES
+from capdisc_indexer.tools.tool_table import TOOLS
 from capdisc_indexer.validation import validate
 from properties.fuzz_edits import EDITS, ODD_VALUES, Edit, change
 from properties.fuzz_seeds import SERVERS, as_lines, front_matter, seeds_by_format
@@ -139,7 +139,7 @@ def world(tmp_path: Path, capdisc: Callable[..., Any], monkeypatch: pytest.Monke
         (tmp_path / folder / "fold-paper").mkdir(parents=True)
         (tmp_path / folder / "fold-paper/SKILL.md").write_bytes(front_matter(skill))
     for format_name, seeds in seeds_by_format().items():
-        declared = sources.SOURCES[format_name].declared
+        declared = SOURCES[format_name].declared
         for name, data in seeds[:1]:
             folder = tmp_path / "work/files" / format_name
             folder.mkdir(parents=True)
@@ -180,7 +180,7 @@ def test_a_changed_file_of_any_kind_ends_no_command_with_a_bug(
         for path in original.rglob("*")
         if path.is_file() and path.stat().st_size < 65_536
     )
-    assert len(paths) > len(SETTINGS) + len(sources.SOURCES)
+    assert len(paths) > len(SETTINGS) + len(SOURCES)
 
     @settings(FUZZ, max_examples=EXAMPLES)
     @given(
@@ -282,7 +282,7 @@ def test_long_runs_keep_within_limits_of_memory_and_processor_time(
             body = data + run.encode() * (RUN_BYTES // len(run.encode()))
             (folder / f"{number}-end").mkdir()
             (folder / f"{number}-end" / name).write_bytes(body)
-        if declared := sources.SOURCES[format_name].declared:
+        if declared := SOURCES[format_name].declared:
             declarations.append(f'[[source]]\nformat = "{declared}"\npath = "{folder}/*/{name}"\n')
     (hermetic / "capdisc.toml").write_text("".join(declarations))
     done = subprocess.run(

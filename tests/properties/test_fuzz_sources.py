@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing import document_changes, file_reader
 from capdisc_indexer.model.types import DeclaredSource, PassageLimits
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation import validate

@@ -6,9 +6,9 @@ import shutil
 
 from adopting import adopt
 
-from capdisc_indexer import sessions
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
+from capdisc_sessions import session_updates as sessions
 from conftest import CATALOGS
 from properties.room import World, fault
 

@@ -17,12 +17,13 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TESTS = HERE.parent
+REPOSITORY = HERE.parents[1]
+TESTS = (REPOSITORY / "tests", *sorted(REPOSITORY.glob("plugins/*/tests")))
 _ROW_NUMBERS = re.compile(r"\bS(\d{1,3})(?:\s*[–-]\s*S(\d{1,3}))?\b")
 # The names by which a test reaches capdisc as users do, and what is said of it in the report.
 # Fixtures that only prepare an index are none of them.
@@ -88,7 +89,7 @@ def load_words(path: Path = HERE / "words.toml") -> dict[int, tuple[str, ...]]:
 
 
 def find_coverage(
-    tests: Path = TESTS,
+    folders: Sequence[Path] = TESTS,
     needs_file: Path = HERE / "rows.toml",
     answers_file: Path = HERE / "answered.toml",
     words_file: Path = HERE / "words.toml",
@@ -96,10 +97,11 @@ def find_coverage(
     """What is known of each row, read from the source of the tests without running them."""
     shown: dict[int, list[ShowingTest]] = defaultdict(list)
     inner: dict[int, list[ShowingTest]] = defaultdict(list)
-    for path in sorted(tests.rglob("test_*.py")):
-        for test, docstring in _iter_tests(path, tests):
-            for number in row_numbers(docstring):
-                (shown if test.doors else inner)[number].append(test)
+    for folder in folders:
+        for path in sorted(folder.rglob("test_*.py")):
+            for test, docstring in _iter_tests(path, folder):
+                for number in row_numbers(docstring):
+                    (shown if test.doors else inner)[number].append(test)
     missing = {
         number: tuple(
             word for word in words if not any(word in test.text for test in shown[number])
@@ -124,7 +126,7 @@ def row_numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted({number for numbers in ranges for number in numbers}))
 
 
-def _iter_tests(path: Path, tests: Path) -> Iterator[tuple[ShowingTest, str]]:
+def _iter_tests(path: Path, folder: Path) -> Iterator[tuple[ShowingTest, str]]:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
@@ -140,7 +142,7 @@ def _iter_tests(path: Path, tests: Path) -> Iterator[tuple[ShowingTest, str]]:
         doors = tuple(dict.fromkeys(DOORS[name] for name in sorted(used & DOORS.keys())))
         own = lines[node.lineno - 1 - len(node.decorator_list) * 8 : node.end_lineno]
         text = "\n".join([*common, *own])
-        test = ShowingTest(name=f"{path.relative_to(tests)}::{node.name}", doors=doors, text=text)
+        test = ShowingTest(name=f"{path.relative_to(folder)}::{node.name}", doors=doors, text=text)
         yield test, ast.get_docstring(node) or ""
 
 

@@ -99,7 +99,7 @@ class Workplace:
             top / "project" / ".git",
             top / "tmp",
         ):
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)  # a home may hold a cache already
         os.chdir(top / "project")
 
     def keep(self, name: str) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from capdisc_indexer.fetch.connection import NetworkStack
+from capdisc_run.connection import NetworkStack
 
 # The one public address of the tests; connections to it end at the server here.
 PUBLIC = "93.184.216.34"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from hosts import PUBLIC, Answer, answer, redirect, world
 
-from capdisc_indexer.fetch.download import FetchOptions, fetch_document
 from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_run.download import FetchOptions, fetch_document
 
 
 @dataclass(frozen=True)

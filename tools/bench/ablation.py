@@ -17,9 +17,10 @@ from unittest.mock import patch
 
 import scores
 
+from capdisc_audit import query_files
+from capdisc_audit.evaluation import column_means, compute_metrics, run_queries
+from capdisc_audit.query_files import resolve_judgements
 from capdisc_indexer import encoders, lazy_imports
-from capdisc_indexer.evaluation import column_means, compute_metrics, query_files, run_queries
-from capdisc_indexer.evaluation.query_files import resolve_judgements
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions

@@ -14,15 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from capdisc_audit import query_files
+from capdisc_audit.evaluation import EvalGroup, EvalSummary, run_queries, summarise_run
+from capdisc_audit.query_files import resolve_judgements
 from capdisc_indexer import encoders
-from capdisc_indexer.evaluation import (
-    EvalGroup,
-    EvalSummary,
-    query_files,
-    run_queries,
-    summarise_run,
-)
-from capdisc_indexer.evaluation.query_files import resolve_judgements
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.types import BuildOptions

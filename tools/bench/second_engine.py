@@ -29,9 +29,10 @@ from statistics import mean
 from typing import Any
 
 import capdisc_indexer as cd
+from capdisc_audit import query_files
+from capdisc_audit.evaluation import discounted_gain
+from capdisc_audit.query_files import EvalQuery, Grades, resolve_judgements
 from capdisc_indexer import encoders
-from capdisc_indexer.evaluation import discounted_gain, query_files
-from capdisc_indexer.evaluation.query_files import EvalQuery, Grades, resolve_judgements
 from capdisc_indexer.text.token_counts import find_tokenizer
 
 # The package names graphology as an optional dependency; without it the engine does not start.

@@ -29,6 +29,7 @@ Measure = Callable[[tuple[Module, ...]], Figure]
 
 MEASURES: Mapping[str, Measure] = {
     "tokens": size.measure_tokens,
+    "core-tokens": size.measure_core_tokens,
     "lines": size.measure_lines,
     "modules": size.measure_modules,
     "init-code": size.measure_init_code,
@@ -53,16 +54,21 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=519_072,
+        today=524_663,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
+    "core-tokens": Ceiling(
+        today=362_971,
+        goal=310_000,
+        advice="Move what no query, context or build needs into a plug-in.",
+    ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=399, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=429, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
-        today=22, goal=0, advice="Move the code to a module with the name of its topic."
+        today=13, goal=0, advice="Move the code to a module with the name of its topic."
     ),
     "flat-modules": Ceiling(
         today=4,
@@ -70,16 +76,16 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Move it into the package of its topic; ARCHITECTURE.md lists them.",
     ),
     "late-constants": Ceiling(
-        today=65, goal=0, advice="A file of several topics: split it, or put constants first."
+        today=64, goal=0, advice="A file of several topics: split it, or put constants first."
     ),
     "long-lines": Ceiling(
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
-        today=1, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=0, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "largest-circle": Ceiling(
-        today=3, goal=0, advice="Move what both sides need below both, or pass it as an argument."
+        today=0, goal=0, advice="Move what both sides need below both, or pass it as an argument."
     ),
     "participles": Ceiling(
         today=0.2,
@@ -105,6 +111,6 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Pass a frozen dataclass, or a named alias where any JSON may come.",
     ),
     "walk-search": Ceiling(today=62, goal=58, advice=_SHORTEN_WALK),
-    "walk-unchanged": Ceiling(today=94, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=141, goal=100, advice=_SHORTEN_WALK),
+    "walk-unchanged": Ceiling(today=70, goal=70, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=136, goal=100, advice=_SHORTEN_WALK),
 }

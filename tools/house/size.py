@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from tokenize import TokenInfo
 
-from house.source_tree import Figure, Function, Module, count_places, share_of_places
+from house.source_tree import (
+    Figure,
+    Function,
+    Module,
+    count_places,
+    share_of_places,
+)
 
 LONG_LINE_COLUMNS = 100
 INIT_LINES = 40
@@ -44,6 +50,11 @@ def _docstring_lines(module: Module) -> Iterator[int]:
             yield from range(docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1)
 
 
+def is_core(module: Module) -> bool:
+    """Whether the module is part of no plug-in, whose modules lie in one flat folder."""
+    return not module.file.startswith("plugins/")
+
+
 @cache
 def count_code(module: Module) -> tuple[int, int]:
     """The numbers of tokens of code, and of lines that hold one."""
@@ -57,6 +68,11 @@ def measure_tokens(modules: Sequence[Module]) -> Figure:
     return _sum_by_package({module: count_code(module)[0] for module in modules})
 
 
+def measure_core_tokens(modules: Sequence[Module]) -> Figure:
+    """Those of the core: what is in no plug-in."""
+    return measure_tokens(list(filter(is_core, modules)))
+
+
 def measure_lines(modules: Sequence[Module]) -> Figure:
     """Lines that hold code; the places are packages."""
     return _sum_by_package({module: count_code(module)[1] for module in modules})
@@ -65,7 +81,8 @@ def measure_lines(modules: Sequence[Module]) -> Figure:
 def _sum_by_package(counts: dict[Module, int]) -> Figure:
     packages: Counter[str] = Counter()
     for module, count in counts.items():
-        packages[".".join(module.name.split(".")[:2])] += count
+        parts = module.name.split(".")
+        packages[".".join(parts[: 2 if is_core(module) else 1])] += count
     places = (f"{package} {count:,}" for package, count in packages.most_common())
     return Figure(value=packages.total(), places=tuple(places))
 
@@ -112,9 +129,9 @@ def measure_long_lines(modules: Sequence[Module]) -> Figure:
 
 
 def measure_flat_modules(modules: Sequence[Module]) -> Figure:
-    """Modules that lie in a package's root folder, beside its subpackages."""
+    """Modules that lie in a root folder of the core, beside its subpackages."""
     return count_places(
         module.place()
         for module in modules
-        if module.name.count(".") == 1 and not module.is_package
+        if is_core(module) and module.name.count(".") == 1 and not module.is_package
     )

@@ -9,7 +9,12 @@ from functools import cache, cached_property
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = ("cli/capdisc", "indexer/capdisc_indexer")
+CORE_PACKAGES = ("cli/capdisc", "indexer/capdisc_indexer")
+PLUGIN_PACKAGES = tuple(
+    path.relative_to(REPOSITORY).as_posix()
+    for path in sorted(REPOSITORY.glob("plugins/*/capdisc_*"))
+)
+PACKAGES = (*CORE_PACKAGES, *PLUGIN_PACKAGES)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -27,7 +27,8 @@ from typing import Any
 
 if __name__ == "__main__":  # this package, and the product of this tree, whatever is installed
     _REPOSITORY = Path(__file__).resolve().parents[2]
-    sys.path[:1] = [f"{_REPOSITORY}/{folder}" for folder in ("tools", "cli", "indexer")]
+    _PLUGINS = map(str, _REPOSITORY.glob("plugins/*"))
+    sys.path[:1] = [*(f"{_REPOSITORY}/{name}" for name in ("tools", "cli", "indexer")), *_PLUGINS]
 
 from house.source_tree import PACKAGES, REPOSITORY, Figure
 

@@ -199,8 +199,16 @@ def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
     return (*parameters, quiet)
 
 
+def option_words(parameter: CommandParameter) -> list[str]:
+    """The words that stand for the option; a flag without words of its own has an opposite."""
+    if parameter.param.names:
+        return [word for text in parameter.param.names for word in text.split("/")]
+    name = parameter.name.replace("_", "-")
+    return [f"--{name}", f"--no-{name}"] if parameter.type is bool else [f"--{name}"]
+
+
 def _is_quietable(command: Command) -> bool:
-    return command.__module__.rpartition(".")[2] in _QUIET_COMMANDS
+    return command.__name__.rstrip("_") in _QUIET_COMMANDS
 
 
 def _read_parameters(command: Command) -> Iterator[CommandParameter]:

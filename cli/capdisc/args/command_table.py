@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from capdisc.args.command_line import Command, call_command, parse, rename_options
 from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
 from capdisc_indexer.text.normalization import compile_late
 
-# Each command with its line in the overview. Its module is imported only when it runs.
-COMMANDS: Mapping[str, str] = {
+if TYPE_CHECKING:
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
+
+# Each command of the core with its line in the overview. Its module is imported only when it runs.
+_CORE_COMMANDS: Mapping[str, str] = {
     "index": "Bring the index up to date with folders of capabilities.",
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
@@ -24,16 +29,10 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check capability files.",
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
-    "plan": "Check a plan of an agent against the index.",
-    "session": "Keep what an agent found and used from turn to turn.",
-    "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",
-    "run": "Run a capability that says how, after you have agreed.",
     "mcp": "Serve search, reading and running to an agent over MCP.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
-    "log": "Print the local log of requests and uses, which is off by default.",
-    "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
     "setup": "Put capdisc into the settings of an agent's client.",
@@ -44,7 +43,8 @@ COMMANDS: Mapping[str, str] = {
     "completion": "Print the script that completes commands and ids in a shell.",
     "help": "Explain a command, also as a manual page.",
 }
-
+# Commands with the name of a function of Python.
+_PYTHON_NAMES = ("list", "help")
 # Another name of a command, which does not need a line of its own in the overview.
 COMMAND_ALIASES: Mapping[str, str] = MappingProxyType({"find": "search"})
 # The options of the warm server, which is gone. For one release they are accepted without effect.
@@ -63,16 +63,55 @@ _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
-# Commands with the name of a function of Python.
-_PYTHON_NAMES = ("list", "eval", "help")
+def _core_function(name: str) -> str:
+    return f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}"
+
+
+def _make_core() -> Plugin:
+    from capdisc_indexer.plugins.plugin import Plugin, PluginCommand  # which no query needs
+
+    commands = {
+        name: PluginCommand(about=about, function=_core_function(name))
+        for name, about in _CORE_COMMANDS.items()
+    }
+    return Plugin(name="core", commands=commands)
+
+
+@cache
+def list_commands() -> Mapping[str, PluginCommand]:
+    """All commands by name, in the order of the overview: those of the core and those of plug-ins.
+    None replaces one before it.
+    """
+    from capdisc_indexer.plugins.registry import load_plugins  # which no query needs
+
+    commands: dict[str, PluginCommand] = {}
+    names: list[str] = []
+    for plugin in (_make_core(), *load_plugins()):
+        for name, command in plugin.commands.items():
+            if commands.setdefault(name, command) is command:
+                is_placed = command.below in commands
+                names.insert(names.index(command.below) + 1 if is_placed else len(names), name)
+    return {name: commands[name] for name in names}
+
+
+def summarise_commands() -> Mapping[str, str]:
+    """The line of each command in the overview, by name."""
+    return {name: command.about for name, command in list_commands().items()}
 
 
 def load_command(name: str) -> Command:
-    """The function behind a command, whose module is imported."""
+    """The function behind a command, whose module is imported. Raises LookupError for an unknown
+    name, PluginError where the code of a plug-in cannot be loaded.
+    """
     from importlib import import_module
 
-    attribute = f"{name}_" if name in _PYTHON_NAMES else name
-    command: Command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
+    if name not in _CORE_COMMANDS:
+        from capdisc_indexer.plugins.registry import load_attribute
+
+        plugin_command: Command = load_attribute(list_commands()[name].function)
+        return plugin_command
+    module, _, function = _core_function(name).partition(":")
+    command: Command = getattr(import_module(module), function)
     return command
 
 
@@ -129,28 +168,30 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
 
 
 def _dispatch(argv: list[str]) -> int:
-    name = argv[0] if argv[0] in COMMANDS else None
+    is_known = argv[0] in _CORE_COMMANDS or (
+        not argv[0].startswith("-") and argv[0] in list_commands()
+    )
+    name = argv[0] if is_known else None
     command = load_command(name) if name else None
     if command:
         argv[1:] = rename_options(command, argv[1:])
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
-    if name == "session" and {"-h", "--help"} & set(argv[2:]):
-        from importlib import import_module
-
-        if import_module("capdisc.commands.session").print_verb_help(argv[1]):
+    if command and {"-h", "--help"} & set(argv[2:]):  # `capdisc session NAME VERB --help`
+        print_verb_help = getattr(sys.modules[command.__module__], "print_verb_help", None)
+        if print_verb_help and print_verb_help(argv[1]):
             return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0
     if argv in _OVERVIEW_CALLS and not _is_on_terminal() and "COLUMNS" not in os.environ:
         from capdisc.args import help_panels
 
-        help_panels.print_plain_overview(COMMANDS)
+        help_panels.print_plain_overview(summarise_commands())
         return 0
     from capdisc.args import typer_app
 
-    return typer_app.run(argv or ["--help"], COMMANDS, command, name)
+    return typer_app.run(argv or ["--help"], summarise_commands(), command, name)
 
 
 _OVERVIEW_CALLS = (["--help"], ["-h"])
@@ -174,7 +215,7 @@ def _print_help(argv: Sequence[str], name: str | None, command: Command | None) 
     if name and command:
         help_panels.print_command_help(screen, name, command)
     elif not argv or argv[0] in help_panels.HELP_WORDS:
-        help_panels.print_overview(screen, COMMANDS)
+        help_panels.print_overview(screen, summarise_commands())
     else:
         return False
     return True

@@ -16,12 +16,15 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import Any, TypeAlias
 
+    from capdisc.args.command_line import Command, CommandParameter
     from capdisc.context.surroundings import Runtime
     from capdisc_indexer.config.configuration import Config
+    from capdisc_indexer.model.json_types import JsonObject
+    from capdisc_indexer.plugins.plugin import PluginCommand
 
     # A candidate and what it means, "" where it speaks for itself.
     Candidate: TypeAlias = tuple[str, str]
@@ -52,13 +55,13 @@ def print_candidates(words: Sequence[str]) -> int:
     return 0
 
 
-def load_table() -> dict[str, Any]:
+def load_table() -> JsonObject:
     """The table that `just docs` writes from the declarations of the commands."""
     import json
 
     path = f"{__file__.rpartition('/')[0]}/{TABLE_FILE}"
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        table: dict[str, Any] = json.load(file)
+        table: JsonObject = json.load(file)
     return table
 
 
@@ -70,12 +73,74 @@ def find_candidates(words: Sequence[str]) -> list[Candidate]:
     command = table["commands"].get(name)
     if not before:
         candidates = [(word, entry["about"]) for word, entry in table["commands"].items()]
+        added = {name: entry.about for name, entry in _list_added_commands().items()}
+        candidates += [entry for entry in added.items() if entry[0] not in table["commands"]]
         candidates += [("--help", "Explain the commands."), ("--version", "Print the version.")]
+    elif command is None and name in _list_added_commands():
+        command = _describe_added_command(_list_added_commands()[name])
+        return _CommandLine(table, command, before[1:]).complete(current)
     elif command is None:
         candidates = []
     else:
         return _CommandLine(table, command, before[1:]).complete(current)
     return _select_prefixed(candidates, current)
+
+
+def _list_added_commands() -> dict[str, PluginCommand]:
+    """The commands that plug-ins of other distributions add."""
+    from capdisc_indexer.plugins.registry import load_added_plugins
+
+    plugins = load_added_plugins().values()
+    return {name: entry for plugin in plugins for name, entry in plugin.commands.items()}
+
+
+def _describe_added_command(entry: PluginCommand) -> JsonObject:
+    from pathlib import Path
+
+    from capdisc_indexer.plugins.registry import load_attribute
+
+    def find_values(parameter: CommandParameter) -> str | list[str]:
+        return list(parameter.param.choices) or (FILES if parameter.type is Path else "")
+
+    return describe_command(load_attribute(entry.function), entry.about, find_values)
+
+
+def describe_command(
+    command: Command, about: str, find_values: Callable[[CommandParameter], str | list[str]]
+) -> JsonObject:
+    """The entry of a command in the table; `find_values` says where values of a parameter come
+    from.
+    """
+    from capdisc.args.command_line import list_parameters, option_words
+
+    parameters = list_parameters(command)
+    positionals = [parameter for parameter in parameters if parameter.param.names is None]
+    options = [
+        {
+            "names": option_words(parameter),
+            "values": "" if parameter.type is bool else find_values(parameter) or "text",
+            "is_list": parameter.is_list,
+            "about": first_sentence(parameter.param.help),
+        }
+        for parameter in parameters
+        if parameter.param.names is not None
+    ]
+    return {
+        "about": about,
+        "options": [
+            *options,
+            {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."},
+        ],
+        "positionals": [find_values(parameter) for parameter in positionals],
+        "is_list": bool(positionals) and positionals[-1].is_list,
+    }
+
+
+def first_sentence(text: str) -> str:
+    """The text up to its first full stop, colon or semicolon, without that."""
+    import re
+
+    return re.split(r"(?<=[.;:])\s", text, maxsplit=1)[0].rstrip(".;:")
 
 
 def _select_prefixed(candidates: Iterable[Candidate], prefix: str) -> list[Candidate]:

@@ -168,7 +168,9 @@ def _option_row(parameter: CommandParameter) -> tuple[list[Piece], list[Piece]]:
         label = [(f"{names[0]}, --no-{names[0][2:]}", "option")]
     about: list[Piece] = [(param.help, "")]
     if param.choices:
-        about.append((" " * bool(param.help) + "|".join(param.choices), "value"))
+        about.append(
+            (" " * bool(param.help) + "|".join((*param.choices, *param.more_choices())), "value")
+        )
     elif parameter.type is not bool:
         label.append((f" {value_name(parameter)}", "value"))
     about += [(text, "detail") for text in _remarks(parameter)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ class Param:
 
     `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
     BadValueError. `min` and `max` are the least and the greatest value. `choices` are all values
-    that an option takes. `panel` is the heading under which help shows it on a terminal.
+    that an option takes, but for those of plug-ins, which `more_choices` loads. `panel` is the heading under which help shows it on a terminal.
     """
 
     names: tuple[str, ...] | None
@@ -41,6 +41,7 @@ class Param:
     callback: Callable[[Any], Any] | None = None
     panel: str = ""
     choices: tuple[str, ...] = ()
+    more_choices: Callable[[], Iterable[str]] = tuple
 
 
 def option(
@@ -53,10 +54,11 @@ def option(
     callback: Callable[[Any], Any] | None = None,
     panel: str = "",
     choices: tuple[str, ...] = (),
+    more_choices: Callable[[], Iterable[str]] = tuple,
 ) -> Param:
     """The declaration of an option; without names, its name is that of the parameter."""
     metavar = metavar or "|".join(choices) or None
-    return Param(names, help, metavar, min, max, parser, callback, panel, choices)
+    return Param(names, help, metavar, min, max, parser, callback, panel, choices, more_choices)
 
 
 def argument(help: str = "", metavar: str | None = None) -> Param:

@@ -16,6 +16,7 @@ from capdisc.args.params import VALUE_NAMES, BadValueError
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins import registry
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
@@ -109,7 +110,9 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     foreign = _FOREIGN_COMMANDS.get(word.lower())
     near = [foreign] if foreign else nearest_names(word, commands)
     suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-    return UsageError(f"No such command {word[:80]!r}.{suggestion}", "see: capdisc --help")
+    problems = registry.describe_problems()
+    message = f"No such command {word[:80]!r}.{suggestion}"
+    return UsageError(message.rstrip("." * bool(problems)) + problems, "see: capdisc --help")
 
 
 def _build_app(
@@ -190,7 +193,8 @@ def _typer_parameter(parameter: CommandParameter) -> Any:
     return typer.Option(
         *declared.names,
         help=declared.help,
-        metavar=declared.metavar or VALUE_NAMES.get(parameter.type),
+        metavar="|".join(filter(None, (declared.metavar, *declared.more_choices())))
+        or VALUE_NAMES.get(parameter.type),
         min=declared.min,
         max=declared.max,
         parser=_typer_callback(declared.parser),

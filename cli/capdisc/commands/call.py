@@ -14,8 +14,6 @@ from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc_indexer import tools
-from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     CapdiscError,
@@ -25,8 +23,11 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
 from capdisc_indexer.text.o200k import load_counter
+from capdisc_indexer.text.shell_quoting import quote_word
+from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
 
@@ -152,8 +153,7 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
     doubt = ctx.provenance_warning
 
     def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
-        from capdisc.commands import approval_prompt
-        from capdisc_indexer.execution.call_types import ExecutionContext
+        from capdisc_indexer.tools.call_context import ExecutionContext
         from capdisc_indexer.tools.execute_tool import unexecuted_call
 
         filled = fill_defaults(descriptor.schema, arguments)
@@ -164,13 +164,14 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
             environ=ctx.runtime.environ, cwd=ctx.runtime.cwd, roots=roots
         )
         try:
-            return approval_prompt.run_with_approval(
+            answer: ToolAnswer = registry.load_service("runner").run_with_approval(
                 ctx.runtime, descriptor, arguments, execution_ctx, yes
             )
         except ApprovalRequiredError as error:
             console.print_notice(f"notice: {error.message}")
             console.print_notice(f"hint: {error.hint}")
             return unexecuted_call(descriptor, filled, "nobody agreed to it")
+        return answer
 
     return replace(tool_ctx, execute=run)
 
@@ -246,7 +247,7 @@ def run_search(runtime: surroundings.Runtime, options: CallOptions, call: Search
             f"the format {call.form!r} has no tool search",
             f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
         )
-    ready = tools.bind_call(call.name, call.arguments)
+    ready = tool_table.bind_call(call.name, call.arguments)
     if ready.tool.name != tool_selection.SEARCH_TOOL:
         raise UsageError(
             f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
@@ -308,7 +309,7 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
 def _answer_call(
     options: CallOptions, name: str, arguments: Any, indent: int | None
 ) -> ToolAnswer:
-    ready = tools.bind_call(name, arguments)
+    ready = tool_table.bind_call(name, arguments)
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")
     answer = ready.tool.answer(options.tool_ctx, ready.arguments)

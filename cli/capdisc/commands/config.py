@@ -11,6 +11,7 @@ from capdisc.args import names, params
 from capdisc.args.params import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.index_scope import list_scan_roots
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
@@ -189,7 +190,7 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
     effective = runtime.config()
     roots = [
         {"path": str(path), "from": origin, "exists": path.exists()}
-        for origin, path in runtime.roots(effective)
+        for origin, path in list_scan_roots(runtime, effective)
     ]
     settings = [_setting_row(effective, name) for name in SETTINGS]
     sources = [_source_row(source) for source in runtime.sources(effective)]

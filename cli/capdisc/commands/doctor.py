@@ -9,7 +9,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
-from capdisc.context import background_process, surroundings, workspace_trust
+from capdisc.context import background_process, failure_log, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
     IndexPlace,
@@ -25,21 +25,23 @@ from capdisc.context.index_update import (
     forget_command,
     refresh_command,
 )
-from capdisc.hook import guard
+from capdisc.context.shared_store import find_store
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
+from capdisc_indexer.config.client_table import find_table_problems
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.diagnosis import (
     Check,
     CheckState,
     examine_index,
-    examine_shared_index,
     worst_state,
 )
 from capdisc_indexer.diagnosis.surroundings import quote_path
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.entry_points import read_environment
 from capdisc_indexer.store.generation import load_unchecked
 from capdisc_indexer.text.normalization import one_line
 
@@ -70,7 +72,7 @@ def doctor(
     where = place.index_dir
     with standard_streams.silence_native_stderr():
         index_checks = (
-            examine_shared_index(shared, deep)
+            find_store(shared.url).examine_shared_index(shared, deep)
             if shared
             else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
         )
@@ -80,6 +82,7 @@ def doctor(
             *_check_settings(config),
             _check_trust(runtime, config),
             _check_hook(runtime),
+            _check_plugins(),
         ]
     if not config["index_dir"] and where == runtime.index_dir(None, config):
         checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
@@ -169,12 +172,12 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
 def _check_hook(runtime: surroundings.Runtime) -> Check:
     """What went wrong of late in the hooks of clients, which say nothing themselves."""
     try:
-        failures = guard.read_failures(runtime.user_state_dir())
+        failures = failure_log.read_failures(runtime.user_state_dir())
     except InputError as error:
         return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
     now_s = time.time()
     oldest, newest_time = (
-        time.strftime(guard.TIME_FORMAT, time.gmtime(moment_s))
+        time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment_s))
         for moment_s in (now_s - _HOOK_ERRORS_S, now_s)
     )
     recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]
@@ -194,6 +197,25 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
     return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)
+
+
+def _check_plugins() -> Check:
+    """Which plug-ins of other distributions there are, and what of any plug-in cannot be loaded."""
+    wrong = [
+        *registry.find_problems(),
+        *registry.find_broken_references(),
+        *find_table_problems(),
+    ]
+    if wrong:
+        fix = "update, install or uninstall the distribution that is named"
+        text = "; ".join(one_line(problem, 300) for problem in wrong)
+        return Check(name="plugins", state=CheckState.NOTICE, text=text, fix=fix)
+    added = [f"{source.name} of {source.distribution}" for source in registry.load_added_plugins()]
+    added += [
+        f"the clients {', '.join(table.clients)} of {table.distribution}"
+        for table in read_environment().clients
+    ]
+    return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
 
 
 def _format_checks(checks: list[Check]) -> list[str]:

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import command_table
-from capdisc.args.command_line import Command, CommandParameter, list_parameters
-from capdisc.args.command_table import COMMANDS, load_command
+from capdisc.args.command_line import Command, CommandParameter, list_parameters, option_words
+from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -61,7 +61,7 @@ def help_(
     Example: capdisc help search
     """
     name = command_table.COMMAND_ALIASES.get(command, command) if command else None
-    if not man or (name and name not in COMMANDS):
+    if not man or (name and name not in summarise_commands()):
         return command_table.run_command([name, "--help"] if name else ["--help"])
     page = format_page(name)
     if surroundings.current_runtime().stdout_is_terminal and shutil.which("man"):
@@ -84,7 +84,7 @@ def write_pages(folder: Path) -> list[Path]:
     """Write all pages, capdisc.1 and capdisc-COMMAND.1, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name in (None, *COMMANDS):
+    for name in (None, *summarise_commands()):
         path = folder / f"{page_name(name)}.1"
         path.write_text(format_page(name), encoding="utf-8")
         paths.append(path)
@@ -102,7 +102,7 @@ def _overview_page() -> Iterator[str]:
     yield from (".SH DESCRIPTION", _text("Results go to stdout, everything else to stderr."))
     yield _text("With --json, an error is a JSON document on stdout, too.")
     yield ".SH COMMANDS"
-    for name, about in COMMANDS.items():
+    for name, about in summarise_commands().items():
         yield from (".TP", rf"\fBcapdisc\-{_text(name)}\fR(1)", _text(about))
     yield ".SH ENVIRONMENT"
     yield _text("A variable wins over the file of the workspace, that over the user's own file.")
@@ -116,7 +116,7 @@ def _overview_page() -> Iterator[str]:
 
 def _command_page(name: str) -> Iterator[str]:
     command = load_command(name)
-    yield from _head(name, COMMANDS[name].rstrip("."))
+    yield from _head(name, summarise_commands()[name].rstrip("."))
     parameters = list_parameters(command)
     positionals = [each for each in parameters if each.param.names is None]
     options = [each for each in parameters if each.param.names is not None]
@@ -177,14 +177,6 @@ def _option(parameter: CommandParameter) -> str:
     values = {int: "N", float: "NUMBER", Path: "FILE"}
     metavar = parameter.param.metavar or values.get(parameter.type, "TEXT")
     return rf"{names} \fI{_text(metavar)}\fR"
-
-
-def option_words(parameter: CommandParameter) -> list[str]:
-    """The words that stand for the option; a flag without words of its own has an opposite."""
-    if parameter.param.names:
-        return [word for text in parameter.param.names for word in text.split("/")]
-    name = parameter.name.replace("_", "-")
-    return [f"--{name}", f"--no-{name}"] if parameter.type is bool else [f"--{name}"]
 
 
 def _meaning(parameter: CommandParameter) -> str:

@@ -141,7 +141,7 @@ def _suggest_for_prompt(
     may_build: bool,
 ) -> Suggestions:
     """What fits the prompt. An index that is missing or may be old is built meanwhile."""
-    from capdisc.hook import background_build
+    from capdisc.context import background_build
 
     runtime = surroundings.current_runtime()
     try:
@@ -186,7 +186,7 @@ def _search_in_process(
 
     with open_index.open_index(place, may_build=False) as ctx:
         if may_build and ctx.freshness.state == "behind":
-            from capdisc.hook import background_build
+            from capdisc.context import background_build
 
             background_build.start_update(ctx.place, hook_client.name)
         return suggest_capabilities(ctx, event.prompt, limits)

@@ -12,7 +12,6 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import server_sources
 from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
@@ -25,13 +24,13 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.gateway_servers import drop_lists_of_removed_servers, names_servers
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
     describe_missing,
     short_path,
 )
+from capdisc.context.shared_store import find_store
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
@@ -39,8 +38,8 @@ from capdisc_indexer.indexing.previous_build import PreviousBuild, recover_setti
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, Coverage, DeclaredSource, Finding, Severity
-from capdisc_indexer.remote.shared_build import build_shared_index
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.plugins import registry
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
@@ -49,6 +48,23 @@ from capdisc_indexer.text.normalization import one_line
 # are kept.
 
 _ASK_COMMAND = "capdisc index --ask-servers"
+
+
+def _ask_sources(
+    runtime: surroundings.Runtime,
+    config: Config,
+    sources: Sequence[DeclaredSource],
+    ask_servers: bool,
+    network: bool,
+) -> None:
+    """Ask the servers and databases that sources name, and fetch their documents, as far as options
+    and declarations ask for it.
+    """
+    if lists := registry.find_service("server-lists"):
+        lists.ask_servers(runtime, config, sources, ask_servers)
+    ask_databases(runtime, sources, ask_servers)
+    if network:
+        fetch_documents(sources)
 
 
 def ask_databases(
@@ -69,15 +85,17 @@ def ask_databases(
 
 
 def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None:
-    from capdisc_indexer.sources.formats.tables.reflection import kept_text, reflect_database
-
+    databases = registry.load_service("databases")
     answer_path = Path(source.path)
     name = source.name or str(source.options["url_secret"])
     try:
-        answer = reflect_database(_database_url(runtime, str(source.options["url_secret"])))
+        answer = databases.reflect_database(
+            _database_url(runtime, str(source.options["url_secret"]))
+        )
         with state_file.lock_folder(answer_path.parent):
             state_file.replace_state_file(
-                answer_path, kept_text(datetime.now(UTC).isoformat(timespec="seconds"), answer)
+                answer_path,
+                databases.kept_text(datetime.now(UTC).isoformat(timespec="seconds"), answer),
             )
     except CapdiscError as problem:
         stays = "; what it said last stays" if answer_path.exists() else ""
@@ -99,8 +117,7 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
     """Fetch the documents on the web that sources name, and keep them for later builds. Prints a
     notice for one that cannot be fetched, whose last copy stays.
     """
-    from capdisc_indexer.fetch.download import fetch_document
-
+    fetch_document = registry.load_service("web").fetch_document
     for source in sources:
         if not source.url:
             continue
@@ -201,23 +218,26 @@ def index(
         raise UsageError("--only and --forget go with PATHs, one of them at a time", "name PATHs")
     runtime = surroundings.current_runtime()
     config = runtime.config()
-    for key in config.unknown:
-        console.print_notice(f"notice: unknown setting {key}")
+    for problem in (
+        *(f"unknown setting {key}" for key in config.unknown),
+        *registry.find_problems(),
+    ):
+        console.print_notice(f"notice: {one_line(problem, 300)}")
     with read_plugins_once():
         waiting = workspace_trust.announce_all(runtime, config)
         shared = runtime.shared_index(index_dir, config)
         where = runtime.index_dir(index_dir, config)
         place = IndexPlace(index_dir=where, runtime=runtime, config=config)
         is_of_workspace = (paths and not forget) or (
-            ask_servers and names_servers(runtime, config)
+            ask_servers and registry.load_service("servers").names_servers(runtime, config)
         )
         if not shared and not is_of_workspace:
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = runtime.sources(config, paths or ())
-        drop_lists_of_removed_servers(runtime)
-        if not paths and (ask_servers or not quiet):
-            server_sources.ask_client_servers(runtime, config, declared, ask_servers)
+        if lists := registry.find_service("server-lists"):
+            asks_clients = not paths and (ask_servers or not quiet)
+            lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)
         builder_id = None if shared else runtime.ensure_builder_id(where)
         named_paths = [runtime.expand(path) for path in paths or ()]
         last = PreviousBuild() if shared else recover_settings(where, builder_id)
@@ -236,10 +256,7 @@ def index(
         build_options = make_build_options(
             runtime, config, builder_id, coverage, roots, lock_timeout, forgotten_paths
         )
-        server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
-        ask_databases(runtime, build_options.sources, ask_servers)
-        if network:
-            fetch_documents(build_options.sources)
+        _ask_sources(runtime, config, build_options.sources, ask_servers, network)
         build_options = replace(
             build_options,
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
@@ -261,7 +278,7 @@ def index(
             console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
         ):
             report = (
-                build_shared_index(shared, build, build_options, progress)
+                find_store(shared.url).build_shared_index(shared, build, build_options, progress)
                 if shared
                 else build(where)
             )

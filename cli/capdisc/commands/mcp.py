@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.gateway_servers import ServerSelection, print_waiting, select_servers
-from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
 from capdisc.mcp_service.skill_offer import SkillOffer
 from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
-
-if TYPE_CHECKING:
-    from capdisc.mcp_service.gateway_service import GatewayService
+from capdisc_indexer.plugins import registry
 
 
 def mcp(
@@ -90,17 +84,16 @@ def mcp(
     runtime = surroundings.current_runtime()
     config = runtime.config()
     workspace_trust.announce_settings(config)
-    selection = _select_servers(runtime, config, server or ()) if gateway else None
-    if selection and listing:
-        from capdisc.mcp_service.gateway_service import print_servers
-
-        return print_servers(runtime, selection, json)
-    from capdisc_indexer.execution.mcp_server import ToolService, serve
+    servers = registry.load_service("gateway") if gateway else None
+    selection = servers.choose_servers(runtime, config, server or ()) if servers else None
+    if servers and listing:
+        return int(servers.print_servers(runtime, selection, json))
+    from capdisc.mcp_service.mcp_server import ToolService, serve
 
     shared = runtime.shared_index(index_dir, config)
     if shared and (allow_run or gateway):
         raise ApprovalRequiredError(
-            f"nothing is run from this index: {provenance_warning(shared)}",
+            f"nothing is run from this index: {shared.provenance_warning}",
             "leave out --allow-run and --gateway",
         )
     surroundings.limit_malloc_arenas()
@@ -109,7 +102,9 @@ def mcp(
         _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),
-        _open_gateway(runtime, selection, index_dir) as opened,
+        servers.open_gateway(runtime, selection, index_dir)
+        if servers
+        else nullcontext() as opened,
     ):
         await_first = opened.await_lists if opened else _wait_for_nothing
         # The tools that a gateway lists belong to this workspace alone.
@@ -129,8 +124,8 @@ def mcp(
         live = LiveIndex(runtime, config, place, shared, await_first, find_place)
         run = None
         if allow_run or opened:
-            servers = opened.gateway if opened else None
-            run = partial(build_executor, runtime, yes, servers, allow_run)
+            opened_gateway = opened.gateway if opened else None
+            run = partial(build_executor, runtime, yes, opened_gateway, allow_run)
         service = DiscoveryService(live=live, names=names, run=run)
         if shared:
             start_polling(shared)
@@ -161,42 +156,3 @@ def _explain_to_person() -> None:
 
 def _wait_for_nothing(is_stopped: Callable[[], bool]) -> None:
     pass
-
-
-def _select_servers(
-    runtime: surroundings.Runtime, config: Config, names: Sequence[str]
-) -> ServerSelection:
-    """The servers to serve; none inside another gateway, which would start us without end."""
-    from capdisc_indexer.execution.server_launch import INSIDE_VARIABLE
-
-    if runtime.environ.get(INSIDE_VARIABLE):
-        console.print_notice("notice: no servers are served inside another gateway")
-        return ServerSelection()
-    words = [name.strip() for text in names for name in text.split(",")]
-    selection = select_servers(runtime, config, [word for word in words if word])
-    for problem in selection.problems:
-        console.print_notice(f"notice: {problem}")
-    print_waiting(selection)
-    if not selection.served:
-        console.print_notice(
-            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
-        )
-    return selection
-
-
-@contextmanager
-def _open_gateway(
-    runtime: surroundings.Runtime, selection: ServerSelection | None, index_dir: Path | None
-) -> Iterator[GatewayService | None]:
-    """The gateway to the servers, which are ended with the block; None where there is none."""
-    if selection is None:
-        yield None
-        return
-    from capdisc.mcp_service.gateway_service import GatewayService
-
-    service = GatewayService(runtime, selection, index_dir)
-    try:
-        service.start()
-        yield service
-    finally:
-        service.close()

@@ -156,7 +156,7 @@ def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
 
 def _shown_path(path: Path) -> str:
     """The path from the current folder, where it lies below it."""
-    from capdisc_indexer.execution.call_preview import quote_word
+    from capdisc_indexer.text.shell_quoting import quote_word
 
     relative = os.path.relpath(path, surroundings.current_runtime().cwd)
     return quote_word(str(path) if relative.startswith("..") else relative)

@@ -21,7 +21,7 @@ from capdisc.render.render_options import (
     QueryOptions,
     RenderOptions,
 )
-from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats import FORMATS, list_added_formats
 
 # The options of `capdisc render` that no other command has.
 
@@ -73,6 +73,7 @@ FormatName = Annotated[
         help="The layout of the context.",
         panel="Output",
         choices=tuple(FORMATS),
+        more_choices=list_added_formats,
     ),
 ]
 Json = Annotated[bool, option("--json", help="The same as --format json.", panel="Output")]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Annotated
 
-from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
-from capdisc.context import open_index, query_execution
+from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.render.gate import (
@@ -112,9 +111,10 @@ def search(
         name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         if ctx.runtime.stderr_is_terminal and (ctx.runtime.workspace / ".mcp.json").exists():
-            from capdisc.context.gateway_servers import name_unasked_servers_once
+            from capdisc_indexer.plugins.registry import find_service
 
-            name_unasked_servers_once(ctx.runtime)
+            if servers := find_service("servers"):
+                servers.name_unasked_servers_once(ctx.runtime)
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
             graph_boost=graph_boost,
@@ -129,8 +129,10 @@ def search(
             [hit.id for hit in ranking.hits], Query(texts=())
         )
         printed_ids = [hit.id for hit in ranking.hits if hit.id in shown_ids]
-        sessions.remember_printed(ctx.runtime, session, printed_ids)
-        sessions.log_event(ctx.runtime, ctx.config, "search", printed_ids, texts, session)
+        if session is not None:
+            session_memory.remember_printed(ctx.runtime, session, printed_ids)
+        if ctx.config["log"]:
+            session_memory.log_event(ctx.runtime, "search", printed_ids, texts, session)
         if json:
             console.print_document(
                 _result_document(ctx, ranking, headers)

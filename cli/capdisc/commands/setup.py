@@ -35,6 +35,7 @@ from capdisc.setup.settings_entries import (
 )
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.similar_names import unknown_choice
 
 AGENTS_MD = "agents-md"
@@ -138,7 +139,7 @@ def setup(
     changes = _plan_undo(runtime, entries, selected) if undo else _plan_setup(runtime, selected)
     plan = None
     if servers and (gateway or undo):
-        from capdisc.commands import setup_gateway
+        setup_gateway = registry.load_service("gateway-setup")
 
         plan = (
             setup_gateway.plan_revocation(runtime, servers)

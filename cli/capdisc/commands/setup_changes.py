@@ -6,10 +6,11 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from capdisc.commands.approval_prompt import YES, read_answer
+import capdisc_guard
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.output.questions import YES, read_answer
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
@@ -25,11 +26,11 @@ from capdisc.setup.settings_entries import BLOCK
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
-    from capdisc.commands.setup_gateway import GatewayPlan
+    from capdisc_run.setup_gateway import GatewayPlan
 
 _PART_TITLES = {HOOK: "the hook", MCP: "the MCP server", BLOCK: "the block"}
 
@@ -73,7 +74,7 @@ def carry_out(
     if is_agreed or not question:
         _write_changes(runtime, changes, request.undo)
     if plan and (is_agreed or not question):
-        from capdisc.commands import setup_gateway
+        setup_gateway = registry.load_service("gateway-setup")
 
         setup_gateway.carry_out(runtime, plan)
     if request.json:
@@ -97,7 +98,7 @@ def _show_plan(
     runtime: surroundings.Runtime, request: SetupRequest, plan: GatewayPlan, is_asked: bool
 ) -> GatewayPlan:
     """Print the servers of the gateway; the plan with the tools that a person then names."""
-    from capdisc.commands import setup_gateway
+    setup_gateway = registry.load_service("gateway-setup")
 
     if not request.json:
         console.print_lines(setup_gateway.format_plan(runtime, plan))
@@ -185,7 +186,7 @@ def _print_next_steps(
             f"notice: {title} was not found here; it reads the file once it is installed"
         )
     if plan:
-        from capdisc.commands import setup_gateway
+        setup_gateway = registry.load_service("gateway-setup")
 
         setup_gateway.print_next_steps(runtime, plan, client, title)
     if not pending:
@@ -253,7 +254,7 @@ def _format_diff(change: FileChange) -> Iterator[str]:
         path if change.after is not None else "/dev/null",
         lineterm="",
     )
-    yield from (mask_keys(line) for line in lines)
+    yield from (capdisc_guard.mask_keys(line) for line in lines)
 
 
 def _result_document(
@@ -270,7 +271,7 @@ def _result_document(
         "left_out": request.left_out or None,
     }
     if plan:
-        from capdisc.commands import setup_gateway
+        setup_gateway = registry.load_service("gateway-setup")
 
         document["gateway"] = {
             **setup_gateway.plan_document(runtime, plan),

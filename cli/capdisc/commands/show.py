@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capdisc import sessions
 from capdisc.args import names, params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index, query_execution, user_files
+from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
@@ -17,12 +16,13 @@ from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
-    from capdisc_indexer.fetch.download import FetchOptions
+    from capdisc_run.download import FetchOptions
 
 
 def show(
@@ -129,7 +129,8 @@ def show(
     with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         ids_shown = [descriptor.id for descriptor in descriptors]
-        sessions.log_event(ctx.runtime, ctx.config, "show", ids_shown)
+        if ctx.config["log"]:
+            session_memory.log_event(ctx.runtime, "show", ids_shown)
         if name_form:
             name_form.print_or_open(
                 ctx.runtime,
@@ -328,9 +329,9 @@ def _print_linked_text(
 def _fetch_options(permissions: FetchPermissions) -> FetchOptions | None:
     if not permissions.network:
         return None
-    from capdisc_indexer.fetch.download import FetchOptions
-
-    return FetchOptions(allow_http=permissions.http, allow_html=permissions.html)
+    options_type = registry.load_service("web").FetchOptions
+    options: FetchOptions = options_type(allow_http=permissions.http, allow_html=permissions.html)
+    return options
 
 
 def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from capdisc import sessions
-from capdisc.context import open_index, query_execution
+from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console
 from capdisc.render.gate import describe_refusal, gate_ranking, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import encode_definitions, parameter_renames
 from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
-if TYPE_CHECKING:
-    from capdisc_indexer.sessions.session_types import Session
-
+# Formats that are code, which calls what was found.
+CODE_FORMATS = registry.find_references("definition_formats")
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -95,7 +94,7 @@ def _choose_definitions(
     """The definitions, and a word for how they were chosen."""
     if request.only:
         return tool_selection.definitions_by_name(tool_ctx, request.only), "only"
-    is_code = request.form in STUB_LANGUAGES
+    is_code = request.form in CODE_FORMATS
     # Code calls what was found; the tools that find are for a model.
     discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
     if request.query.texts:
@@ -177,8 +176,13 @@ def _add_pinned(
     begins as that of the turn before, and a provider's cache of the prompt holds. With a budget,
     what fits this turn comes first.
     """
-    session = _load_session(ctx, request)
-    names = [*ctx.config["pin"], *(session.active if session else ())]
+    active_ids: Sequence[str] = ()
+    discovered_ids: Sequence[str] = ()
+    if request.session is not None:
+        active_ids, discovered_ids = session_memory.load_ids(
+            ctx.runtime.state_dir(), request.session
+        )
+    names = [*ctx.config["pin"], *active_ids]
     headers = [ctx.index.resolve(name) for name in names]
     for name in (name for name, header in zip(names, headers, strict=True) if header is None):
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
@@ -187,24 +191,12 @@ def _add_pinned(
     )
     found = tool_selection.define_callable(
         tool_ctx,
-        tool_selection.load_descriptors(tool_ctx, list(session.discovered) if session else []),
+        tool_selection.load_descriptors(tool_ctx, discovered_ids),
     )
     offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
     return list(
         {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
     )
-
-
-def _load_session(ctx: open_index.CommandContext, request: DefinitionRequest) -> Session | None:
-    """The session of the request; None where it names none, or one that does not exist yet."""
-    if request.session is None:
-        return None
-    from capdisc_indexer import sessions
-
-    state_dir = ctx.runtime.state_dir()
-    if not sessions.session_exists(state_dir, request.session):
-        return None
-    return sessions.load_session(state_dir, request.session)
 
 
 def _query_definitions(
@@ -223,15 +215,17 @@ def _query_definitions(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
     )
     defined_ids = {definition.id for definition in definitions}
-    sessions.remember_printed(
-        ctx.runtime,
-        request.session,
-        [identifier for identifier in ids if identifier in defined_ids],
-    )
-    sessions.log_event(ctx.runtime, ctx.config, "tools", ids, request.query.texts, request.session)
+    if request.session is not None:
+        session_memory.remember_printed(
+            ctx.runtime,
+            request.session,
+            [identifier for identifier in ids if identifier in defined_ids],
+        )
+    if ctx.config["log"]:
+        session_memory.log_event(ctx.runtime, "tools", ids, request.query.texts, request.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
         readers: list[Definition] = []
-        if request.form not in STUB_LANGUAGES and not request.is_deferred:
+        if request.form not in CODE_FORMATS and not request.is_deferred:
             kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
             text = " ".join(request.query.texts)
             readers = tool_selection.reader_definitions(tool_ctx, text, list(kinds))
@@ -293,7 +287,7 @@ def _build_definition_set(
         if names[definition.id] != definition.name
     ]
     # Our own form and code have the ids beside the names.
-    if changed and request.form not in ("json", *STUB_LANGUAGES):
+    if changed and request.form not in ("json", *CODE_FORMATS):
         console.print_notice(
             f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
         )
@@ -341,7 +335,8 @@ def _fit_budget(
 def _encode_definitions(
     request: DefinitionRequest, definitions: list[Definition], choice: str
 ) -> DefinitionSet:
-    if request.form in STUB_LANGUAGES:
+    if request.form in CODE_FORMATS:
+        format_stubs = registry.load_attribute(CODE_FORMATS[request.form])
         value, names = format_stubs(request.form, definitions)
         parameters: dict[str, dict[str, str]] = {}
     else:
@@ -356,7 +351,7 @@ def format_definitions(definition_set: DefinitionSet) -> str:
     """The definitions as their provider takes them; our own format is a document with a version
     and its tokens, and a language is its own text.
     """
-    if definition_set.form in STUB_LANGUAGES:
+    if definition_set.form in CODE_FORMATS:
         return str(definition_set.value)
     if definition_set.form != "json":
         return console.format_json_text(definition_set.value)

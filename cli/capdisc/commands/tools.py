@@ -7,6 +7,7 @@ from typing import Annotated
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.commands.tool_definitions import (
+    CODE_FORMATS,
     DefinitionRequest,
     format_definitions,
     select_definitions,
@@ -19,9 +20,8 @@ from capdisc.render.gate import Gate
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools.definitions import DEFINITION_FORMATS
-from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES
 
-FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
+FORMATS = (*DEFINITION_FORMATS, *CODE_FORMATS)
 
 
 def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
@@ -168,7 +168,7 @@ def tools(
                 only or all_tools or auto or budget is not None or progressive is not None
             ),
         )
-    if format in STUB_LANGUAGES and (all_tools or auto or progressive):
+    if format in CODE_FORMATS and (all_tools or auto or progressive):
         raise UsageError(
             "code calls capabilities, not the tools that find them",
             "leave out --all, --auto and --progressive",

@@ -13,19 +13,19 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import server_tools, trust_grants
-from capdisc.commands.approval_prompt import YES, read_answer
+from capdisc.commands import trust_grants
 from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.output.questions import YES, read_answer
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import definition_memory
 from capdisc_indexer.store.definition_memory import Pending
-from capdisc_indexer.validation.changes.comparison import difference
 
 # The changes of definitions that are held back, and what a person accepts of them.
 
@@ -97,7 +97,11 @@ def _format_change(change: Pending) -> list[str]:
 
 def _format_difference(change: Pending) -> Sequence[str]:
     if change.before:
-        return difference(change.before, change.now)
+        # Imported here, since most uses of this command show no change.
+        from difflib import unified_diff
+
+        lines = list(unified_diff(change.before, change.now, n=1, lineterm=""))
+        return [line for line in lines[2:] if not line.startswith("@@")]  # without its two heads
     heading = "what it said before is not kept; now it says"
     return [heading, *(f"+{line}" for line in change.now)]
 
@@ -156,7 +160,7 @@ def trust(
         if yes:
             raise UsageError("--revoke needs no --yes", "leave it out")
         if target and _CAPABILITY_ID.fullmatch(target) and not os.path.lexists(path):
-            return server_tools.revoke_tools(runtime, target, json)
+            return int(registry.load_service("server-tools").revoke_tools(runtime, target, json))
         return trust_grants.revoke(runtime, path, json)
     if target is not None and not os.path.lexists(path):
         return _trust_definition(runtime, target, yes, json)
@@ -190,7 +194,7 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
         return False
     if not (is_workspace(str(path)) or _is_index(path)):
         return True
-    from capdisc.context.client_places import find_scan_requests
+    from capdisc.context.index_scope import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
     real_path = str(Path(os.path.realpath(path.parent)) / path.name)
@@ -216,6 +220,7 @@ def _trust_definition(
         identifier == change.id or fnmatchcase(change.id, identifier)
         for change in definition_memory.waiting(Path(runtime.definition_guard().memory))
     )
-    if not is_held and (tools := server_tools.find_tools(runtime, identifier)):
-        return server_tools.approve_tools(runtime, tools, yes, json)
+    server_tools = registry.find_service("server-tools")
+    if not is_held and server_tools and (tools := server_tools.find_tools(runtime, identifier)):
+        return int(server_tools.approve_tools(runtime, tools, yes, json))
     return approve_definitions(runtime, identifier, yes, json)

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc.commands.server_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.context.coverage import covers_usual_folders
 from capdisc.context.freshness import locate_index
-from capdisc.context.gateway_servers import select_servers
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -20,6 +18,7 @@ from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
 
@@ -37,8 +36,9 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     requests = workspace_trust.list_requests(runtime, config, with_clients=True)
     refused = set(workspace_trust.refused_requests(runtime, config, with_clients=True))
     workspace_trust.announce_strays(config)
-    for problem in select_servers(runtime, config).problems:
-        console.print_notice(f"notice: {problem}")
+    if servers := registry.find_service("servers"):
+        for problem in servers.select_servers(runtime, config).problems:
+            console.print_notice(f"notice: {problem}")
     if not json:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)
@@ -192,7 +192,8 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
         {"index": folder, "state": "there" if Path(folder).is_dir() else "gone"}
         for folder in generation.list_own_indexes(runtime.trust_dir)
     ]
-    tools = list_approved(runtime)
+    server_tools = registry.find_service("server-tools")
+    tools = server_tools.list_approved(runtime) if server_tools else []
     if json:
         console.print_document({"workspaces": workspaces, "indexes": indexes, "tools": tools})
         return ExitCode.OK
@@ -303,7 +304,7 @@ def _is_agreed(runtime: Runtime, yes: bool) -> bool:
         return True
     if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
         return False
-    from capdisc.commands.approval_prompt import YES, read_answer
+    from capdisc.output.questions import YES, read_answer
 
     return read_answer("Allow this? [y/N]") in YES
 

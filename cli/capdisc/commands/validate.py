@@ -27,14 +27,13 @@ from capdisc.validate.finding_formats import FORMATS, find_format
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Severity
+from capdisc_indexer.model.types import RuleExplanation, Severity
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
 from capdisc_indexer.validation.rules import (
     ONLY,
     PROFILES,
     SCHEMAS,
-    RuleExplanation,
     load_rules,
     manifest_schema,
 )

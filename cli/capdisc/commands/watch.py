@@ -28,7 +28,7 @@ def run_shell_command(command: str, environ: Mapping[str, str], limit_s: float) 
     """
     import subprocess
 
-    from capdisc_indexer.execution.process import managed_process
+    from capdisc_indexer.sources.readers.process_group import managed_process
 
     out = _stderr_fd(subprocess.DEVNULL)
 

@@ -101,8 +101,7 @@ def _limit_resources() -> None:
 
 
 def _log_end(number: int) -> None:
-    from capdisc.context import surroundings
-    from capdisc.hook import guard
+    from capdisc.context import failure_log, surroundings
     from capdisc_indexer.model.errors import CapdiscError
 
     reason = f"{signal.Signals(number).name} ended it"
@@ -110,4 +109,4 @@ def _log_end(number: int) -> None:
         reason = f"it took more than {MAX_CPU_S / 60:g} minutes of processor time"
     with suppress(CapdiscError, OSError):
         folder = surroundings.current_runtime().user_state_dir()
-        guard.log_failure(folder, "", f"{FAILURE}: {reason}")
+        failure_log.log_failure(folder, "", f"{FAILURE}: {reason}")

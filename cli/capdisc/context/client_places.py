@@ -19,17 +19,17 @@ from capdisc_indexer.config.client_table import (
     workspace_switches,
 )
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest, is_inside
+from capdisc_indexer.config.trust import LINK, OWNER, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
-    from capdisc_indexer.config.client_plugins import Plugin
+    from capdisc_indexer.config.client_plugins import ClientPlugin
     from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
 
 # The plugins that were read inside `read_plugins_once`, by profile and place; None outside.
-_READ: ContextVar[dict[object, tuple[Sequence[Plugin], Sequence[str]]] | None] = ContextVar(
+_READ: ContextVar[dict[object, tuple[Sequence[ClientPlugin], Sequence[str]]] | None] = ContextVar(
     "plugins that were read", default=None
 )
 
@@ -48,61 +48,23 @@ def read_plugins_once() -> Iterator[None]:
 
 def place_folders(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     """The folders of agents and commands as pairs of scope and path; they need not exist."""
-    folders = {path: scope for scope, _, path, _ in _list_places(runtime, config)}
+    folders = {path: scope for scope, _, path, _ in list_places(runtime, config)}
     return [(scope, path) for path, scope in folders.items()]
 
 
 def has_places(runtime: Runtime, config: Config) -> bool:
     """Whether there is a folder of agents or commands, or a plugin that has some."""
     return any(path.exists() for _, path in place_folders(runtime, config)) or any(
-        plugin.agents or plugin.commands for plugin in _plugins(runtime, config["folders"])[0]
+        plugin.agents or plugin.commands
+        for plugin in find_plugins_here(runtime, config["folders"])[0]
     )
-
-
-def place_sources(
-    runtime: Runtime, config: Config, paths: Sequence[Path] = ()
-) -> tuple[DeclaredSource, ...]:
-    """The agents and commands of clients and of their plugins as sources; where `paths` are named,
-    only what lies in them. Folders of the workspace that wait for trust are left out.
-    """
-    within = tuple(str(runtime.expand(path)) for path in paths)
-    waiting = runtime.waiting_places(config)
-    sources = [
-        DeclaredSource(
-            format=form,
-            path=str(path / pattern) if pattern else str(path),
-            origin=scope,
-            trusted=scope != "workspace",
-            within=within,
-            is_conventional=True,
-        )
-        for scope, form, path, pattern in _list_places(runtime, config)
-        if str(path) not in waiting
-    ]
-    for plugin in _plugins(runtime, config["folders"])[0]:
-        parts = [("agent", path) for path in plugin.agents]
-        parts += [("command", path) for path in plugin.commands]
-        sources += [
-            DeclaredSource(
-                format=form,
-                path=str(path),
-                name=plugin.name,
-                origin=plugin.id,
-                trusted=True,
-                within=within,
-                confined_to=os.path.realpath(plugin.folder),
-                is_conventional=True,
-            )
-            for form, path in parts
-        ]
-    return tuple(sources)
 
 
 def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     """The folders of skills of the plugins that are switched on, as pairs of origin and path. A
     notice names each file about plugins that cannot be read.
     """
-    plugins, problems = _plugins(runtime, config["folders"])
+    plugins, problems = find_plugins_here(runtime, config["folders"])
     if problems:
         from capdisc.output import console
     for problem in problems:
@@ -112,7 +74,7 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
 
 def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
     """What the plugins that are switched on here bring: their folders and files."""
-    plugins, _ = _plugins(runtime, config["folders"])
+    plugins, _ = find_plugins_here(runtime, config["folders"])
     return {
         str(path)
         for plugin in plugins
@@ -142,7 +104,7 @@ def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
 
     return [
         ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
-        for plugin in _plugins(runtime, "all")[0]
+        for plugin in find_plugins_here(runtime, "all")[0]
         for path in plugin.servers
     ]
 
@@ -187,26 +149,7 @@ def link_rules(runtime: Runtime) -> LinkRules:
     )
 
 
-def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """A request for each link in the workspace's folders that leads out of the scanned ones, trusted
-    or not, and for each folder of another user there that is not. Reads all of these folders.
-    """
-    from capdisc_indexer.model.frozen import replace
-    from capdisc_indexer.sources.scan.file_scan import scan_roots
-
-    roots = [path for _, path in runtime.roots(config) if path.exists()]
-    rules = link_rules(runtime)
-    owners = frozenset(line for line in rules.trusted if line.startswith(f"{OWNER} "))
-    scan = scan_roots(
-        list(dict.fromkeys(roots)),
-        place_sources(runtime, config),
-        confined=runtime.confined_roots(config),
-        links=replace(rules, trusted=owners),
-    )
-    return scan.waiting
-
-
-def _list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
+def list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
     """Scope, format, folder and pattern ("": every file) of each place of agents and commands."""
     places = conventional_places(config["folders"], runtime.cwd, runtime.workspace, runtime.home)
     return [(scope, form, *_split_pattern(path)) for scope, form, path in places]
@@ -218,7 +161,9 @@ def _split_pattern(path: Path) -> tuple[Path, str]:
     return Path(fixed_part(str(path))[0]), path.name
 
 
-def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence[str]]:
+def find_plugins_here(
+    runtime: Runtime, profile: str
+) -> tuple[Sequence[ClientPlugin], Sequence[str]]:
     """The plugins that are switched on here, and what is wrong with files about them."""
     # Six stats, where the module takes 3 ms to load: most queries need no more than these.
     if not any(path.exists() for path in _plugin_paths(runtime, "places")):

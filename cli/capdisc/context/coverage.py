@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from capdisc.context import surroundings
 from capdisc.context.client_places import has_places, link_rules, place_folders, plugin_switches
 from capdisc.context.freshness import is_local_root
+from capdisc.context.index_scope import build_sources, confined_roots, list_scan_roots
 from capdisc.output import console
 from capdisc_indexer.config.client_servers import client_files
 from capdisc_indexer.config.configuration import Config
@@ -89,7 +90,7 @@ def remove_paths(coverage: Coverage, paths: Sequence[Path], missing: Collection[
 
 
 def _real_usual_paths(runtime: surroundings.Runtime, config: Config) -> set[str]:
-    return {os.path.realpath(path) for _, path in runtime.roots(config)}
+    return {os.path.realpath(path) for _, path in list_scan_roots(runtime, config)}
 
 
 def list_roots(
@@ -105,7 +106,7 @@ def list_roots(
     roots = list(map(Path, coverage.added))
     if coverage.is_conventional:
         local = [Path(root) for root in last_roots if is_local_root(runtime, config, root)]
-        roots = [*(path for _, path in runtime.roots(config)), *local, *roots]
+        roots = [*(path for _, path in list_scan_roots(runtime, config)), *local, *roots]
     return list(dict.fromkeys(roots))
 
 
@@ -130,10 +131,10 @@ def make_build_options(
     return BuildOptions(
         encoder=runtime.encoder_name(config["encoder"]) or None,
         lock_timeout_s=config["lock_timeout"] if lock_timeout_s is None else lock_timeout_s,
-        sources=runtime.build_sources(config, coverage),
+        sources=build_sources(runtime, config, coverage),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined=runtime.confined_roots(config) if is_conventional else {},
+        confined=confined_roots(runtime, config) if is_conventional else {},
         workspace=str(runtime.workspace),
         links=link_rules(runtime),
         passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),

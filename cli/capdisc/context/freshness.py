@@ -75,8 +75,11 @@ def locate_index(runtime: Runtime, config: Config, option: Path | None) -> Index
         or config["index_dir"]
         or read_pointer(place.index_dir)
         or runtime.workspace == runtime.home
-        or runtime.has_own_capabilities(config)
     ):
+        return place
+    from capdisc.context.index_scope import has_own_capabilities  # most commands find an index
+
+    if has_own_capabilities(runtime, config):
         return place
     home = runtime.at_home()
     home_config = home.config()

@@ -25,7 +25,6 @@ from capdisc.context.coverage import (
     name_absent_roots,
 )
 from capdisc.context.freshness import Freshness, IndexPlace
-from capdisc.context.gateway_servers import drop_lists_of_removed_servers
 from capdisc.context.workspace_trust import announce, folder_requests
 from capdisc.output import console, standard_streams
 from capdisc_indexer.indexing.missing_folders import KEPT_S
@@ -43,6 +42,7 @@ from capdisc_indexer.model.types import (
     Generation,
     Severity,
 )
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
@@ -92,7 +92,7 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
 
 def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
     """Let a process of its own take in a few changes. Many are named, as for any index."""
-    from capdisc.hook import background_build
+    from capdisc.context import background_build
 
     is_few = len(look.changed) <= FEW_FILES
     is_started = is_few and background_build.start_update(place, "")
@@ -103,7 +103,8 @@ def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
-    drop_lists_of_removed_servers(runtime)
+    if servers := registry.find_service("servers"):
+        servers.drop_lists_of_removed_servers(runtime)
     coverage = load_coverage(runtime, config, place.index_dir, builder_id, look)
     all_roots = list_roots(runtime, config, coverage, look.roots)
     roots = list_existing_roots(all_roots)
@@ -240,7 +241,7 @@ def build_first(place: IndexPlace) -> None:
 
     Raises IndexStateError where there is nothing to build it from.
     """
-    from capdisc.hook import background_build
+    from capdisc.context import background_build
 
     runtime, config = place.runtime, place.config
     builder_id = runtime.ensure_builder_id(place.index_dir)

@@ -26,7 +26,7 @@ from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote import SharedIndex
+    from capdisc_indexer.store.shared_index import SharedIndex
 
 
 @frozen(kw_only=True)
@@ -48,9 +48,7 @@ class CommandContext:
     def provenance_warning(self) -> str:
         """Why somebody else may have written the index; "" where only this user and root could."""
         if self.shared_index:
-            from capdisc.context.shared_index import provenance_warning
-
-            return provenance_warning(self.shared_index)
+            return self.shared_index.provenance_warning
         return distrust_reason(self.index.index_dir)
 
 
@@ -77,10 +75,10 @@ def open_index(
         return
     notices = waiting
     if shared:
-        from capdisc.context.shared_index import sync_copy
+        from capdisc.context.shared_store import find_store
 
         with standard_streams.silence_native_stderr():
-            notices += sync_copy(shared)
+            notices += find_store(shared.url).sync_copy(shared)
     place = locate_index(runtime, config, index_dir)
     is_buildable = may_build and mode != "off" and index_dir is None and not shared
     if not shared and not (place.index_dir / "CURRENT").exists():
@@ -123,10 +121,10 @@ def _open_in_place(
     notices: tuple[str, ...],
 ) -> CommandContext:
     """The context of a shared index that answers from the store, of which nothing is copied."""
-    from capdisc_indexer.remote.remote_generation import InPlaceIndex
+    from capdisc.context.shared_store import find_store
 
     with standard_streams.silence_native_stderr():
-        index = InPlaceIndex(shared)
+        index = find_store(shared.url).open_in_place(shared)
     if index.generation.counts["passages"]:
         text = "sections of bodies are not searched in place"
         console.print_notice(f"notice: {text}")

@@ -21,8 +21,7 @@ from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
-    from capdisc_indexer.tools import ToolContext
-    from capdisc_indexer.tools.tool_types import Executor
+    from capdisc_indexer.tools.tool_types import Executor, ToolContext
 
 MAX_SYNONYM_BYTES = 256 * 1024
 
@@ -130,9 +129,9 @@ def ranking_choices(
     boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
     gains: dict[str, float] = {}
     if boost:
-        from capdisc_indexer.sessions import request_log
+        from capdisc.context import session_memory
 
-        shares = request_log.use_shares(request_log.read_events(ctx.runtime.state_dir()))
+        shares = session_memory.load_use_shares(ctx.runtime.state_dir())
         gains = {key: boost * share for key, share in shares.items()}
     synonyms: Mapping[str, tuple[str, ...]] = {}
     if file := ctx.config["synonyms"]:
@@ -202,7 +201,8 @@ def build_tool_context(
     """The context of discovery tools that answer from this index. The encoder is loaded when a
     tool first needs it; a notice says once why it cannot be.
     """
-    from capdisc_indexer.tools import TOOLS, ToolContext  # 60 ms that a search does not need
+    from capdisc_indexer.tools.tool_table import TOOLS  # 60 ms that a search does not need
+    from capdisc_indexer.tools.tool_types import ToolContext
 
     return ToolContext(
         index=ctx.index,

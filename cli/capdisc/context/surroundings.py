@@ -20,15 +20,15 @@ from capdisc_indexer.config.configuration import (
     default_state_dir,
     load_config,
 )
-from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, is_inside, owner_requests
+from capdisc_indexer.config.trust import Grant, is_inside, owner_requests
 from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import Coverage, DeclaredSource, DefinitionGuard
+from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote import SharedIndex
+    from capdisc_indexer.store.shared_index import SharedIndex
 
 
 # What marks a folder as a workspace.
@@ -182,10 +182,14 @@ class Runtime:
         address = config["index_dir"] if flag is None else str(flag)
         if ":/" not in address:
             return None
-        from capdisc.context import shared_index
+        from capdisc.context.shared_store import find_store
 
+        store = find_store(address)
+        if store is None:
+            return None
         origin = config.origins["index_dir"] if flag is None else ""
-        return shared_index.resolve_shared_index(self, address, origin, config)
+        shared: SharedIndex = store.resolve_shared_index(self, address, origin, config)
+        return shared
 
     def ensure_builder_id(self, index_dir: Path) -> str:
         """The id of indexes that this user builds in this folder, made and recorded where there is
@@ -273,29 +277,6 @@ class Runtime:
         folder = self.tool_lists_dir
         return folder.is_dir() and any(folder.glob("*.tools.json"))
 
-    def build_sources(self, config: Config, coverage: Coverage) -> tuple[DeclaredSource, ...]:
-        """The sources of an index: the declared ones, the agents and commands of clients and the
-        gateway's lists of tools; of an index without the usual folders, what lies in its paths.
-        """
-        from capdisc.context.client_places import named_server_files, place_sources
-
-        added = tuple(map(Path, coverage.added))
-        within = () if coverage.is_conventional else added
-        sources = (
-            *self.sources(config, within),
-            *place_sources(self, config, within),
-            *self.place(named_server_files(self, added)),
-        )
-        if within or not self.has_tool_lists():
-            return sources
-        lists = DeclaredSource(
-            format="mcp",
-            path=str(self.tool_lists_dir),
-            origin="capdisc mcp --gateway",
-            trusted=True,
-        )
-        return (*sources, lists)
-
     def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
         """The declarations with absolute paths, and with the folders for the answers of programs."""
         return tuple(self._resolve_source(source) for source in sources)
@@ -306,9 +287,10 @@ class Runtime:
         """
         path = str(self.expand(Path(source.path)))
         if "url_secret" in source.options:
-            from capdisc_indexer.sources.formats.tables.reflection import kept_name
+            from capdisc_indexer.plugins.registry import load_service
 
-            path = str(self.state_dir() / "databases" / kept_name(source))
+            databases = load_service("databases")
+            path = str(self.state_dir() / "databases" / databases.kept_name(source))
         if source.url or source.text:
             path = str(self._kept_document(source))
         digits = lazy_imports.hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]
@@ -336,75 +318,14 @@ class Runtime:
                 state_file.replace_state_file(path, source.text.encode())
         return path
 
-    def roots(self, config: Config) -> list[tuple[str, Path]]:
-        """The configured roots, then the conventional ones and those of plugins, as pairs of
-        origin and path; they need not exist. Those of the workspace that wait for trust are left
-        out.
-        """
-        from capdisc.context.client_places import plugin_roots
-
-        return self._own_roots(config) + plugin_roots(self, config)
-
-    def _own_roots(self, config: Config) -> list[tuple[str, Path]]:
-        """The roots without those of plugins."""
-        configured = [(config.origins["roots"], path) for path in self.configured_roots(config)]
-        waiting = self.waiting_places(config)
-        return configured + [
-            (scope, path) for scope, path in self.conventional(config) if str(path) not in waiting
-        ]
-
     def candidate_roots(self, config: Config) -> list[Path]:
         """The same with what waits for trust and without plugins; no look at the disk."""
         conventional = (path for _, path in self.conventional(config))
         return [*self.configured_roots(config), *conventional]
 
-    def has_own_capabilities(self, config: Config) -> bool:
-        """Whether an index of this workspace would hold anything else than the index of the home
-        folder: a folder or source of the workspace, a setting that only counts here, or tools that
-        the gateway has listed for it.
-        """
-        users = ("default", str(self.user_config))
-        if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
-            return True
-        if any(source.origin != str(self.user_config) for source in config.sources):
-            return True
-        from capdisc.context.client_places import place_folders, plugin_folders
-
-        places = (*self.conventional(config), *place_folders(self, config))
-        folders = (path for scope, path in places if scope == "workspace")
-        if any(path.exists() for path in folders) or self.has_tool_lists():
-            return True
-        return plugin_folders(self, config) != plugin_folders(self.at_home(), config)
-
     def at_home(self) -> Runtime:
         """The same surroundings with the home folder as the current one."""
         return replace(self, cwd=self.home)
-
-    def place_requests(self, config: Config) -> dict[str, tuple[TrustRequest, ...]]:
-        """What has to be allowed before a folder or file of clients in the workspace is read, by its
-        path: that it belongs to another user, or is a link out of the workspace to a place that is
-        not scanned anyway. Others can make folders above the current one, a clone can bring links.
-        """
-        from capdisc.context.client_places import place_folders
-        from capdisc_indexer.config.client_table import workspace_switches
-
-        places = [*self.conventional(config), *place_folders(self, config)]
-        places += [("switches", path) for path in workspace_switches(self.workspace)]
-        requests: dict[str, tuple[TrustRequest, ...]] = {}
-        for scope, path in places:
-            # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
-            if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
-                continue
-            asked = owner_requests(str(path), str(self.workspace), self.own_users)
-            target = os.path.realpath(path)
-            is_link_out = scope == "workspace" and not is_inside(target, [self.real_workspace])
-            if is_link_out and not is_inside(target, self._allowed_places(config)):
-                link = TrustRequest(
-                    setting=LINK, value=str(path), place=target, origin=str(self.workspace)
-                )
-                asked = (*asked, link)
-            requests[str(path)] = asked
-        return requests
 
     def is_of_others(self, path: Path) -> bool:
         """Whether a path of the workspace belongs to another user, which nobody has allowed."""
@@ -412,40 +333,9 @@ class Runtime:
         grant = self.load_grant() if owners else Grant()
         return not all(grant.covers(request, "") for request in owners)
 
-    def waiting_places(self, config: Config) -> dict[str, list[TrustRequest]]:
-        """Those of these folders and files that are left out, with what the user has not allowed."""
-        requests = self.place_requests(config)
-        grant = self.load_grant() if any(requests.values()) else Grant()
-        waiting = {
-            path: [request for request in asked if not grant.covers(request, config.digest)]
-            for path, asked in requests.items()
-        }
-        return {path: refused for path, refused in waiting.items() if refused}
-
-    def confined_roots(self, config: Config) -> dict[str, tuple[str, ...]]:
-        """The roots that the workspace chose, each with the real folders that it may lead into: a
-        link can take its place while it is watched.
-        """
-        allowed = self._allowed_places(config)
-        from capdisc.context.client_places import place_folders
-
-        chosen = [
-            path
-            for scope, path in (*self._own_roots(config), *place_folders(self, config))
-            if scope in ("workspace", config.file)
-        ]
-        return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
-
     def conventional(self, config: Config) -> tuple[tuple[str, Path], ...]:
         """The conventional folders of skills as pairs of scope and path; they need not exist."""
         return conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
-
-    def _allowed_places(self, config: Config) -> tuple[str, ...]:
-        """The real folders that folders of the workspace may lead into: the workspace, and those
-        that are scanned anyway.
-        """
-        user_folders = (path for scope, path in self.conventional(config) if scope != "workspace")
-        return (self.real_workspace, *(os.path.realpath(path) for path in user_folders))
 
 
 def today() -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from capdisc.context.index_scope import place_requests, waiting_places
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
 from capdisc_indexer.text.normalization import one_line
@@ -68,7 +69,7 @@ def announce_strays(config: Config) -> tuple[str, ...]:
 
 def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
     """The requests that keep conventional folders of the workspace out."""
-    waiting = runtime.waiting_places(config)
+    waiting = waiting_places(runtime, config)
     return tuple(dict.fromkeys(chain.from_iterable(waiting.values())))
 
 
@@ -79,15 +80,16 @@ def list_requests(
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
     starts, and the links in its folders.
     """
-    from capdisc.context.client_places import find_scan_requests
-    from capdisc.context.gateway_servers import workspace_requests
+    from capdisc.context.index_scope import find_scan_requests
+    from capdisc_indexer.plugins.registry import find_service
 
+    servers = find_service("servers") if with_clients else None
     requests = (
         *config.requests,
         *rule_requests(config),
         *_server_requests(runtime, config),
-        *chain.from_iterable(runtime.place_requests(config).values()),
-        *(workspace_requests(runtime) if with_clients else ()),
+        *chain.from_iterable(place_requests(runtime, config).values()),
+        *(servers.workspace_requests(runtime) if with_clients and servers else ()),
         *(find_scan_requests(runtime, config) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
@@ -134,9 +136,10 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
-        from capdisc.commands.server_sources import source_requests
+        from capdisc_indexer.plugins.registry import load_service
 
-        yield from source_requests(runtime, runtime.place(sources))
+        lists = load_service("server-lists")
+        yield from lists.source_requests(runtime, runtime.place(sources))
 
 
 def declares_servers(source: DeclaredSource) -> bool:

@@ -17,10 +17,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from types import FrameType
-
-    from capdisc_indexer.model.json_types import JsonObject
 
 # Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more
 # than this.
@@ -153,61 +150,14 @@ def _write(stream: int, data: bytes) -> None:
 
 # The log: one JSON object a line, the newest last.
 
-LOG_NAME = "hook-errors.jsonl"
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%S+00:00"
-_MAX_LOG_BYTES = 64 * 1024
-_MAX_FAILURE_CHARACTERS = 500
-_LOCK_TIMEOUT_S = 0.05
-
 
 def _log_quietly(words: Sequence[str], failure: str) -> None:
     """Write the failure to the log, if that can be done."""
     try:
-        from capdisc.context import surroundings
+        from capdisc.context import failure_log, surroundings
         from capdisc.hook.clients import CLIENTS
 
         client = next((word for word in words if word in CLIENTS), "")
-        log_failure(surroundings.current_runtime().user_state_dir(), client, failure)
+        failure_log.log_failure(surroundings.current_runtime().user_state_dir(), client, failure)
     except BaseException:
         return
-
-
-def log_failure(folder: Path, client: str, failure: str) -> None:
-    """Add a failure to the log in this folder. Of a long log the older half is dropped.
-
-    Raises CapdiscError where the log cannot be written.
-    """
-    import json
-
-    from capdisc_indexer.store import state_file
-    from capdisc_indexer.text.normalization import one_line
-
-    record = {
-        "at": time.strftime(TIME_FORMAT, time.gmtime()),
-        "client": one_line(client, 40),
-        "error": one_line(failure, _MAX_FAILURE_CHARACTERS),
-    }
-    path = folder / LOG_NAME
-    with state_file.lock_folder(folder, _LOCK_TIMEOUT_S):
-        lines = (state_file.read_state_file(path) or b"").splitlines(keepends=True)
-        if sum(map(len, lines)) > _MAX_LOG_BYTES:
-            lines = lines[len(lines) // 2 :]
-        state_file.replace_state_file(path, b"".join(lines) + json.dumps(record).encode() + b"\n")
-
-
-def read_failures(folder: Path) -> list[JsonObject]:
-    """The failures in the log of this folder, oldest first, each with `at`, `client` and `error`;
-    lines that are damaged are left out. Raises InputError where the log cannot be read.
-    """
-    from capdisc_indexer.config.settings_reader import parse_json
-    from capdisc_indexer.store import state_file
-
-    failures: list[JsonObject] = []
-    for line in (state_file.read_state_file(folder / LOG_NAME) or b"").splitlines():
-        try:
-            record = parse_json(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and {"at", "client", "error"} <= record.keys():
-            failures.append(record)
-    return failures

@@ -23,7 +23,6 @@ from capdisc.render.render_options import (
     QueryOptions,
     RenderOptions,
 )
-from capdisc_indexer.execution.call_types import Caller, Consent
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -34,6 +33,7 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
@@ -55,12 +55,13 @@ from capdisc_indexer.tools.answer_pages import (
     split_cursor,
 )
 from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
+from capdisc_indexer.tools.call_context import Caller, Consent
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
 
 if TYPE_CHECKING:
-    from capdisc_indexer.execution.gateway import Gateway
+    from capdisc_run.gateway import Gateway
 
 _INSTRUCTIONS = (
     "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
@@ -260,8 +261,7 @@ def build_executor(
     """The function that runs a capability of this index: a tool of a server by the gateway, any
     other one, where `runs_commands`, as `capdisc run` does without a terminal.
     """
-    from capdisc_indexer.execution import agent_execution
-    from capdisc_indexer.execution.call_types import ExecutionContext
+    from capdisc_indexer.tools.call_context import ExecutionContext
 
     execution_ctx = ExecutionContext(
         environ=runtime.environ, cwd=runtime.cwd, roots=tuple(index.scan["roots"])
@@ -280,9 +280,10 @@ def build_executor(
                 f"{one_line(descriptor.id, 100)} was not run: only tools of MCP servers are here",
                 "start this server with --allow-run, too",
             )
-        return agent_execution.run_for_agent(
+        answer: ToolAnswer = registry.load_service("agent-runner").run_for_agent(
             descriptor, arguments, execution_ctx, runtime.state_dir(), yes, caller.is_stopped
         )
+        return answer
 
     return run
 

@@ -15,13 +15,13 @@ from capdisc.context import open_index, surroundings
 from capdisc.context.background_process import start_process
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.query_execution import build_tool_context
+from capdisc.context.shared_store import find_store
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError
-from capdisc_indexer.remote import SharedIndex
-from capdisc_indexer.remote.copy_refresh import refresh_copy
 from capdisc_indexer.store.generation import read_pointer
+from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import ToolContext
@@ -227,7 +227,7 @@ def _poll_forever(shared: SharedIndex, problem: str) -> None:
 
 def _refresh_copy(shared: SharedIndex, last_problem: str) -> str:
     try:
-        problem = "; ".join(refresh_copy(shared))
+        problem = "; ".join(find_store(shared.url).refresh_copy(shared))
     except (CapdiscError, OSError) as error:
         problem = str(error)
     if problem and problem != last_problem:

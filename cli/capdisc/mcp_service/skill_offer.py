@@ -6,18 +6,18 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from capdisc.mcp_service import served_skills
 from capdisc.mcp_service.live_index import LiveIndex, OpenGeneration
-from capdisc.output import console
-from capdisc_indexer.execution.skill_methods import (
+from capdisc.mcp_service.served_skills import SkillCatalogue
+from capdisc.mcp_service.skill_methods import (
     DirectoryChild,
     SkillEntry,
     SkillFile,
     SkillPage,
     SkillService,
 )
+from capdisc.output import console
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.tools import served_skills
-from capdisc_indexer.tools.served_skills import SkillCatalogue
 
 _SHOWN = 3
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from capdisc_indexer import tools
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line, readable_title
 from capdisc_indexer.text.similar_names import nearest_names
-from capdisc_indexer.tools import tool_selection
+from capdisc_indexer.tools import tool_selection, tool_table
 from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, RUN_TOOL
 from capdisc_indexer.tools.definitions import encode_definitions
 from capdisc_indexer.tools.definitions.builders import Definition, drop_guards
@@ -23,7 +22,7 @@ EVERY_TOOL = "all"
 # Those of the group `discovery`, whose definitions are the same for every index.
 _WITHOUT_INDEX = ("discover_capabilities", "tool_search", "search_tool", EXECUTE_TOOL)
 # Where a name is taken twice, that of the three tools wins: they come last.
-ALL_TOOLS: Mapping[str, Tool] = MappingProxyType({**tools.TOOLS, **AGENT_TOOLS})
+ALL_TOOLS: Mapping[str, Tool] = MappingProxyType({**tool_table.TOOLS, **AGENT_TOOLS})
 _CURSOR_SCHEMA = {"type": "string"}
 
 
@@ -48,10 +47,10 @@ def find_run_tool(names: Sequence[str]) -> str:
 def _expand_name(name: str) -> list[str]:
     """The tools that a name of the option means."""
     if name == EVERY_TOOL:
-        return [*AGENT_TOOLS, *tools.TOOLS]
+        return [*AGENT_TOOLS, *tool_table.TOOLS]
     if members := [tool.name for tool in ALL_TOOLS.values() if tool.group == name]:
         return members
-    if tool := AGENT_TOOLS.get(name) or tools.find_tool(name):
+    if tool := AGENT_TOOLS.get(name) or tool_table.find_tool(name):
         return [tool.name]
     groups = sorted({tool.group for tool in ALL_TOOLS.values()})
     aliases = [alias for tool in ALL_TOOLS.values() for alias in tool.aliases]
@@ -78,7 +77,9 @@ def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[Json
             if definition.name in names
         ]
     else:
-        definitions += [_define(tools.TOOLS[name]) for name in _WITHOUT_INDEX if name in names]
+        definitions += [
+            _define(tool_table.TOOLS[name]) for name in _WITHOUT_INDEX if name in names
+        ]
     value, _ = encode_definitions("mcp", definitions)
     return [_complete_document(document) for document in value["tools"]]
 

@@ -17,6 +17,7 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
     InputError,
     LinkRefusedError,
+    PluginError,
     UsageError,
 )
 from capdisc_indexer.model.version import __version__
@@ -46,6 +47,7 @@ ERROR_KINDS: dict[type[CapdiscError], tuple[str, ExitCode]] = {
     DamagedIndexError: ("damaged-index", ExitCode.INDEX),
     ForeignIndexError: ("foreign-index", ExitCode.INDEX),
     BusyError: ("busy", ExitCode.BUSY),
+    PluginError: ("plugin", ExitCode.INDEX),
     LinkRefusedError: ("link-refused", ExitCode.REFUSED),
     ApprovalRequiredError: ("approval-required", ExitCode.REFUSED),
     CapdiscError: ("bug", ExitCode.BUG),

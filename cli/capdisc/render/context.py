@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc import sessions
-from capdisc.context import open_index, surroundings, user_files
+from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.output import console
 from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, add_to_layout
@@ -85,11 +84,12 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
         ]
         hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
         ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        name = render_ctx.options.prompting.session
-        sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
-        sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
-        ctx = render_ctx.ctx
-        sessions.log_event(ctx.runtime, ctx.config, "render", ids, render_ctx.texts, name)
+        ctx, name = render_ctx.ctx, render_ctx.options.prompting.session
+        if name is not None:
+            session_memory.remember_printed(ctx.runtime, name, ids)
+            session_memory.remember_request(ctx.runtime, name, "\n".join(render_ctx.texts))
+        if ctx.config["log"]:
+            session_memory.log_event(ctx.runtime, "render", ids, render_ctx.texts, name)
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:

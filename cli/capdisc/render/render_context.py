@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
-from capdisc.context import open_index, query_execution, user_files
+from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console
 from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, load_preload
@@ -33,7 +33,7 @@ from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
 if TYPE_CHECKING:
-    from capdisc_indexer.sessions.session_types import ModeChoice
+    from capdisc_indexer.model.types import ModeChoice
 
 # Token limits: options before settings.
 
@@ -116,16 +116,8 @@ def load_session_context(ctx: open_index.CommandContext, name: str | None) -> Se
     """What the session adds; nothing where none is named, or it is new."""
     if name is None:
         return SessionContext()
-    from capdisc_indexer import sessions
-
-    state_dir = ctx.runtime.state_dir()
-    if not sessions.session_exists(state_dir, name):
-        return SessionContext()
-    session = sessions.load_session(state_dir, name)
-    return SessionContext(
-        memory=lambda budget, count: sessions.fit_memory_lines(session, budget, count),
-        active=_load_active(ctx, session.active),
-    )
+    memory, active_ids = session_memory.load_memory(ctx.runtime.state_dir(), name)
+    return SessionContext(memory=memory, active=_load_active(ctx, active_ids))
 
 
 def _load_active(
@@ -250,13 +242,9 @@ def _choose_working_mode(
     is_auto_by_setting = ctx.config["template"] == AUTO_TEMPLATE and options.may_have_template
     if prompting.template != AUTO_TEMPLATE and not is_auto_by_setting:
         return None
-    from capdisc_indexer import sessions
-    from capdisc_indexer.sessions.session_types import choose_mode
-
-    last_mode, state_dir = "", ctx.runtime.state_dir()
-    if prompting.session and sessions.session_exists(state_dir, prompting.session):
-        last_mode = sessions.load_session(state_dir, prompting.session).mode
-    choice = choose_mode("\n".join(texts), last_mode)
+    choice = session_memory.choose_mode(
+        ctx.runtime.state_dir(), prompting.session, "\n".join(texts)
+    )
     if choice.mode:
         why = f"for {', '.join(choice.words)}" if choice.words else "of the session"
         console.print_notice(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc.render.gate import (
@@ -20,16 +19,13 @@ from capdisc.render.relevant_capabilities import (
     RelevantCapabilities,
 )
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
+from capdisc_indexer.model.types import Context, Descriptor, Hit, ModeChoice, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
-
-if TYPE_CHECKING:
-    from capdisc_indexer.sessions.session_types import ModeChoice
 
 
 def build_context_facts(

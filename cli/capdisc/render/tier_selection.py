@@ -11,7 +11,7 @@ from pathlib import Path
 from capdisc.output import console
 from capdisc.render.render_options import LayoutOptions, RenderOptions
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES, with_mark_key
 from capdisc_indexer.rendering.layout import SPLIT_MODES
@@ -81,7 +81,7 @@ ON_EMPTY = ("none", "all", "error")
 def check_options(options: RenderOptions) -> None:
     """Raises UsageError for an unknown value, and for options that do not go together."""
     shape, prompting = options.shape, options.prompting
-    check_choice("format", shape.format, FORMATS)
+    form = find_format(shape.format)
     check_choice("detail", shape.detail, DETAIL_LEVELS)
     check_choice("split", shape.split or None, SPLIT_MODES)
     check_choice("--on-empty", options.request.on_empty, ON_EMPTY)
@@ -98,7 +98,7 @@ def check_options(options: RenderOptions) -> None:
         "--session": prompting.session,
         "--auto": prompting.auto,
     }
-    if FORMATS[shape.format].is_fixed_form and (
+    if form.is_fixed_form and (
         conflicting := [name for name, value in incompatible.items() if value]
     ):
         raise UsageError(
@@ -126,7 +126,7 @@ def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
 
 def select_format(shape: LayoutOptions, state_dir: Path) -> RenderFormat:
     """The format with the hint that the options name, and with frame marks of this user's secret."""
-    form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
+    form = with_mark_key(find_format(shape.format), cache(lambda: frame_key(state_dir)))
     if shape.hint is None:
         return form
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint

@@ -10,21 +10,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import capdisc_guard
 import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
-from capdisc.context.client_places import has_places, link_rules, place_sources
+from capdisc.context.client_places import has_places, link_rules
 from capdisc.context.coverage import find_default_roots
+from capdisc.context.index_scope import place_sources
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
-from capdisc_indexer.validation.masking import redact_findings
 from capdisc_indexer.validation.rules import find_profile
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
@@ -283,7 +284,8 @@ def build_report(
         severities=frozenset(finding.severity for finding in findings),
         line=lambda finding: source.line(finding.path, finding.line),
         write=lambda: (
-            _display_finding(finding, base) for finding in redact_findings(findings, source.text)
+            _display_finding(finding, base)
+            for finding in capdisc_guard.redact_findings(findings, source.text)
         ),
     )
 

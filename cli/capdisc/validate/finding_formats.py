@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import Literal
 from unicodedata import combining, east_asian_width
 
+import capdisc_guard
 from capdisc.output import console
 from capdisc.validate import Report
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.similar_names import unknown_choice
-from capdisc_indexer.validation.hidden_text import invisible_offsets
-from capdisc_indexer.validation.rules import RuleExplanation, explain_rule
+from capdisc_indexer.validation.rules import explain_rule
 
 # For a person, `full`: where, how bad, what, the line itself with a mark, and what to do.
 
@@ -59,7 +59,7 @@ def _excerpt(finding: Finding, line: str) -> list[str]:
         return []
     column = min(finding.column - 1, len(line))
     start = max(0, column - MAX_COLUMNS)  # a line may have a megabyte
-    invisible = invisible_offsets(line, start, column + MAX_COLUMNS)
+    invisible = capdisc_guard.invisible_offsets(line, start, column + MAX_COLUMNS)
     cells = [
         _display_cell(character, offset in invisible)
         for offset, character in enumerate(line[start : column + MAX_COLUMNS], start)

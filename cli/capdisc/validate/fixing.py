@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import capdisc_guard
 from capdisc.output import console
 from capdisc.validate import ValidateRequest, display_path
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation.fixes import FIXES, FixedFile, fix_file, rewrite_file
-from capdisc_indexer.validation.hidden_text import show_invisible
-from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.validate import ValidationResult
 
 
@@ -45,12 +44,12 @@ def format_diff(
     for fixed in find_fixes(request, check_result):
         count += 1
         name = _display_name(request, fixed)
-        before, after = mask_keys(fixed.before), mask_keys(fixed.after)
+        before, after = capdisc_guard.mask_keys(fixed.before), capdisc_guard.mask_keys(fixed.after)
         lines = list(_diff_lines(before, after, name))
         is_masked = (before, after) != (fixed.before, fixed.after)
         if is_masked and lines != list(_diff_lines(fixed.before, fixed.after, name)):
             masked_names.append(name)
-        yield from (f"{console.sanitise(show_invisible(line))}\n" for line in lines)
+        yield from (f"{console.sanitise(capdisc_guard.show_invisible(line))}\n" for line in lines)
     if not quiet:
         console.print_notice(
             f"notice: {console.format_count(count, 'file')} can be put right; to do so, add --write"

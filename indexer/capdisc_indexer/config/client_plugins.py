@@ -40,7 +40,7 @@ _EMPTY: _Table = {}
 
 
 @frozen(kw_only=True)
-class Plugin:
+class ClientPlugin:
     """One plugin that is switched on: `folder` is where it was installed, `id` what its client
     calls it. The other fields are the folders and files of each kind in it that exist.
     """
@@ -59,7 +59,7 @@ class Plugin:
 class InstalledPlugins:
     """The plugins that are switched on, and a sentence for each file that could not be read."""
 
-    plugins: tuple[Plugin, ...] = ()
+    plugins: tuple[ClientPlugin, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -86,7 +86,7 @@ def find_plugins(
         "copilot": _copilot_plugins,
         "gemini": _gemini_extensions,
     }
-    plugins: list[Plugin] = []
+    plugins: list[ClientPlugin] = []
     for client, section in client_sections("plugins", ranking="plugins").items():
         if profile not in ("all", client):
             continue
@@ -148,7 +148,7 @@ def _table(table: _Table, key: str) -> _Table:
 # marketplace what it holds.
 
 
-def _claude_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+def _claude_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[ClientPlugin]:
     settings_folder, plugins_folder = folders["claude"], folders["claude_plugins"]
     installed = _table(reader.table(plugins_folder / "installed_plugins.json"), "plugins")
     if not installed:
@@ -236,14 +236,14 @@ def _claude_manifest(
 
 def _claude_plugin(
     plugin_id: str, name: str, folder: Path, manifest: _Table, adds_skills: bool
-) -> Plugin:
+) -> ClientPlugin:
     # Claude Code 2.1: the key skills adds to the folder, commands and agents take its place.
     skills = _paths(folder, manifest.get("skills"))
     if adds_skills or not skills:
         skills = _merge(_paths(folder, "skills"), skills)
     if not skills and not manifest.get("skills"):
         skills = _paths(folder, "SKILL.md")
-    return Plugin(
+    return ClientPlugin(
         client="claude",
         id=plugin_id,
         name=_text(manifest, "name") or name,
@@ -262,7 +262,7 @@ def _claude_plugin(
 # version lies in plugins/cache.
 
 
-def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[ClientPlugin]:
     cache = folders["codex"] / "plugins" / "cache"
     if not cache.is_dir():
         return
@@ -278,7 +278,7 @@ def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plu
             continue
         folder = versions[-1]
         manifest = reader.table(folder / _MANIFESTS["codex"])
-        yield Plugin(
+        yield ClientPlugin(
             client="codex",
             id=plugin_id,
             name=_text(manifest, "name") or name,
@@ -304,7 +304,7 @@ _COPILOT_CATALOGUES = tuple(
 )
 
 
-def _copilot_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+def _copilot_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[ClientPlugin]:
     folder = folders["copilot"]
     settings = reader.table(folder / "settings.json")
     has_switches = isinstance(settings.get("enabledPlugins"), dict)
@@ -341,12 +341,12 @@ def _listed_folders(reader: _Reader, marketplace: Path, name: str) -> tuple[Path
     return ()
 
 
-def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) -> Plugin:
+def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) -> ClientPlugin:
     manifest_name = next(
         (path for path in _COPILOT_MANIFESTS if (folder / path).is_file()), _COPILOT_MANIFESTS[1]
     )
     manifest = reader.table(folder / manifest_name)
-    return Plugin(
+    return ClientPlugin(
         client="copilot",
         id=plugin_id,
         name=_text(manifest, "name") or name,
@@ -366,13 +366,13 @@ def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) ->
 
 def _local_plugins(
     reader: _Reader, client: str, place: Path, manifests: Sequence[str]
-) -> Iterator[Plugin]:
+) -> Iterator[ClientPlugin]:
     for folder in _folders_in(place)[:MAX_PLUGINS]:
         names = [name for name in manifests if (folder / name).is_file()]
         manifest = reader.table(folder / names[0]) if names else _EMPTY
         if not (name := _text(manifest, "name")):
             continue
-        yield Plugin(
+        yield ClientPlugin(
             client=client,
             id=name,
             name=name,
@@ -387,7 +387,7 @@ def _local_plugins(
 # Gemini CLI: every folder in extensions counts unless extension-enablement.json switches it off.
 
 
-def _gemini_extensions(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Plugin]:
+def _gemini_extensions(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[ClientPlugin]:
     folder = folders["gemini"] / "extensions"
     for installed in _folders_in(folder)[:MAX_PLUGINS]:
         install = reader.table(installed / ".gemini-extension-install.json")
@@ -400,7 +400,7 @@ def _gemini_extensions(reader: _Reader, folders: Mapping[str, Path]) -> Iterator
         switches = _table(reader.table(folder / "extension-enablement.json"), name)
         if not name or not _is_enabled_here(switches.get("overrides"), reader.workspace):
             continue
-        yield Plugin(
+        yield ClientPlugin(
             client="gemini",
             id=name,
             name=name,

@@ -2,7 +2,8 @@
 commands, strongest first: the order decides which of two capabilities with one id wins.
 
 The table is clients/clients.toml. `just docs` compiles it to JSON, a line for each kind of section,
-since a query needs a few of them: each takes 0.05 ms, where all of the TOML takes 8.
+since a query needs a few of them: each takes 0.05 ms, where all of the TOML takes 8. Clients that
+other distributions add come after those of the table.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.plugins.entry_points import read_environment
 
 TABLE_FILE = "clients.jsonl"
 
@@ -32,15 +35,76 @@ def client_sections(kind: str, ranking: str = "") -> JsonObject:
 
 def client_entry(name: str) -> JsonObject:
     """All sections of this client by their kind."""
-    rows = map(json.loads, _read_lines())
-    return {kind: sections[name] for kind, sections in rows if name in sections}
+    kinds = [json.loads(line)[0] for line in _read_lines()]
+    return {kind: _read_line(kind)[name] for kind in kinds if name in _read_line(kind)}
 
 
 @cache
 def _read_line(kind: str) -> JsonObject:
+    sections = _read_core(kind)
+    for client, entry in _check_tables()[0].items():
+        if kind in entry:
+            sections[client] = entry[kind]
+            for scope in ("workspace", "user") if kind == "skills" else ():
+                known = sections["all"][scope]
+                known += [name for name in entry[kind].get(scope, ()) if name not in known]
+    return sections
+
+
+def _read_core(kind: str) -> JsonObject:
     line = next(line for line in _read_lines() if line.startswith(f'["{kind}"'))
     sections: JsonObject = json.loads(line)[1]
     return sections
+
+
+def find_table_problems() -> Sequence[str]:
+    """What is wrong with the clients that other distributions add, which are then left out."""
+    return _check_tables()[1]
+
+
+@cache
+def _check_tables() -> tuple[JsonObject, Sequence[str]]:
+    """The clients of other distributions by name, and what is wrong with those left out."""
+    clients: JsonObject = {}
+    problems: list[str] = []
+    for table in read_environment().clients:
+        problems += [table.problem] if table.problem else []
+        for client, entry in table.clients.items():
+            if problem := _find_problem(client, entry):
+                problems.append(f"{table.path}: {client}: {problem}")
+            else:
+                clients.setdefault(client, entry)
+    return clients, problems
+
+
+# What a section must have; with "programs", a client must have sections for `setup`.
+_REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "servers": ("table", "user"),
+        "hook": ("dialect", "user", "workspace", "prompt_event", "change_events"),
+        "listing": ("version", "line", "order", "overflow", "sources"),
+        "validation": ("like",),
+    }
+)
+_SETUP_SECTIONS = ("settings", "servers", "next")
+
+
+def _find_problem(client: str, entry: JsonObject) -> str:
+    """What is wrong with a client that another distribution adds; "" for nothing."""
+    if client in ("precedence", *_read_core("title")):
+        return "the name is taken"
+    if not isinstance(entry, dict) or "title" not in entry:
+        return "it has no title"
+    if "programs" in entry and not entry.keys() >= set(_SETUP_SECTIONS):
+        return f"programs need {', '.join(_SETUP_SECTIONS)}"
+    for kind in entry.keys() & {json.loads(line)[0] for line in _read_lines()}:
+        section, model = entry[kind], next(reversed(_read_core(kind).values()))
+        required = _REQUIRED_KEYS.get(kind, ())
+        if type(section) is not type(model):
+            return f"{kind} has another form than those of capdisc"
+        if lacking := [key for key in required if key not in section]:
+            return f"{kind} lacks {', '.join(lacking)}"
+    return ""
 
 
 @cache

@@ -15,7 +15,7 @@ from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_comm
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Generation, Severity
-from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.store import (
     durable_files,
     generation,
@@ -181,8 +181,8 @@ def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
         )
         return None, _unusable_check(name, index_dir, text)
     text = f"{manifest.number}, of {manifest.built_at}, by capdisc {manifest.made_by}"
-    if manifest.made_by != __version__:
-        text = f"{text}; the next build of this release, {__version__}, starts anew"
+    if manifest.made_by != describe_release():
+        text = f"{text}; the next build of this release, {describe_release()}, starts anew"
         return manifest, Check(
             name=name, state=CheckState.NOTICE, text=text, fix=index_command(index_dir)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import capdisc_guard
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.encoders import Encoder
@@ -37,8 +38,6 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, FileState, is_stale
-from capdisc_indexer.validation.capability_strings import SourceLines
-from capdisc_indexer.validation.masking import redact_findings
 
 # Findings of a scan about names, which change with the stamps of their folders alone.
 ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
@@ -264,7 +263,10 @@ def _mask(request: BuildRequest, findings: Iterable[Finding]) -> tuple[Finding, 
         *request.root_names,
         *(fixed_part(source.path)[0] for source in request.options.sources),
     )
-    return tuple(redact_findings(findings, SourceLines(places).text))
+    # Late: most builds change nothing, and have no findings to print.
+    from capdisc_indexer.validation.capability_strings import SourceLines
+
+    return tuple(capdisc_guard.redact_findings(findings, SourceLines(places).text))
 
 
 def _is_known_name(finding: Finding, known: Collection[ScanFinding]) -> bool:

@@ -20,8 +20,8 @@ from typing import Any
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules
-from capdisc_indexer.model.version import __version__
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.plugins.entry_points import describe_release
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.directory_cache import (
     CachedDirectories,
     DirectoryCache,
@@ -144,7 +144,7 @@ def _is_local_disk(mount: Mount) -> bool:
 
 # The format of the cache file.
 
-_CACHE_RELEASE = f"{__version__} {SCHEMA_VERSION}"
+_CACHE_RELEASE = f"{describe_release()} {SCHEMA_VERSION}"
 
 
 def encode_cache(cached: CachedDirectories) -> bytes:

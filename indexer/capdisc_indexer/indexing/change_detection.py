@@ -160,7 +160,7 @@ def _load_guidance(
     if not files:
         return {}, ()
     # Brings the rules for what a prompt may show.
-    from capdisc_indexer.validation.markup_rules import load_guidance
+    from capdisc_indexer.validation.content_rules import load_guidance
 
     return load_guidance(files)
 

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import capdisc_guard
 from capdisc_indexer.indexing.change_detection import Review, StatesByPath
-from capdisc_indexer.indexing.file_reader import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.file_reader import HELD_BACK, DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError, WiderChangeError
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.types import DefinitionGuard, HeldDefinition
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.model.types import DefinitionGuard, Finding, HeldDefinition, Severity
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.store.definition_memory import (
@@ -34,19 +35,7 @@ from capdisc_indexer.store.definition_memory import (
     set_aside,
 )
 from capdisc_indexer.store.file_states import HELD, FileState
-from capdisc_indexer.validation.changes.comparison import (
-    definition_lines,
-    held_back_finding,
-    suspicious_changes,
-)
-from capdisc_indexer.validation.changes.definition import (
-    ToolDefinition,
-    definition_of,
-    digest_of,
-    from_text,
-    to_text,
-    told_of,
-)
+from capdisc_indexer.text.normalization import one_line
 
 _FORGOTTEN = "it was held back before, and no earlier definition of it is remembered"
 
@@ -146,7 +135,7 @@ class _Version:
 
     accepted: Accepted
     record: StoredRecord = field(default_factory=dict)
-    definition: ToolDefinition | None = None
+    definition: capdisc_guard.ToolDefinition | None = None
 
     @property
     def digest(self) -> str:
@@ -154,10 +143,8 @@ class _Version:
         return self.accepted.digest
 
 
-def _make_version(
-    record: StoredRecord, told_text: str, first_seen: str, is_prose: bool
-) -> _Version:
-    accepted = Accepted(digest_of(told_text), to_text(record, told_text, is_prose), first_seen)
+def _make_version(record: StoredRecord, first_seen: str, is_prose: bool) -> _Version:
+    accepted = Accepted(*capdisc_guard.remember_definition(record, is_prose), first_seen)
     return _Version(accepted=accepted, record=record)
 
 
@@ -188,10 +175,10 @@ class _Reviewer:
             if identifier in newly_accepted or identifier in reasons_by_id:
                 continue
             record = _join_record(json.loads(self._parsed.spool.read(spooled).decode()))
-            told_text, remembered = told_of(record), accepted.get(identifier)
-            if remembered and remembered.digest == digest_of(told_text):
+            remembered = accepted.get(identifier)
+            if remembered and remembered.digest == capdisc_guard.digest_definition(record):
                 continue  # unchanged, as nearly all definitions are
-            now = _make_version(record, told_text, self._today, is_prose)
+            now = _make_version(record, self._today, is_prose)
             before = self._find_before(identifier, remembered, is_prose, published)
             was_held = identifier in published.held_ids
             reasons = _find_reasons(before, now, is_prose, was_held)
@@ -223,12 +210,18 @@ class _Reviewer:
         """
         remembered = remembered or (self._memory.moved(identifier) if self._memory else None)
         record = published.record(identifier)
-        if remembered and (recalled := from_text(remembered.definition, is_prose)):
+        if remembered and (
+            recalled := capdisc_guard.recall_definition(remembered.definition, is_prose)
+        ):
             definition, recalled_record = recalled
-            if not recalled_record and record and digest_of(told_of(record)) == remembered.digest:
+            if (
+                not recalled_record
+                and record
+                and capdisc_guard.digest_definition(record) == remembered.digest
+            ):
                 recalled_record = record
             return _Version(accepted=remembered, record=recalled_record, definition=definition)
-        return _make_version(record, told_of(record), self._today, is_prose) if record else None
+        return _make_version(record, self._today, is_prose) if record else None
 
     def _remember(
         self, file: FoundFile, newly_accepted: Mapping[str, Accepted], released: Iterable[str]
@@ -269,8 +262,10 @@ class _Reviewer:
             seen=now.accepted.seen,
             accepted=first_seen,
             reasons=reasons,
-            before=definition_lines(before.record) if before and before.record else (),
-            now=definition_lines(now.record),
+            before=capdisc_guard.list_definition_lines(before.record)
+            if before and before.record
+            else (),
+            now=capdisc_guard.list_definition_lines(now.record),
         )
         self._memory.hold(pending, now.accepted.definition)
         self.has_written = True
@@ -308,8 +303,9 @@ def _find_reasons(
         return (_FORGOTTEN,) if was_held else ()
     if before.digest == now.digest:
         return ()
-    definition_before = before.definition or definition_of(before.record, is_prose)
-    return suspicious_changes(definition_before, now.record, is_prose)
+    return capdisc_guard.compare_definitions(
+        before.definition or before.record, now.record, is_prose
+    )
 
 
 def _join_record(parts: Sequence[StoredRecord]) -> StoredRecord:
@@ -321,7 +317,7 @@ def _with_held_ids(state: FileState, reasons_by_id: Mapping[str, tuple[str, ...]
     """The state in which these ids are held back, with a finding for each."""
     path = printable_path(state.path)
     findings = [
-        held_back_finding(identifier, path, reasons, f"capdisc trust {shlex.quote(identifier)}")
+        _held_back_finding(identifier, path, reasons)
         for identifier, reasons in reasons_by_id.items()
     ]
     declared_ids = tuple(
@@ -329,3 +325,14 @@ def _with_held_ids(state: FileState, reasons_by_id: Mapping[str, tuple[str, ...]
         for declared in state.declared_ids
     )
     return state._replace(declared_ids=declared_ids, findings=(*state.findings, *findings))
+
+
+def _held_back_finding(identifier: str, path: str, reasons: Sequence[str]) -> Finding:
+    return Finding(
+        code=HELD_BACK,
+        severity=Severity.ERROR,
+        message=f"{one_line(identifier)} is held back, since its definition changed: "
+        + "; ".join(reasons),
+        hint=f"look at the change: capdisc trust {shlex.quote(identifier)}",
+        path=path,
+    )

@@ -16,7 +16,7 @@ from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.unchanged_tree import TreeComparison
 from capdisc_indexer.model.errors import WiderChangeError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import (
     GUIDANCE_FOLDER,
     MAX_DEPTH,

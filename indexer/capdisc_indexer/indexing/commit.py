@@ -41,7 +41,7 @@ from capdisc_indexer.model.json_types import (
     Overview,
 )
 from capdisc_indexer.model.records import from_record
-from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
 from capdisc_indexer.store import generation, publication
 from capdisc_indexer.store.documents import Documents
@@ -266,7 +266,7 @@ def manifest_facts(
     selected = plan.selected
     return {
         "builder_id": builder_id,
-        "made_by": __version__,
+        "made_by": describe_release(),
         "encoder": selected.name,
         "pieces": token_fingerprint,
         "fingerprint": selected.fingerprint,

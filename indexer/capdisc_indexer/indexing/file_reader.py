@@ -15,13 +15,14 @@ from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
 from typing import IO, TypeAlias
 
+import capdisc_guard
 from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published_descriptors
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import (
     GRAIN_NS,
@@ -32,7 +33,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
 )
 from capdisc_indexer.store.file_states import STALE, DeclaredId, FileState, is_stale
-from capdisc_indexer.validation.changes import CODE
 
 # The finding about a file that may be half written, so that its last version still counts.
 UNFINISHED = "path-unfinished"
@@ -48,7 +48,8 @@ _SLIPS = frozenset(
 )
 _SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 # A definition that was held back may have been approved since; its file does not show that.
-_READ_AGAIN = TRANSIENT | {CODE}
+HELD_BACK = "changed-definition"
+_READ_AGAIN = TRANSIENT | {HELD_BACK}
 # Called with the stage of a build, how many of its steps are done, and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 # The descriptors of a few thousand capabilities stay in memory.
@@ -307,9 +308,8 @@ def _unusable_file(finding: Finding) -> ParsedFile:
 
 def _read_file(file: FoundFile) -> ParsedFile:
     # These rules take 40 ms to load: a run that reads no file does without them.
-    from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
+    from capdisc_indexer.validation.capability_strings import readable_text
     from capdisc_indexer.validation.content_rules import check_content
-    from capdisc_indexer.validation.masking import may_quote_a_key, redact_findings
 
     data = read_input(file)
     if isinstance(data, Finding):
@@ -318,12 +318,12 @@ def _read_file(file: FoundFile) -> ParsedFile:
     records = tuple(
         (descriptor.id, encode_descriptor(descriptor)) for descriptor in loaded.descriptors
     )
-    findings = loaded.findings
-    if any(may_quote_a_key(finding.message + finding.hint) for finding in findings):
-        findings = tuple(
-            redact_findings(findings, SourceLines([], {file.path: readable_text(data)}).text)
-        )
-    return ParsedFile(content_hash=hash_content(file, data), findings=findings, records=records)
+    findings = capdisc_guard.redact_findings(
+        loaded.findings, lambda path: readable_text(data) if path == file.path else ""
+    )
+    return ParsedFile(
+        content_hash=hash_content(file, data), findings=tuple(findings), records=records
+    )
 
 
 def must_read_again(old_state: FileState) -> bool:

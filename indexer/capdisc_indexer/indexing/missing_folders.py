@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile

@@ -29,7 +29,7 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
 from capdisc_indexer.model.types import Coverage, Descriptor, Finding, Generation, PassageLimits
-from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.store import durable_files, generation, native_errors
 from capdisc_indexer.store.file_states import FileState
 from capdisc_indexer.store.folder_stamps import parse_coverage
@@ -103,7 +103,10 @@ def load_previous_build(
         manifest = generation.load_current(index_dir, builder_id)
         if manifest is None or rebuild:
             return recover_settings(index_dir, builder_id)
-        if (manifest.made_by, manifest.pieces) != (__version__, encoders.shipped_fingerprint()):
+        if (manifest.made_by, manifest.pieces) != (
+            describe_release(),
+            encoders.shipped_fingerprint(),
+        ):
             # No notice: this happens after every upgrade, and the user has nothing to do.
             reason = f"the index was made by another release, {manifest.made_by}"
             return replace(recover_settings(index_dir, builder_id), reason=reason)

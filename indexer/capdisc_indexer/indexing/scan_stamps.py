@@ -23,7 +23,7 @@ from capdisc_indexer.indexing.unchanged_tree import (
     update_record,
 )
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.store import generation

@@ -31,7 +31,7 @@ from capdisc_indexer.indexing.previous_build import FileStamp, stamp_generation,
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
-from capdisc_indexer.model.version import __version__
+from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import file_states, folder_stamps, generation
@@ -181,7 +181,7 @@ def _is_reusable(published: Generation, options: BuildOptions) -> bool:
     """Whether the next build takes over this generation; see `load_previous_build`."""
     made_by = (published.made_by, published.pieces)
     has_same_limits = options.passage_limits in (None, stored_limits(published))
-    return has_same_limits and made_by == (__version__, encoders.shipped_fingerprint())
+    return has_same_limits and made_by == (describe_release(), encoders.shipped_fingerprint())
 
 
 def _describe_request(request: BuildRequest) -> str:

@@ -13,21 +13,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from capdisc_indexer.fetch.strict_url import parse_url
+import capdisc_guard
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.plugins.registry import load_service
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import held_by_content, held_by_name
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, one_line
 from capdisc_indexer.text.sections import find_section
+from capdisc_indexer.text.strict_url import parse_url
 
 if TYPE_CHECKING:
-    from capdisc_indexer.fetch.connection import NetworkStack
-    from capdisc_indexer.fetch.download import FetchOptions
+    from capdisc_run.connection import NetworkStack
+    from capdisc_run.download import FetchOptions
 
 # ruff: noqa: PTH110, PTH113, PTH118, PTH120
 
@@ -90,17 +92,14 @@ def read_link(
         return ResolvedLink(
             target=target, kind="anchor", text=_section_text(_linkable_text(descriptor), target)
         )
-    # Late, since a list of links does not need its patterns.
-    from capdisc_indexer.validation.masking import mask_keys
-
     if _SCHEME.match(target):
         fetched = _fetch_link(descriptor, target, options, network)
-        return replace(fetched, text=mask_keys(fetched.text))
+        return replace(fetched, text=capdisc_guard.mask_keys(fetched.text))
     path = resolve_file(capability_folder(descriptor, roots), target)
     return ResolvedLink(
         target=target,
         kind="file",
-        text=_section_text(mask_keys(read_linked_text(path, target)), target),
+        text=_section_text(capdisc_guard.mask_keys(read_linked_text(path, target)), target),
     )
 
 
@@ -152,10 +151,8 @@ def _fetch_link(
     if options is None:
         message = f"the link {one_line(target, 200)} leads to the network; not fetched"
         raise LinkRefusedError(message, "add --network to fetch it")
-    from capdisc_indexer.fetch.connection import NetworkStack as System
-    from capdisc_indexer.fetch.download import fetch_document
-
-    document = fetch_document(target, options, network or System())
+    fetch_document = load_service("web").fetch_document
+    document = fetch_document(target, options, *([network] if network else []))
     return ResolvedLink(target=target, kind="url", text=document.text, url=document.url)
 
 

@@ -97,6 +97,10 @@ class EncoderError(CapdiscError):
     """The encoder is missing or damaged; lexical search still works."""
 
 
+class PluginError(CapdiscError):
+    """A plug-in is missing, or cannot be loaded."""
+
+
 class ApprovalRequiredError(CapdiscError):
     """The request needs the approval of a person, which was not given."""
 

@@ -32,6 +32,23 @@ class Finding:
 
 
 @frozen(kw_only=True)
+class RuleExplanation:
+    """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
+    its worst finding under the profile `spec`; `refs` name the sources of the rule; `fixable` says
+    whether `--fix` repairs its findings.
+    """
+
+    code: str
+    group: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    refs: tuple[str, ...] = ()
+    fixable: bool = False
+
+
+@frozen(kw_only=True)
 class SourceRef:
     """Where a capability comes from.
 
@@ -294,6 +311,17 @@ class Tier:
 
 # The total where no budget is set.
 UNLIMITED = 1_000_000_000
+
+
+@frozen(kw_only=True)
+class ModeChoice:
+    """The mode that a request asks for ("": none), the words that say so, and how sure that is,
+    0..0.9: 0.5 and 0.1 for each word; 1 where the request names the mode.
+    """
+
+    mode: str
+    words: tuple[str, ...] = ()
+    confidence: float = 0.0
 
 
 @frozen(kw_only=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Budgets, Context, Descriptor, Query, Ranking
 from capdisc_indexer.rendering.assembly import assemble
-from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.render_job import TOP_DETAILS, Guidance, RenderInputs
@@ -40,9 +39,7 @@ def render_ranking(
     Raises UsageError for a format or tokenizer that there is not, and for a budget too small for
     anything.
     """
-    if format_name not in FORMATS:
-        raise UsageError(f"there is no format {format_name!r}", f"one of: {', '.join(FORMATS)}")
-    form = with_mark_key(FORMATS[format_name], lambda: mark_key)
+    form = with_mark_key(find_format(format_name), lambda: mark_key)
     counter = make_counter(find_tokenizer(tokenizer))
     counter.learn(index.overview["counts"])
     context = assemble_ranking(index, ranking, budget, form, levels, counter, summaries, workspace)

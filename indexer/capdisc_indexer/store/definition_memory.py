@@ -40,7 +40,7 @@ create table if not exists pending (
 
 @frozen
 class Accepted:
-    """An accepted definition: its digest, its text (as `validation.changes` writes it), and when
+    """An accepted definition: its digest, its text (as `capdisc_guard` writes it), and when
     it was first seen.
     """
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import PurePath
 
+import capdisc_guard
 from capdisc_indexer.links import capability_folder, read_linked_text, resolve_file
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -21,7 +22,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.location import locate_file
@@ -37,7 +38,6 @@ from capdisc_indexer.tools.answer_pages import (
 )
 from capdisc_indexer.tools.capability_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH113, PTH118, PTH120
 
@@ -214,7 +214,7 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
             f"there is no file {one_line(name, 200)} beside {one_line(descriptor.id, 120)}",
             f"there are: {', '.join(files)}" if files else "there are none",
         )
-    return strip_controls(mask_keys(read_linked_text(path, name)))
+    return strip_controls(capdisc_guard.mask_keys(read_linked_text(path, name)))
 
 
 def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:

@@ -5,6 +5,7 @@ It runs only where the context has an executor.
 
 from __future__ import annotations
 
+import capdisc_guard
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Descriptor
@@ -48,9 +49,7 @@ def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         )
     if descriptor.run:
         # Also where nothing is run: an agent that is told the command fills it in by itself.
-        from capdisc_indexer.validation.program_text import refuse_misuses
-
-        refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
+        capdisc_guard.refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     filled_arguments = fill_defaults(descriptor.schema, call_arguments)
     if ctx.execute is not None:
         # A run fills in the defaults from the capability's file; those of the index have their

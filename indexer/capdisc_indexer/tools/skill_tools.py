@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TypedDict
 
+import capdisc_guard
 from capdisc_indexer.links import (
     MAX_LINKS,
     capability_folder,
@@ -34,7 +35,6 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
     tool_factory,
 )
-from capdisc_indexer.validation.masking import mask_keys
 
 SKILL_KINDS = ("skill",)
 # Of the files that a skill links to, get_skill prints so many, and so many characters of them
@@ -170,7 +170,7 @@ def count_lines_before(skill: Descriptor, roots: Sequence[str]) -> int:
     name = PurePath(skill.source.path).name
     try:
         path = resolve_file(capability_folder(skill, roots), name)
-        text = mask_keys(read_linked_text(path, name)).replace("\r\n", "\n")
+        text = capdisc_guard.mask_keys(read_linked_text(path, name)).replace("\r\n", "\n")
     except CapdiscError:
         return 0
     start = text.find(skill.content[:_MATCHED_CHARACTERS])

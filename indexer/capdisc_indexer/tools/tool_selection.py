@@ -12,7 +12,6 @@ from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.embedding_text import truncate_stem
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS, find_tool, is_listed
 from capdisc_indexer.tools.capability_lookup import WIDE_LIMIT, find_by_name, headers_of_kinds
 from capdisc_indexer.tools.definitions.builders import (
     Definition,
@@ -21,6 +20,7 @@ from capdisc_indexer.tools.definitions.builders import (
     is_callable,
 )
 from capdisc_indexer.tools.discovery_tools import search_tools
+from capdisc_indexer.tools.tool_table import BRIDGE_TOOLS, TOOLS, find_tool, is_listed
 from capdisc_indexer.tools.tool_types import ToolContext
 
 SEARCH_TOOL = "tool_search"

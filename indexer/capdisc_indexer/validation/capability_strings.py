@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import capdisc_guard
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.formats.naming_rules import scripts
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.file_bytes import read_path
@@ -23,7 +24,6 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
 from capdisc_indexer.validation.competing_descriptions import ListedWords, read_listed_words
-from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH112, PTH120
 
@@ -37,83 +37,25 @@ _MAX_HASHES = 6
 _MIN_WORDS = 5
 
 
-@frozen(kw_only=True)
-class CapabilityText:
-    """One text and its place: the value of a field, or a body. `field` is its top-level key, ""
-    for a body.
-
-    `one_line` says that the text comes from a single line, or was folded, so that places inside it
-    are unknown.
-    """
-
-    value: str
-    path: str
-    line: int
-    column: int = 1
-    field: str = ""
-    one_line: bool = False
-
-    @property
-    def is_body(self) -> bool:
-        """Whether this is a long text rather than a field."""
-        return not self.field
-
-    def finding(
-        self, code: str, severity: Severity, message: str, hint: str, offset: int = 0
-    ) -> Finding:
-        """A finding at an offset in the text."""
-        line, column = self.line, self.column
-        if not self.one_line:
-            line += self.value.count("\n", 0, offset)
-            column = offset - self.value.rfind("\n", 0, offset)
-        return Finding(
-            code=code,
-            severity=severity,
-            message=message,
-            hint=hint,
-            path=self.path,
-            line=line,
-            column=column,
-        )
-
-
-def find_places(text: str, *words: str) -> Iterator[int]:
-    """The offsets of each of these words in the text, word by word, each in order."""
-    for word in words:
-        place = text.find(word)
-        while place >= 0:
-            yield place
-            place = text.find(word, place + 1)
-
-
-def is_plain_word(value: str) -> bool:
-    """Whether no content rule can find anything in the text, as in most keys and names: it is too
-    short for a secret key, and every other rule needs a blank or another sign.
-    """
-    return (
-        len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
-    )
-
-
-def capability_texts(part: ParsedCapability, path: str) -> Iterator[CapabilityText]:
+def capability_texts(part: ParsedCapability, path: str) -> Iterator[capdisc_guard.CapabilityText]:
     """Every key and value of the fields, in the order of the file, then the schema and the long
     texts.
     """
     for key, entry in part.node.entries.items():
-        yield CapabilityText(
+        yield capdisc_guard.CapabilityText(
             value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True
         )
         if key not in part.long_keys:
             yield from _node_texts(entry.value, key, path)
     if part.schema:
         yield from (
-            CapabilityText(
+            capdisc_guard.CapabilityText(
                 value=value, path=part.schema_path, line=1, field="schema", one_line=True
             )
             for value in _schema_strings(dict(part.schema))
         )
     for long_text in part.longs:
-        yield CapabilityText(
+        yield capdisc_guard.CapabilityText(
             value=long_text.value,
             path=long_text.path,
             line=long_text.line,
@@ -134,10 +76,10 @@ def _schema_strings(value: Json) -> Iterator[str]:
             yield from _schema_strings(inner)
 
 
-def _node_texts(node: Node, field: str, path: str) -> Iterator[CapabilityText]:
+def _node_texts(node: Node, field: str, path: str) -> Iterator[capdisc_guard.CapabilityText]:
     """The scalars below a node. Recursive, since the reader allows 32 levels."""
     if isinstance(node, TextNode):
-        yield CapabilityText(
+        yield capdisc_guard.CapabilityText(
             value=node.value,
             path=path,
             line=node.line,
@@ -150,7 +92,7 @@ def _node_texts(node: Node, field: str, path: str) -> Iterator[CapabilityText]:
             yield from _node_texts(item, field, path)
     elif isinstance(node, MapNode):
         for key, entry in node.entries.items():
-            yield CapabilityText(
+            yield capdisc_guard.CapabilityText(
                 value=key,
                 path=path,
                 line=entry.line,
@@ -195,7 +137,7 @@ class SourceLines:
     def line(self, path: str, number: int) -> str:
         """Line `number`, counted from 1, with its keys masked; "" where there is none."""
         if path not in self._lines:
-            _remember(self._lines, path, mask_keys(self.text(path)).split("\n"))
+            _remember(self._lines, path, capdisc_guard.mask_keys(self.text(path)).split("\n"))
         lines = self._lines[path]
         return lines[number - 1] if 1 <= number <= len(lines) else ""
 

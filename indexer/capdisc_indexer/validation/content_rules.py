@@ -2,7 +2,7 @@
 
 `check_content` runs every content rule, leaves out a capability that has an error, and masks keys
 in the others. The rules for schemas and for wording are below it; those for hidden text, markup,
-orders and payloads have modules of their own.
+orders and payloads are in `capdisc_guard`.
 """
 
 from __future__ import annotations
@@ -12,33 +12,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import capdisc_guard
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
+from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.readers.yaml_nodes import place_of
-from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
+from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, compile_late, simple_words
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.validation.arguments import find_problems
-from capdisc_indexer.validation.capability_strings import (
-    CapabilityText,
-    capability_texts,
-    is_plain_word,
-)
-from capdisc_indexer.validation.hidden_text import hidden_text_findings
-from capdisc_indexer.validation.injection_phrases import injection_findings
-from capdisc_indexer.validation.markup_rules import markup_findings
-from capdisc_indexer.validation.masking import (
-    holds_key,
-    line_beginnings,
-    mask_descriptor,
-    mask_keys,
-    redact_samples,
-)
-from capdisc_indexer.validation.payloads import payload_findings
+from capdisc_indexer.validation.capability_strings import capability_texts
+from capdisc_indexer.validation.finding_selection import OF_FORM
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in
@@ -82,7 +71,7 @@ def _with_warnings(
     if descriptor is None or any(finding.severity is Severity.ERROR for finding in findings):
         return None
     codes = {finding.code for finding in findings} & REVIEW_CODES
-    descriptor = redact_samples(descriptor)
+    descriptor = capdisc_guard.redact_samples(descriptor)
     return replace(descriptor, warnings=tuple(sorted(codes))) if codes else descriptor
 
 
@@ -93,24 +82,26 @@ def _runs_with_key(part: ParsedCapability) -> bool:
     extra = {
         key: value for key, value in descriptor.extra.items() if key not in ("samples", "rows")
     }
-    return holds_key([descriptor.run, extra])
+    return capdisc_guard.holds_key([descriptor.run, extra])
 
 
 def _mask_parts(
     file: FoundFile, parts: list[ParsedCapability], data: bytes
 ) -> list[ParsedCapability]:
     """The parts with their keys masked."""
-    beginnings = line_beginnings(parts)
+    beginnings = capdisc_guard.line_beginnings(parts)
     if file.format == "document":
         # Its names, sections and their digests come from the text, so it is loaded again from a
         # text without keys.
-        masked_data = mask_keys(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+        masked_data = capdisc_guard.mask_keys(data.decode("utf-8", "replace")).encode(
+            "utf-8", "replace"
+        )
         masked_parts = SOURCES[file.format].load(file, masked_data).parts
         if len(masked_parts) == len(parts):
             pairs = zip(parts, masked_parts, strict=True)
             parts = [_combine(part, masked_part) for part, masked_part in pairs]
     return [
-        replace(part, descriptor=mask_descriptor(part.descriptor, beginnings))
+        replace(part, descriptor=capdisc_guard.mask_descriptor(part.descriptor, beginnings))
         if part.descriptor
         else part
         for part in parts
@@ -128,20 +119,7 @@ def _combine(part: ParsedCapability, masked_part: ParsedCapability) -> ParsedCap
 def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Findings about one capability; of each rule, one for each field and one for the body."""
     texts = list(capability_texts(part, path))
-    reported: set[tuple[str, str]] = set()
-    for text in texts:
-        if is_plain_word(text.value):
-            continue
-        for finding in (
-            *hidden_text_findings(text),
-            *markup_findings(text),
-            *payload_findings(text),
-        ):
-            place = (finding.code, text.field or f"{text.path}:{text.line}")
-            if place not in reported:
-                reported.add(place)
-                yield finding
-    yield from injection_findings(texts)
+    yield from capdisc_guard.find_risks(texts, OF_FORM)
     yield from _wording_findings(texts)
     yield from _findings_of_schemas(part, path)
 
@@ -346,7 +324,7 @@ _RARE = compile_late(
 )
 
 
-def _wording_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
+def _wording_findings(texts: Sequence[capdisc_guard.CapabilityText]) -> Iterator[Finding]:
     """A finding for words repeated in what describes the capability, and one for the first text
     that is dense in tokens.
     """
@@ -359,7 +337,7 @@ def _wording_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
             return
 
 
-def _stuffing_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
+def _stuffing_findings(texts: Sequence[capdisc_guard.CapabilityText]) -> Iterator[Finding]:
     words = [word.lower() for text in texts for word in simple_words(text.value) if len(word) > 2]
     counts = Counter(word for word in words if word not in STOP_WORDS)
     for word, times in counts.most_common(1):
@@ -375,7 +353,7 @@ def _stuffing_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
         yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
 
 
-def _density_finding(text: CapabilityText) -> Finding | None:
+def _density_finding(text: capdisc_guard.CapabilityText) -> Finding | None:
     value = text.value[:SAMPLE_CHARACTERS]
     if value.isascii() or len(value) < 64:
         return None
@@ -388,3 +366,40 @@ def _density_finding(text: CapabilityText) -> Finding | None:
         return None
     message = f"{tokens / len(value):.1f} tokens a character: the text costs far more than its length shows"
     return text.finding("token-density", Severity.WARNING, message, "write it in plain letters")
+
+
+# Guidance that prompts may show. A file with an error is left out, as a capability would be.
+
+
+def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str]], list[Finding]]:
+    """`{"category": …, "text": …}` of each category by its name in one case, and the findings. The
+    first file of a category wins.
+    """
+    guidance: dict[str, Mapping[str, str]] = {}
+    findings: list[Finding] = []
+    for file in files:
+        text = _read_guidance(file)
+        if isinstance(text, Finding):
+            findings.append(text)
+            continue
+        text_findings = _text_findings(text, printable_path(file.path))
+        findings += text_findings
+        if any(finding.code == "hard-coded-secret" for finding in text_findings):
+            text = capdisc_guard.mask_keys(text)
+        has_error = any(finding.severity is Severity.ERROR for finding in text_findings)
+        if text.strip() and not has_error:
+            category = printable_path(category_of(file.path))
+            guidance.setdefault(category.casefold(), {"category": category, "text": text})
+    return guidance, findings
+
+
+def _read_guidance(file: FileStat) -> str | Finding:
+    data = read_bytes(file, LIMIT_BYTES)
+    return data if isinstance(data, Finding) else decode(data, printable_path(file.path))
+
+
+def _text_findings(value: str, path: str) -> list[Finding]:
+    """The first finding of each rule."""
+    text = capdisc_guard.CapabilityText(value=value, path=path, line=1)
+    findings = list(capdisc_guard.find_risks([text], OF_FORM))
+    return list({finding.code: finding for finding in reversed(findings)}.values())

@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterator
 from functools import cache
 
+import capdisc_guard
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null, place_of
@@ -21,8 +22,6 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import compile_late, one_line, visible_text
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
-from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
-from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
 from capdisc_indexer.validation.skill_rules import check_skill, placeholder_finding
@@ -153,8 +152,10 @@ def check_run_shape(part: ParsedCapability, path: str) -> Iterator[Finding]:
 def check_program_text(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Arguments of the command that a program in it would run or obey, at the place of the word."""
     descriptor = part.descriptor
-    for misuse in find_misuses(descriptor.run, descriptor.schema) if descriptor else ():
-        message, hint = describe_misuse(misuse)
+    for misuse in (
+        capdisc_guard.find_misuses(descriptor.run, descriptor.schema) if descriptor else ()
+    ):
+        message, hint = capdisc_guard.describe_misuse(misuse)
         steps: tuple[str | int, ...] = ("command", *misuse.at) if misuse.at else ("stdin",)
         run_entry = _run_entry(part.node)
         line, column = place_of(run_entry.value if run_entry else part.node, steps)
@@ -172,13 +173,13 @@ def check_program_text(part: ParsedCapability, path: str) -> Iterator[Finding]:
 def check_steering_variables(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Secrets whose names are variables that decide what programs find, load or start."""
     for name in part.descriptor.secrets if part.descriptor else ():
-        if is_steering(name):
+        if capdisc_guard.is_steering(name):
             line, column = place_of(part.node, (_secrets_key(part.node),))
             yield Finding(
                 code="steering-variable",
                 severity=Severity.ERROR,
                 message=f"{name} is no secret: it decides what programs find, load or start",
-                hint=steering_hint(name),
+                hint=capdisc_guard.steering_hint(name),
                 path=path,
                 line=line,
                 column=column,

@@ -21,9 +21,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from capdisc_indexer.config.client_table import client_sections
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
+from capdisc_indexer.plugins.registry import load_plugins
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 # No YAML to a parser that repairs nothing.
@@ -139,30 +140,19 @@ def find_profile(name: str) -> str:
     return profile
 
 
-@frozen(kw_only=True)
-class RuleExplanation:
-    """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
-    its worst finding under the profile `spec`; `refs` name the sources of the rule; `fixable` says
-    whether `--fix` repairs its findings.
-    """
-
-    code: str
-    group: str
-    severity: Severity
-    summary: str
-    why: str
-    fix: str
-    refs: tuple[str, ...] = ()
-    fixable: bool = False
-
-
 @cache
 def load_rules() -> Mapping[str, RuleExplanation]:
-    """Every rule by its code, in the order of the file, where the rules of a group are together."""
+    """Every rule by its code, in the order of the file, where the rules of a group are together;
+    then those of plug-ins, which replace none.
+    """
     import tomllib
 
     text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
-    return {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+    rules = {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+    for plugin in load_plugins():
+        for rule in plugin.rules:
+            rules.setdefault(rule.code, rule)
+    return rules
 
 
 def explain_rule(code: str) -> RuleExplanation:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources import manifest_for
+from capdisc_indexer.sources.format_table import manifest_for
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path

@@ -7,19 +7,26 @@ Paths are plain text here: they may hold bytes that are no text.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, UsageError
+from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, PluginError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
-from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
+from capdisc_indexer.plugins.registry import load_attribute, load_plugins
+from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import NO_RULES, ScanResult, scan_roots
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, internal_finding, printable_path
+from capdisc_indexer.sources.scan.scanned_files import (
+    INTERNAL,
+    FoundFile,
+    internal_finding,
+    printable_path,
+)
+from capdisc_indexer.sources.source_format import SourceFormat
 from capdisc_indexer.validation.capability_strings import (
     CatalogueMember,
     SourceLines,
@@ -27,7 +34,7 @@ from capdisc_indexer.validation.capability_strings import (
     readable_text,
 )
 from capdisc_indexer.validation.catalogue_rules import check_catalogue
-from capdisc_indexer.validation.content_rules import check_content
+from capdisc_indexer.validation.content_rules import check_content, load_guidance
 from capdisc_indexer.validation.file_rules import check_form
 from capdisc_indexer.validation.finding_selection import (
     ALL_RULES,
@@ -37,7 +44,6 @@ from capdisc_indexer.validation.finding_selection import (
     refused_suppressions,
     select_findings,
 )
-from capdisc_indexer.validation.markup_rules import load_guidance
 from capdisc_indexer.validation.rules import apply_profile
 from capdisc_indexer.validation.skill_rules import EMPTY_FOLDER
 
@@ -178,7 +184,39 @@ def loaded_from(file: FoundFile, data: bytes) -> LoadedFile:
     """A file with these bytes, which need not be on disk, with all findings about it alone."""
     loaded = check_content(file, SOURCES[file.format].load(file, data), data)
     refused = refused_suppressions(readable_text(data), file.path) if MARK.encode() in data else ()
-    return replace(loaded, findings=(*loaded.findings, *check_form(file, loaded), *refused))
+    added = _run_plugin_checks(file, loaded)
+    return replace(
+        loaded, findings=(*loaded.findings, *check_form(file, loaded), *added, *refused)
+    )
+
+
+def _run_plugin_checks(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
+    """The findings of the checks of plug-ins about each capability of the file. Of a check that
+    raises, or has a finding that its plug-in does not explain, the finding that says so.
+    """
+    path = printable_path(file.path)
+    for plugin in load_plugins():
+        codes = {rule.code for rule in plugin.rules}
+        for reference in plugin.checks:
+            try:
+                check = load_attribute(reference)
+                found = [
+                    finding
+                    for descriptor in loaded.descriptors
+                    for finding in check(descriptor, path)
+                ]
+                if unknown := sorted({finding.code for finding in found} - codes):
+                    raise PluginError(f"no rule {unknown[0]}")
+                yield from found
+            except Exception as error:  # the code of others, which may raise anything
+                yield Finding(
+                    code=INTERNAL,
+                    severity=Severity.ERROR,
+                    message=f"the check {reference} of the plug-in {plugin.name!r} fails: "
+                    + (error.message if isinstance(error, PluginError) else type(error).__name__),
+                    hint=f"report it to the authors of {plugin.name}",
+                    path=path,
+                )
 
 
 def _scan_roots(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, is_companion
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_guidance, is_inside
 from capdisc_indexer.watching.watched_roots import WatchOptions, WatchPlace, WatchPlaces

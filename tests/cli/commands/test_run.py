@@ -568,9 +568,10 @@ def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None
     code = (
         "import os, sys; from pathlib import Path\n"
         "from capdisc_indexer.store.snapshot import Index\n"
-        "from capdisc_indexer.execution.prepare import execute_call\n"
-        "from capdisc_indexer.execution.prepare import prepare_call\n"
-        "from capdisc_indexer.execution.call_types import CallLimits, ExecutionContext\n"
+        "from capdisc_run.prepare import execute_call\n"
+        "from capdisc_run.prepare import prepare_call\n"
+        "from capdisc_indexer.tools.call_context import ExecutionContext\n"
+        "from capdisc_run.call_types import CallLimits\n"
         "with Index(Path('index')) as index: tool = index.descriptor('echo')\n"
         "call = prepare_call(tool, {'text': 'hi'}, ExecutionContext(environ=os.environ, cwd=Path('.')))\n"
         "sys.stdout.write(execute_call(call, os.environ, CallLimits()).stdout.decode())\n"

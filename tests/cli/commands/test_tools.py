@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS
+from capdisc_indexer.tools.tool_table import BRIDGE_TOOLS, TOOLS
 from forms_of_providers import FORMS as SHAPES
 from product_lists import TOOL_FORMATS
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.execution.argv_template import build_argv
+from capdisc_guard import find_misuses, names_in
 from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
-from capdisc_indexer.validation.program_text import find_misuses
-from capdisc_indexer.validation.program_text.command_words import names_in
+from capdisc_run.argv_template import build_argv
 
 REQUIRED = {
     "properties": {"a": {"type": "string"}, "b": {"type": "string"}},

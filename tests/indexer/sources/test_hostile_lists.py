@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation.content_rules import check_content
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources import ALL_FORMATS, SourceFormat
+from capdisc_indexer.sources.format_table import ALL_FORMATS
+from capdisc_indexer.sources.source_format import SourceFormat
 from found_files import found
 
 

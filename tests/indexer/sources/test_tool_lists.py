@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from capdisc_indexer.model.types import DeclaredSource, Descriptor, LoadedFile
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from capdisc_indexer.validation.content_rules import check_content
 

@@ -1,42 +1,5 @@
-"""Ask a discovery tool over the data catalogue: `ask("list_tables", database="music")`."""
+"""Discovery tools over the data catalogue."""
 
-from __future__ import annotations
+from data_tools import ask, desk
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from capdisc_indexer import tools
-from capdisc_indexer.encoders import load_shipped_encoder
-from capdisc_indexer.store.snapshot import Index
-
-
-def _available(head: Any) -> bool:
-    return not head.get("secrets")
-
-
-@pytest.fixture
-def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
-    with Index(indexed_data) as index:
-        yield tools.ToolContext(
-            index=index,
-            tools=tools.TOOLS,
-            encoder=load_shipped_encoder,
-            available=_available,
-            environ={},
-            state_dir=tmp_path / "state",
-        )
-
-
-@pytest.fixture
-def ask(desk: tools.ToolContext, data: Path, capdisc: Callable[..., Any]) -> Callable[..., Any]:
-    """The answer of `capdisc call`; where it fails, the error that the tool raised."""
-
-    def call(name: str, /, **arguments: Any) -> Any:
-        answer = capdisc("call", name, json.dumps(arguments))
-        return answer.json if answer.code == 0 else tools.call_tool(desk, name, arguments)
-
-    return call
+__all__ = ["ask", "desk"]

@@ -257,7 +257,8 @@ def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
 def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
     """The kinds offered are those of the index (S195)."""
     from capdisc_indexer.store.snapshot import Index
-    from capdisc_indexer.tools import TOOLS, ToolContext
+    from capdisc_indexer.tools.tool_table import TOOLS
+    from capdisc_indexer.tools.tool_types import ToolContext
 
     with Index(indexed_catalogs["small"]) as index:
         desk = ToolContext(

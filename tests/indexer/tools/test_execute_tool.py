@@ -2,9 +2,9 @@
 
 import pytest
 
-from capdisc_indexer import tools
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.tools import tool_table
 
 
 def test_without_leave_to_run_the_call_is_given_to_the_agent(ask) -> None:
@@ -29,7 +29,7 @@ def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None
         desk,
         execute=lambda descriptor, arguments: got.append((descriptor.id, arguments)) or {"ok": 1},
     )
-    answer = tools.call_tool(
+    answer = tool_table.call_tool(
         running, "execute_tool", {"tool_name": "base_tableList", "arguments": {"table": "x"}}
     )
     assert answer == {"ok": 1}

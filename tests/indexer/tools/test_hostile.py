@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer import tools
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools import tool_table, tool_types
 from product_lists import KINDS
 
 JUNK = {
@@ -61,9 +61,9 @@ def junk(tmp_path_factory):
     (folder / "capabilities.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     build_index([folder / "capabilities.jsonl"], folder / "index", BuildOptions())
     with Index(folder / "index") as index:
-        yield tools.ToolContext(
+        yield tool_types.ToolContext(
             index=index,
-            tools=tools.TOOLS,
+            tools=tool_table.TOOLS,
             encoder=load_shipped_encoder,
             available=lambda head: True,
             environ={},
@@ -71,23 +71,23 @@ def junk(tmp_path_factory):
         )
 
 
-@pytest.mark.parametrize("name", tools.TOOLS)
+@pytest.mark.parametrize("name", tool_table.TOOLS)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(values=st.data())
 def test_any_arguments_get_an_answer_or_an_error_that_was_meant(junk, name, values) -> None:
-    own = list(tools.TOOLS[name].input_schema["properties"])
+    own = list(tool_table.TOOLS[name].input_schema["properties"])
     given = {key: values.draw(ARGUMENTS) for key in own if values.draw(st.booleans())}
     try:
-        answer = tools.call_tool(junk, name, given)
+        answer = tool_table.call_tool(junk, name, given)
     except CapdiscError as error:
         assert error.message
     else:
         json.dumps(answer, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", tools.TOOLS)
+@pytest.mark.parametrize("name", tool_table.TOOLS)
 def test_a_catalogue_of_junk_breaks_no_tool(junk, name) -> None:
     needed = {
         key: 1
@@ -95,10 +95,10 @@ def test_a_catalogue_of_junk_breaks_no_tool(junk, name) -> None:
         else {}
         if schema.get("type") == "object"
         else "a.junk"
-        for key, schema in tools.TOOLS[name].input_schema["properties"].items()
-        if key in tools.TOOLS[name].input_schema.get("required", ())
+        for key, schema in tool_table.TOOLS[name].input_schema["properties"].items()
+        if key in tool_table.TOOLS[name].input_schema.get("required", ())
     }
     try:
-        json.dumps(tools.call_tool(junk, name, needed), allow_nan=False)
+        json.dumps(tool_table.call_tool(junk, name, needed), allow_nan=False)
     except CapdiscError as error:
         assert error.message

@@ -2,8 +2,8 @@
 
 import pytest
 
-from capdisc_indexer import tools
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.tools import tool_table
 
 OTHERS = """
     list_databases list_tables get_table_schema search_tables get_table_relationships get_sample_values
@@ -26,7 +26,7 @@ OTHERS = """
 def test_every_name_of_the_designs_is_known(name) -> None:
     """Names lead to a tool, an alias or a hint (S14, S112, S198, S208, S223, S238, S307)."""
     try:
-        assert tools.bind_call(name, {}).tool.name in tools.TOOLS
+        assert tool_table.bind_call(name, {}).tool.name in tool_table.TOOLS
     except InputError as error:
         assert error.hint
     except UsageError as error:
@@ -36,7 +36,7 @@ def test_every_name_of_the_designs_is_known(name) -> None:
 def test_no_name_stands_for_two_tools() -> None:
     forms = [
         {name.replace("_", "").lower() for name in (tool.name, *tool.aliases)}
-        for tool in tools.TOOLS.values()
+        for tool in tool_table.TOOLS.values()
     ]
     assert sum(map(len, forms)) == len(set().union(*forms))
 
@@ -58,27 +58,27 @@ def test_no_name_stands_for_two_tools() -> None:
 )
 def test_a_parameter_under_another_name_is_taken_with_a_notice(tool, given, meant) -> None:
     """A parameter under another known name is renamed, with a notice for each (S242)."""
-    ready = tools.bind_call(tool, given)
+    ready = tool_table.bind_call(tool, given)
     assert meant.items() <= ready.arguments.items()
     assert len(ready.notices) == len(given)
 
 
 def test_a_parameter_that_means_nothing_is_refused_with_those_that_do() -> None:
     with pytest.raises(UsageError) as caught:
-        tools.bind_call("list_tables", {"colour": "red"})
+        tool_table.bind_call("list_tables", {"colour": "red"})
     assert "colour is unknown" in caught.value.message
     assert caught.value.hint == "it takes: [database]"
 
 
 def test_arguments_as_large_as_a_file_are_refused() -> None:
     with pytest.raises(UsageError):
-        tools.bind_call("list_tables", {"database": "x" * 2_000_000})
+        tool_table.bind_call("list_tables", {"database": "x" * 2_000_000})
 
 
 def test_every_tool_has_a_schema_of_its_own_kind_and_says_what_it_does() -> None:
     import jsonschema
 
-    for tool in tools.TOOLS.values():
+    for tool in tool_table.TOOLS.values():
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema["type"] == "object"
         assert tool.description.endswith(".")

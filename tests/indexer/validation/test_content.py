@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.indexer.validation.conftest import manifest, skill
 
-from capdisc_indexer.validation.capability_strings import CapabilityText
-from capdisc_indexer.validation.hidden_text import hidden_text_findings
-from capdisc_indexer.validation.injection_phrases import injection_findings
-from capdisc_indexer.validation.markup_rules import markup_findings
-from capdisc_indexer.validation.payloads import payload_findings
+from capdisc_guard import CapabilityText
+from capdisc_guard.hidden_text import hidden_text_findings
+from capdisc_guard.injection_phrases import injection_findings
+from capdisc_guard.markup import markup_findings
+from capdisc_guard.payloads import payload_findings
 from capdisc_indexer.validation.validate import validate_roots
+from tests.indexer.validation.conftest import manifest, skill
 
 Codes = Callable[..., list[str]]
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")

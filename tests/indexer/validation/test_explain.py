@@ -9,16 +9,22 @@ from pathlib import Path
 
 import pytest
 
+import capdisc_data
+import capdisc_guard
 import capdisc_indexer
-from capdisc_indexer.model.types import Severity
+from capdisc_indexer.model.types import RuleExplanation, Severity
 from capdisc_indexer.validation.finding_selection import is_guarded
 from capdisc_indexer.validation.fixes import FIXES
-from capdisc_indexer.validation.rules import ONLY, PROFILES, RuleExplanation, load_rules
+from capdisc_indexer.validation.rules import ONLY, PROFILES, load_rules
 from capdisc_indexer.validation.validate import validate_roots
 
 CORE = Path(capdisc_indexer.__file__).parent
+FOLDERS = [
+    *(CORE / name for name in ("indexing", "sources", "validation")),
+    *(Path(plugin.__file__).parent for plugin in (capdisc_data, capdisc_guard)),
+]
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
-# Words with a hyphen that are no codes.
+# Words with a hyphen that are no codes, or the code of a build that no rule makes.
 NOT_CODES = frozenset(
     {
         "agent-skills",
@@ -40,6 +46,8 @@ NOT_CODES = frozenset(
         "skill-md",
         "user-invocable",
         "utf-8",
+        "utf-8-sig",
+        "path-unfinished",
     }
 )
 ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
@@ -47,8 +55,8 @@ ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
 
 def texts_in_code() -> Iterator[str]:
     """Every text constant of the modules that make findings."""
-    for folder in ("sources", "validation"):
-        for path in (CORE / folder).rglob("*.py"):
+    for folder in FOLDERS:
+        for path in folder.rglob("*.py"):
             if path.parent.name == "program_text":
                 continue  # whose words are names of programs
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

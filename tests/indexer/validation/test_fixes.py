@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation.finding_selection import RuleChoice

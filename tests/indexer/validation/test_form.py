@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.indexer.validation.conftest import manifest, skill
 
 from product_lists import RULE_PROFILES
+from tests.indexer.validation.conftest import manifest, skill
 
 Codes = Callable[..., list[str]]
 

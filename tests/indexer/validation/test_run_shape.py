@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.indexer.validation.conftest import manifest
 
-from capdisc_indexer.execution.call_types import ExecutionContext
-from capdisc_indexer.execution.prepare import prepare_call
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import Descriptor, SourceRef
+from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_run.prepare import prepare_call
+from tests.indexer.validation.conftest import manifest
 
 SCHEMA = {"properties": {"n": {"type": "string", "default": "1"}}}
 SOUND = [

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.indexer.validation.conftest import manifest, skill
 
 from capdisc_indexer.validation.validate import validate_roots
+from tests.indexer.validation.conftest import manifest, skill
 
 Codes = Callable[..., list[str]]
 

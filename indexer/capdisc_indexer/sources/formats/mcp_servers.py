@@ -19,7 +19,7 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.settings_reader import blank_comments, parse_toml
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
+from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.formats.naming_rules import plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
 from capdisc_indexer.sources.formats.server_skills import load_skills

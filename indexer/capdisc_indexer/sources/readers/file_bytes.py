@@ -9,7 +9,7 @@ import os
 import stat
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import (
     HEAD_BYTES,
     FileStat,

@@ -25,7 +25,7 @@ class ReaderProcessError(Exception):
 def read_in_subprocess(
     module: str, request: Mapping[str, Json], data: bytes = b"", seconds: int = MAX_SECONDS
 ) -> JsonObject:
-    """The answer of `read_request(request, data)` of a module in `sources/formats`.
+    """The answer of `read_request(request, data)` of this module.
 
     Raises ReaderProcessError if the process fails, or takes longer than `seconds`.
     """
@@ -70,7 +70,7 @@ def main() -> None:
 
     head = json.loads(sys.stdin.buffer.readline())
     _limit_resources(int(head["seconds"]))
-    module = import_module(f"capdisc_indexer.sources.formats.{head['module']}")
+    module = import_module(head["module"])
     answer = module.read_request(head["request"], sys.stdin.buffer.read())
     sys.stdout.buffer.write(json.dumps(answer).encode())
 

@@ -13,15 +13,14 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.sources import (
+from capdisc_indexer.plugins.registry import describe_problems
+from capdisc_indexer.sources.format_table import (
     DECLARED,
     SOURCES,
-    SourceFormat,
     declared_source,
     of_declaration,
     source_for,
 )
-from capdisc_indexer.sources.formats.tables import MAX_SAMPLES
 from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,
@@ -33,6 +32,7 @@ from capdisc_indexer.sources.scan.folder_tree import (
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
+from capdisc_indexer.sources.source_format import MAX_SAMPLES, SourceFormat
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
@@ -88,7 +88,7 @@ def check_declaration(source: DeclaredSource) -> None:
     """
     if source.format not in DECLARED:
         raise InputError(
-            f"{source.origin}: there is no format {source.format!r}",
+            f"{source.origin}: there is no format {source.format!r}{describe_problems()}",
             f"one of: {', '.join(DECLARED)}",
         )
     options = {option for form in of_declaration(source.format) for option in form.options}

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.sources import SOURCES, source_for
+from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.scan.folder_files import (
     SNIFFED_SUFFIXES,
     found_file,

@@ -13,7 +13,7 @@ from capdisc_indexer.config.trust import TrustRequest
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.sources import manifest_for, source_for
+from capdisc_indexer.sources.format_table import manifest_for, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
 from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
 from capdisc_indexer.sources.scan.folder_files import (

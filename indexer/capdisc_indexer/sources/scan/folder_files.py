@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
+from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_folder
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -27,6 +27,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     unreadable_finding,
 )
 from capdisc_indexer.sources.scan.symlinks import LinkFollower
+from capdisc_indexer.sources.source_format import SourceFormat
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.scanned_files import FileStat
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000

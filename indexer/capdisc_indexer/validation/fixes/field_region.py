@@ -9,11 +9,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+import capdisc_guard
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
-from capdisc_indexer.validation import hidden_text
 
 
 @frozen
@@ -129,8 +129,7 @@ _FENCED_CODE = (
 )
 _CODE_SPAN = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
 _INDENTED_CODE = r"^(?: {4}| {0,3}\t)[^\n]*+"
-# A character before a letter of a script that uses such characters may belong to that letter.
-_INVISIBLE = f"(?P<invisible>(?:{hidden_text.STRAY})(?![{hidden_text.JOINING}])|{hidden_text.BLANK}|{hidden_text.LONE_SELECTORS})"
+_INVISIBLE = f"(?P<invisible>{capdisc_guard.REMOVABLE})"
 _IN_FIELD = re.compile(f"{_FENCED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
 _IN_BODY = re.compile(f"{_FENCED_CODE}|{_INDENTED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
 _REMOVABLE = re.compile(

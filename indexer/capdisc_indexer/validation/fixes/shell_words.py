@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable
 
+import capdisc_guard
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
@@ -28,10 +29,6 @@ from capdisc_indexer.validation.fixes.field_region import (
     capability_mappings,
     field_region,
 )
-from capdisc_indexer.validation.program_text import find_misuses
-from capdisc_indexer.validation.program_text.command_words import PLACEHOLDER, names_in
-from capdisc_indexer.validation.program_text.interpreters import program_name
-from capdisc_indexer.validation.program_text.steering import is_always_given
 
 _ITEM = re.compile(r"(\s*-\s+)$")
 _SEPARATOR = re.compile(r",[ \t]*$")
@@ -156,8 +153,8 @@ def rewrite_shell_text(
     if not isinstance(command, list) or not _is_simple(command):
         return None
     program, *options, text = command
-    shell = program_name(program)
-    names = list(dict.fromkeys(names_in(text)))
+    shell = capdisc_guard.program_name(program)
+    names = list(dict.fromkeys(capdisc_guard.names_in(text)))
     if (
         not names
         or len(names) > _MAX_ARGUMENTS
@@ -166,9 +163,11 @@ def rewrite_shell_text(
         return None
     words = [shell, *(f"{{{name}}}" for name in names)]
     # In an inner list: else an argument that is left out would move the next one to its place.
-    is_loose = len(names) > 1 and not all(is_always_given(schema, name) for name in names)
+    is_loose = len(names) > 1 and not all(
+        capdisc_guard.is_always_given(schema, name) for name in names
+    )
     following: list[str | list[str]] = [words] if is_loose else [*words]
-    if find_misuses({"command": [program, *options, new_text, *following]}, schema):
+    if capdisc_guard.find_misuses({"command": [program, *options, new_text, *following]}, schema):
         return None
     return new_text, following
 
@@ -178,7 +177,7 @@ def _is_simple(command: list[str]) -> bool:
     if len(command) < 3 or not all(isinstance(word, str) for word in command):
         return False
     program, *flags, text_flag, _ = command
-    if program_name(program) not in _SHELLS or names_in(program):
+    if capdisc_guard.program_name(program) not in _SHELLS or capdisc_guard.names_in(program):
         return False
     return _WITH_TEXT.fullmatch(text_flag) is not None and all(map(_FLAGS.fullmatch, flags))
 
@@ -201,7 +200,7 @@ def _use_positions(text: str, names: list[str]) -> str | None:
     parts: list[str] = []
     quote, opened_at, at = "", -1, 0
     while at < len(text):
-        match = PLACEHOLDER.match(text, at)
+        match = capdisc_guard.PLACEHOLDER.match(text, at)
         if match and match[2]:
             end, number = match.end(), names.index(match[2]) + 1
             is_whole = opened_at == at - 1 and text.startswith(quote, end)

@@ -1,0 +1,180 @@
+"""Builds an index beside the client, where it is missing or may be out of date.
+
+A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
+its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a
+while after it, so that twenty prompts start one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from capdisc.context.background_process import start_process
+from capdisc.context.freshness import IndexPlace, locate_index
+from capdisc.context.surroundings import Runtime
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
+from capdisc_indexer.store.durable_files import make_private_folder
+from capdisc_indexer.store.generation import read_pointer
+
+PAUSE_S = 600
+# Where files are known to have changed: two prompts in a row start one build.
+_UPDATE_PAUSE_S = 5
+
+
+def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
+    """Start to build the index that `index_dir` names, unless a build runs or was tried within
+    PAUSE_S. Returns a sentence for a person: what happens, or why nothing does.
+
+    Raises IndexStateError where nothing says what the last index covered, and CapdiscError where
+    the user's state cannot be written.
+    """
+    from capdisc.context.coverage import complete_coverage, list_roots, require_something
+    from capdisc_indexer.indexing.previous_build import recover_settings
+
+    config = runtime.config()
+    if shared := runtime.shared_index(index_dir, config):
+        return f"{shared.url} is built by those who write it"
+    place = locate_index(runtime, config, index_dir)
+    runtime, config, where = place.runtime, place.config, place.index_dir
+    previous = recover_settings(where, runtime.builder_id(where))
+    if read_pointer(where) and not previous.is_known:
+        raise IndexStateError(
+            "the index cannot be used, and nothing says what it covered",
+            "build it anew: capdisc index, with the paths that were added to it",
+        )
+    coverage = complete_coverage(runtime, config, previous)
+    try:
+        roots = list_roots(runtime, config, coverage)
+        require_something(runtime, config, previous, coverage, roots)
+    except InputError as error:
+        return error.message
+    lock = _lock_build(runtime.user_state_dir() / "hook", where)
+    if lock is None:
+        return "the index is being built"
+    try:
+        if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
+            return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
+        _write_time(lock)
+        again = not coverage.is_conventional
+        _start_process(lock, index_dir, client, runtime.cwd, again=again)
+    finally:
+        os.close(lock)  # the process has the lock, too, and keeps it
+    return "the index is being built from now on"
+
+
+def start_update(place: IndexPlace, client: str) -> bool:
+    """Start to bring the index up to date after a known change, from the folders of the last build,
+    unless a build runs or was started within _UPDATE_PAUSE_S. Returns False where it cannot be
+    started; the index answers all the same.
+    """
+    from capdisc.context.coverage import covers_usual_folders
+
+    with suppress(CapdiscError, OSError):
+        lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
+        if lock is None:
+            return True
+        try:
+            if time.time() - _read_time(lock) < _UPDATE_PAUSE_S:
+                return True
+            _write_time(lock)
+            again = not covers_usual_folders(place.index_dir)
+            _start_process(lock, place.index_dir, client, place.runtime.cwd, again=again)
+        finally:
+            os.close(lock)
+        return True
+    return False
+
+
+def start_first_build(place: IndexPlace) -> str:
+    """Start to build the index of a place that has none, unless a build runs. Returns a sentence for a
+    person. Raises CapdiscError where the user's state cannot be written.
+    """
+    lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
+    if lock is None:
+        return "the index is being built"
+    try:
+        _write_time(lock)
+        _start_process(lock, None, "", place.runtime.cwd)
+    finally:
+        os.close(lock)
+    return "the index is being built from now on"
+
+
+def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
+    """Start to bring the index up to date as time passes, unless a build runs, one was started within
+    PAUSE_S, or nothing says what the index covers. Returns whether it was started.
+
+    Raises CapdiscError where the user's state cannot be written.
+    """
+    from capdisc.context.coverage import complete_coverage
+    from capdisc_indexer.indexing.previous_build import recover_settings
+
+    config = runtime.config()
+    if runtime.shared_index(index_dir, config):
+        return False
+    place = locate_index(runtime, config, index_dir)
+    runtime, config, where = place.runtime, place.config, place.index_dir
+    lock = _lock_build(runtime.user_state_dir() / "hook", where)
+    if lock is None:
+        return False
+    try:
+        if time.time() - _read_time(lock) < PAUSE_S:
+            return False
+        _write_time(lock)
+        previous = recover_settings(where, runtime.builder_id(where))
+        if read_pointer(where) and not previous.is_known:
+            return False
+        again = not complete_coverage(runtime, config, previous).is_conventional
+        _start_process(lock, index_dir, client, runtime.cwd, again=again)
+        return True
+    finally:
+        os.close(lock)
+
+
+def _lock_build(folder: Path, where: Path) -> int | None:
+    """A file with the lock on builds of this index; None where a build holds it. Raises
+    CapdiscError where the folder cannot be used.
+    """
+    make_private_folder(folder)
+    digits = hashlib.sha256(os.fsencode(where)).hexdigest()[:24]
+    try:
+        lock = os.open(
+            folder / f"{digits}.build",
+            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o600,
+        )
+    except OSError as error:
+        raise InputError(f"cannot write in {folder}: {error.strerror}", "free it") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _read_time(lock: int) -> float:
+    with suppress(OSError, ValueError):
+        written_s = float(os.pread(lock, 30, 0))
+        # Rounded to a second. A later time was written while the clock was ahead.
+        return written_s if written_s <= time.time() + 1 else 0.0
+    return 0.0
+
+
+def _write_time(lock: int) -> None:
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{time.time():.0f}".encode(), 0)
+
+
+def _start_process(
+    lock: int, index_dir: Path | None, client: str, folder: Path, again: bool = False
+) -> None:
+    words = [client]
+    words += ["--again"] if again else []
+    words += [] if index_dir is None else ["--index-dir", str(index_dir)]
+    start_process("capdisc.hook.quiet_build", words, folder, lock)

@@ -1,0 +1,204 @@
+"""Which folders and sources an index of this place reads, and which of them wait for trust."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capdisc.context.client_places import (
+    find_plugins_here,
+    link_rules,
+    list_places,
+    named_server_files,
+    place_folders,
+    plugin_folders,
+    plugin_roots,
+)
+from capdisc_indexer.config.client_table import workspace_switches
+from capdisc_indexer.config.trust import (
+    LINK,
+    OWNER,
+    Grant,
+    TrustRequest,
+    is_inside,
+    owner_requests,
+)
+from capdisc_indexer.model.types import Coverage, DeclaredSource
+
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.configuration import Config
+
+
+def list_scan_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
+    """The configured roots, then the conventional ones and those of plugins, as pairs of
+    origin and path; they need not exist. Those of the workspace that wait for trust are left
+    out.
+    """
+    return _own_roots(runtime, config) + plugin_roots(runtime, config)
+
+
+def _own_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
+    """The roots without those of plugins."""
+    configured = [(config.origins["roots"], path) for path in runtime.configured_roots(config)]
+    waiting = waiting_places(runtime, config)
+    return configured + [
+        (scope, path) for scope, path in runtime.conventional(config) if str(path) not in waiting
+    ]
+
+
+def build_sources(
+    runtime: Runtime, config: Config, coverage: Coverage
+) -> tuple[DeclaredSource, ...]:
+    """The sources of an index: the declared ones, the agents and commands of clients and the
+    gateway's lists of tools; of an index without the usual folders, what lies in its paths.
+    """
+    added = tuple(map(Path, coverage.added))
+    within = () if coverage.is_conventional else added
+    sources = (
+        *runtime.sources(config, within),
+        *place_sources(runtime, config, within),
+        *runtime.place(named_server_files(runtime, added)),
+    )
+    if within or not runtime.has_tool_lists():
+        return sources
+    lists = DeclaredSource(
+        format="mcp",
+        path=str(runtime.tool_lists_dir),
+        origin="capdisc mcp --gateway",
+        trusted=True,
+    )
+    return (*sources, lists)
+
+
+def place_sources(
+    runtime: Runtime, config: Config, paths: Sequence[Path] = ()
+) -> tuple[DeclaredSource, ...]:
+    """The agents and commands of clients and of their plugins as sources; where `paths` are named,
+    only what lies in them. Folders of the workspace that wait for trust are left out.
+    """
+    within = tuple(str(runtime.expand(path)) for path in paths)
+    waiting = waiting_places(runtime, config)
+    sources = [
+        DeclaredSource(
+            format=form,
+            path=str(path / pattern) if pattern else str(path),
+            origin=scope,
+            trusted=scope != "workspace",
+            within=within,
+            is_conventional=True,
+        )
+        for scope, form, path, pattern in list_places(runtime, config)
+        if str(path) not in waiting
+    ]
+    for plugin in find_plugins_here(runtime, config["folders"])[0]:
+        parts = [("agent", path) for path in plugin.agents]
+        parts += [("command", path) for path in plugin.commands]
+        sources += [
+            DeclaredSource(
+                format=form,
+                path=str(path),
+                name=plugin.name,
+                origin=plugin.id,
+                trusted=True,
+                within=within,
+                confined_to=os.path.realpath(plugin.folder),
+                is_conventional=True,
+            )
+            for form, path in parts
+        ]
+    return tuple(sources)
+
+
+def has_own_capabilities(runtime: Runtime, config: Config) -> bool:
+    """Whether an index of this workspace would hold anything else than the index of the home
+    folder: a folder or source of the workspace, a setting that only counts here, or tools that
+    the gateway has listed for it.
+    """
+    users = ("default", str(runtime.user_config))
+    if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
+        return True
+    if any(source.origin != str(runtime.user_config) for source in config.sources):
+        return True
+    places = (*runtime.conventional(config), *place_folders(runtime, config))
+    folders = (path for scope, path in places if scope == "workspace")
+    if any(path.exists() for path in folders) or runtime.has_tool_lists():
+        return True
+    return plugin_folders(runtime, config) != plugin_folders(runtime.at_home(), config)
+
+
+def place_requests(runtime: Runtime, config: Config) -> dict[str, tuple[TrustRequest, ...]]:
+    """What has to be allowed before a folder or file of clients in the workspace is read, by its
+    path: that it belongs to another user, or is a link out of the workspace to a place that is
+    not scanned anyway. Others can make folders above the current one, a clone can bring links.
+    """
+    places = [*runtime.conventional(config), *place_folders(runtime, config)]
+    places += [("switches", path) for path in workspace_switches(runtime.workspace)]
+    requests: dict[str, tuple[TrustRequest, ...]] = {}
+    for scope, path in places:
+        # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
+        if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
+            continue
+        asked = owner_requests(str(path), str(runtime.workspace), runtime.own_users)
+        target = os.path.realpath(path)
+        is_link_out = scope == "workspace" and not is_inside(target, [runtime.real_workspace])
+        if is_link_out and not is_inside(target, _allowed_places(runtime, config)):
+            link = TrustRequest(
+                setting=LINK, value=str(path), place=target, origin=str(runtime.workspace)
+            )
+            asked = (*asked, link)
+        requests[str(path)] = asked
+    return requests
+
+
+def waiting_places(runtime: Runtime, config: Config) -> dict[str, list[TrustRequest]]:
+    """Those of these folders and files that are left out, with what the user has not allowed."""
+    requests = place_requests(runtime, config)
+    grant = runtime.load_grant() if any(requests.values()) else Grant()
+    waiting = {
+        path: [request for request in asked if not grant.covers(request, config.digest)]
+        for path, asked in requests.items()
+    }
+    return {path: refused for path, refused in waiting.items() if refused}
+
+
+def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """A request for each link in the workspace's folders that leads out of the scanned ones, trusted
+    or not, and for each folder of another user there that is not. Reads all of these folders.
+    """
+    from capdisc_indexer.model.frozen import replace
+    from capdisc_indexer.sources.scan.file_scan import scan_roots
+
+    roots = [path for _, path in list_scan_roots(runtime, config) if path.exists()]
+    rules = link_rules(runtime)
+    owners = frozenset(line for line in rules.trusted if line.startswith(f"{OWNER} "))
+    scan = scan_roots(
+        list(dict.fromkeys(roots)),
+        place_sources(runtime, config),
+        confined=confined_roots(runtime, config),
+        links=replace(rules, trusted=owners),
+    )
+    return scan.waiting
+
+
+def confined_roots(runtime: Runtime, config: Config) -> dict[str, tuple[str, ...]]:
+    """The roots that the workspace chose, each with the real folders that it may lead into: a
+    link can take its place while it is watched.
+    """
+    allowed = _allowed_places(runtime, config)
+    chosen = [
+        path
+        for scope, path in (*_own_roots(runtime, config), *place_folders(runtime, config))
+        if scope in ("workspace", config.file)
+    ]
+    return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
+
+
+def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
+    """The real folders that folders of the workspace may lead into: the workspace, and those
+    that are scanned anyway.
+    """
+    user_folders = (path for scope, path in runtime.conventional(config) if scope != "workspace")
+    return (runtime.real_workspace, *(os.path.realpath(path) for path in user_folders))

@@ -1,0 +1,22 @@
+"""What this plug-in adds: audits, evaluations, and stubs of functions."""
+
+from __future__ import annotations
+
+from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
+
+PLUGIN = Plugin(
+    name="audit",
+    commands={
+        "audit": PluginCommand(
+            about="Print what clients show of the skills, and which skills compete.",
+            function="capdisc_audit.audit_command:audit",
+            below="session",
+        ),
+        "eval": PluginCommand(
+            about="Measure how well the index answers judged queries.",
+            function="capdisc_audit.eval_command:eval_",
+            below="log",
+        ),
+    },
+    definition_formats=dict.fromkeys(("typescript", "python"), "capdisc_audit.stubs:format_stubs"),
+)

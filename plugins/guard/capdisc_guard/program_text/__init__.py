@@ -1,0 +1,1 @@
+"""Keeps the arguments of a call out of what the programs of a command run or obey."""

@@ -1,0 +1,1 @@
+"""An index on an object store, which one builds and many read."""

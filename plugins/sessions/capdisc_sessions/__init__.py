@@ -1,0 +1,1 @@
+"""What agents found and used from turn to turn, the facts that they know, and the local log."""

@@ -1,0 +1,317 @@
+"""Sessions on disk: `sessions/NAME.json` in the state folder, each changed by one process at a
+time.
+
+A person may edit the file, so nothing in it is taken on trust.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.sources.readers import json_reader
+from capdisc_indexer.store import state_file
+from capdisc_indexer.text.normalization import one_line
+from capdisc_sessions import transitions
+from capdisc_sessions.session_types import (
+    MAX_ENTITIES,
+    MAX_IDS,
+    MAX_NOTE,
+    MAX_NOTES,
+    MAX_TEXT,
+    MODES,
+    Discovery,
+    Entity,
+    Session,
+    SessionNote,
+    Usage,
+    next_mode,
+)
+
+SCHEMA_VERSION = 1
+_MAX_COUNT = 10**9
+
+
+def encode_session(session: Session) -> bytes:
+    """The content of the session's file: JSON, indented for a person."""
+    text = json.dumps(session_document(session), ensure_ascii=False, indent=2)
+    return f"{text}\n".encode("utf-8", "replace")
+
+
+def session_document(session: Session) -> JsonObject:
+    """The session as JSON values, with the version of the schema."""
+    values = {key: _to_json(getattr(session, key)) for key in fields(Session)}
+    return {"schema_version": SCHEMA_VERSION, "session": values.pop("name"), **values}
+
+
+def decode_session(data: bytes, name: str) -> Session:
+    """The session in a file's content. Raises ValueError, with what is wrong, for a content that
+    `encode_session` does not write.
+    """
+    document = _check_object(json_reader.loads(data))
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(
+            f"it is of version {document.get('schema_version')!r:.20}, not {SCHEMA_VERSION}"
+        )
+    mode = _read_text(document, "mode")
+    return Session(
+        name=name,
+        created=_read_text(document, "created"),
+        updated=_read_text(document, "updated"),
+        turn=_read_count(document, "turn"),
+        mode=mode if mode in MODES else "",
+        discovered={
+            key: _decode_discovery(entry)
+            for key, entry in _read_ids(document, "discovered").items()
+        },
+        used={key: _decode_usage(entry) for key, entry in _read_ids(document, "used").items()},
+        active=tuple(
+            one_line(_check_string(identifier), MAX_TEXT)
+            for identifier in _read_list(document, "active", MAX_IDS)
+        ),
+        entities=tuple(
+            _decode_entity(_check_object(entry))
+            for entry in _read_list(document, "entities", MAX_ENTITIES)
+        ),
+        notes=tuple(
+            _decode_note(_check_object(entry))
+            for entry in _read_list(document, "notes", MAX_NOTES)
+        ),
+        observed=_read_count(document, "observed"),
+        barren=_read_count(document, "barren"),
+    )
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _to_json(member) for key, member in value.items()}
+    if isinstance(value, tuple):
+        return [_to_json(member) for member in value]
+    return shallow_dict(value) if is_value(value) else value
+
+
+def _decode_discovery(value: Any) -> Discovery:
+    entry = _check_object(value)
+    return Discovery(count=_read_count(entry, "count"), turn=_read_count(entry, "turn"))
+
+
+def _decode_usage(value: Any) -> Usage:
+    entry = _check_object(value)
+    last_result = _read_text(entry, "last")
+    if last_result not in ("ok", "failed", ""):
+        raise ValueError("a last result is neither ok nor failed")
+    count, ok, failed, turn = (
+        _read_count(entry, key) for key in ("count", "ok", "failed", "turn")
+    )
+    return Usage(count=count, ok=ok, failed=failed, last=last_result, turn=turn)
+
+
+def _decode_entity(entry: JsonObject) -> Entity:
+    texts = {key: _read_text(entry, key) for key in ("type", "id", "name", "source")}
+    return Entity(**texts, turn=_read_count(entry, "turn"))
+
+
+def _decode_note(entry: JsonObject) -> SessionNote:
+    return SessionNote(text=_read_text(entry, "text", MAX_NOTE), turn=_read_count(entry, "turn"))
+
+
+# One kind of error for whatever is damaged in a file: ValueError also for a wrong type.
+
+
+def _check_object(value: Any) -> JsonObject:
+    if not isinstance(value, dict):
+        raise ValueError("an entry is not an object")  # noqa: TRY004
+    return value
+
+
+def _read_ids(document: JsonObject, key: str) -> JsonObject:
+    """The latest entries under this key, by id."""
+    entries = _check_object(document.get(key, {}))
+    return {
+        one_line(identifier, MAX_TEXT): entries[identifier]
+        for identifier in list(entries)[-MAX_IDS:]
+    }
+
+
+def _read_list(document: JsonObject, key: str, limit: int) -> list[Any]:
+    value = document.get(key, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{key} is not a list")  # noqa: TRY004
+    return value[-limit:]
+
+
+def _check_string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("an entry is not text")  # noqa: TRY004
+    return value
+
+
+def _read_text(entry: JsonObject, key: str, limit: int = MAX_TEXT) -> str:
+    return one_line(_check_string(entry.get(key, "")), limit)
+
+
+def _read_count(entry: JsonObject, key: str) -> int:
+    value = entry.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_COUNT:
+        raise ValueError(f"{key} is not a whole number from 0 on")
+    return value
+
+
+# Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+
+
+def list_sessions(state_dir: Path) -> list[str]:
+    """The names of all sessions, sorted. Raises InputError where the folder cannot be read."""
+    try:
+        stems = [
+            path.stem for path in _sessions_folder(state_dir).iterdir() if path.suffix == ".json"
+        ]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(
+            f"cannot read {_sessions_folder(state_dir)}: {error.strerror}", "see CAPDISC_STATE_DIR"
+        ) from error
+    return sorted(name for name in stems if _NAME.fullmatch(name))
+
+
+def session_exists(state_dir: Path, name: str) -> bool:
+    """Whether a session of this name exists. Raises UsageError for a text that cannot be a name."""
+    return state_file.read_state_file(_session_path(state_dir, name)) is not None
+
+
+def load_session(state_dir: Path, name: str) -> Session:
+    """The session. Raises UsageError, with similar names, where there is none, and InputError
+    where its file is damaged.
+    """
+    session = _read_session(state_dir, name)
+    if session is None:
+        raise _missing_error(state_dir, name)
+    return session
+
+
+def create_session(state_dir: Path, name: str) -> Session:
+    """A new session, written to its file. Raises UsageError where the name is taken."""
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        if state_file.read_state_file(_session_path(state_dir, name)) is not None:
+            raise UsageError(
+                f"there is a session {name} already", f"capdisc session clear {name} empties it"
+            )
+        return _write_session(state_dir, _new_session(name))
+
+
+def update_session(
+    state_dir: Path,
+    name: str,
+    step: Callable[[Session], Session],
+    *,
+    create: bool = False,
+    anew: bool = False,
+) -> Session:
+    """The session after `step`, as it was written.
+
+    With `create`, a missing session is begun; with `anew`, one whose file is damaged. Raises as
+    `load_session`, and BusyError when another process keeps the lock.
+    """
+    path = _session_path(state_dir, name)
+    if not create and not session_exists(state_dir, name):  # before the lock makes the folder
+        raise _missing_error(state_dir, name)
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        try:
+            session = _read_session(state_dir, name)
+        except InputError:
+            if not anew or path.is_symlink():
+                raise
+            session = _new_session(name)
+        if session is None and not create:
+            raise _missing_error(state_dir, name)
+        return _write_session(state_dir, step(session or _new_session(name)))
+
+
+def record_discoveries(state_dir: Path, name: str, ids: Sequence[str]) -> Session:
+    """The session after a new turn in which these capabilities were found; a missing one is
+    begun.
+    """
+    return update_session(
+        state_dir, name, lambda session: transitions.add_discoveries(session, ids), create=True
+    )
+
+
+def record_request(state_dir: Path, name: str, text: str) -> None:
+    """Stores the mode that a request asks for in the session, where there is one and it has
+    another mode.
+    """
+    if session_exists(state_dir, name):
+        mode = next_mode(text, load_session(state_dir, name).mode)
+        if mode != load_session(state_dir, name).mode:
+            update_session(state_dir, name, lambda session: replace(session, mode=mode))
+
+
+def delete_session(state_dir: Path, name: str) -> None:
+    """Deletes the session. Raises UsageError where there is none."""
+    if not session_exists(state_dir, name):
+        raise _missing_error(state_dir, name)
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        _session_path(state_dir, name).unlink(missing_ok=True)
+
+
+def _read_session(state_dir: Path, name: str) -> Session | None:
+    data = state_file.read_state_file(_session_path(state_dir, name))
+    if data is None:
+        return None
+    try:
+        return decode_session(data, name)
+    except ValueError as error:
+        reason = str(error).splitlines()[0][:120]
+        path = _session_path(state_dir, name)
+        hint = f"mend {path}, or empty the session: capdisc session clear {name}"
+        raise InputError(f"the session {name} cannot be read: {reason}", hint) from error
+
+
+def _write_session(state_dir: Path, session: Session) -> Session:
+    written = replace(session, updated=_timestamp())
+    state_file.replace_state_file(_session_path(state_dir, session.name), encode_session(written))
+    return written
+
+
+def _new_session(name: str) -> Session:
+    now = _timestamp()
+    return Session(name=name, created=now, updated=now)
+
+
+def _sessions_folder(state_dir: Path) -> Path:
+    return state_dir / "sessions"
+
+
+def _session_path(state_dir: Path, name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        shown = f"{name[:40]!r}"
+        raise UsageError(
+            f"{shown} cannot name a session",
+            "use up to 96 letters, digits and - _ ., a letter or a digit first",
+        )
+    return _sessions_folder(state_dir) / f"{name}.json"
+
+
+def _missing_error(state_dir: Path, name: str) -> UsageError:
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, list_sessions(state_dir), n=3, cutoff=0.5)
+    hint = (
+        f"did you mean: {', '.join(similar)}"
+        if similar
+        else f"begin it: capdisc session new {name}"
+    )
+    return UsageError(f"there is no session {name}", hint)
+
+
+def _timestamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
