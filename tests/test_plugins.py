@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -50,7 +51,8 @@ def run(process, site) -> Run:
     """Runs a command line with the folder on the path, and expects this exit status."""
 
     def run_command(*words: str, status: int = 0, path: Path = site) -> Result:
-        result = process(*words, env={"PYTHONPATH": str(path)})
+        # Byte code in the folder would change its stamp.
+        result = process(*words, env={"PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"})
         assert result.code == status, result.err
         return result
 
@@ -234,6 +236,7 @@ def test_entry_points_are_read_once(run, site, hermetic) -> None:
         done = subprocess.run(
             [sys.executable, "-c", f"import sys; sys.path[0] = {str(site)!r}; {code}"],
             capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
         said, answer = done.stdout.splitlines()
         assert said == "it is said"

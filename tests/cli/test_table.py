@@ -105,6 +105,10 @@ def test_an_index_that_was_removed_does_not_come_back(index, capdisc, process) -
     assert (result.code, _stale(index)) == (0, "")
 
     shutil.rmtree(index)
+    (index / "table" / "capability_index.lance").mkdir(parents=True)
+    assert capdisc("index", "skills", "--index-dir", "index").code == 0
+
+    shutil.rmtree(index)
     (index / "table").mkdir(parents=True)
     assert "holds other files" in capdisc("index", "skills", "--index-dir", "index").err
 
