@@ -55,10 +55,7 @@ _COUNT_KEYS = set(
 _FOLDER = "indexes"
 _CHECKED_FILE = "checked.json"
 # Files that only an index has. If it is removed while its table is written, the table remains.
-_INDEX_FILES = (
-    *("CURRENT", "LOCK", "gens"),
-    *("table/LOCK", "table/QUEUE", "table/capability_index.lance"),
-)
+_INDEX_FILES = "CURRENT LOCK gens table/LOCK table/QUEUE table/capability_index.lance".split()
 # A file that was written so recently may be written again within one step of the clock that stamps
 # it: its stamp is not kept.
 _SETTLED_NS = 2_000_000_000
