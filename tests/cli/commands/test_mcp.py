@@ -345,7 +345,8 @@ def test_the_end_of_stdin_ends_it_though_nobody_reads_its_answers(catalogue) -> 
         server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
         server.stdin.close()
         try:
-            assert server.wait(ENOUGH) == 143
+            # 0 where the end of stdin was seen before its answers had filled the pipe.
+            assert server.wait(ENOUGH) in (0, 143)
         finally:
             server.kill()
 
