@@ -160,7 +160,7 @@ def test_a_check_that_fails_costs_one_finding(
     ("text", "value", "reason"),
     [
         ("raise ValueError('boom\\nand more')", "", "ValueError: boom and more"),
-        ("PLUGIN = 3", "", "bad:PLUGIN is no Plugin"),
+        ("PLUGIN = 3", "", "bad:PLUGIN is not a Plugin"),
         ("", "", "there is no bad:PLUGIN"),
         ("", "missing:PLUGIN", "No module named 'missing'"),
         ("import missing_library", "", "No module named 'missing_library'"),
@@ -314,23 +314,35 @@ def test_a_cold_query_imports_no_plugin(site, hermetic, run, write_skill) -> Non
         assert done.stdout.splitlines()[-1] == "set()"
 
 
-MISSING = "import sys; sys.modules['capdisc_data'] = None; sys.argv[0] = 'capdisc'; from capdisc.__main__ import main; main()"
+MISSING = "import sys; sys.modules['capdisc_{}'] = None; sys.argv[0] = 'capdisc'; from capdisc.__main__ import main; main()"
+
+
+def run_without(name: str, *words: str) -> tuple[int, str]:
+    """The status and the output of a command line where this plug-in of capdisc is missing."""
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING.format(name), *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_setup_did_is_undone_without_the_plugin_that_runs(hermetic) -> None:
+    (hermetic / ".git").mkdir()
+    assert run_without("none", "setup", "claude", "--hook", "--scope", "project", "--yes")[0] == 0
+    settings = hermetic / ".claude" / "settings.json"
+    assert settings.exists()
+    assert run_without("run", "setup", "claude", "--scope", "project", "--undo", "--yes")[0] == 0
+    assert not settings.exists()
 
 
 def test_a_missing_plugin_of_capdisc_costs_its_own(hermetic, write_skill) -> None:
-    def run_without(*words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-c", MISSING, *words], capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout + done.stderr
-
     write_skill(hermetic / ".agents/skills", "fold", description="Folds napkins.")
     reason = "the plug-in 'data' cannot be loaded"
-    code, text = run_without("index")
+    code, text = run_without("data", "index")
     assert code == 0 and text.count(reason) == 1
-    assert "fold" in run_without("search", "napkins")[1]
-    code, text = run_without("plan", "x")
+    assert "fold" in run_without("data", "search", "napkins")[1]
+    code, text = run_without("data", "plan", "x")
     assert code == 2 and reason in text
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "openapi"\npath = "shop.json"\n')
-    code, text = run_without("index")
+    code, text = run_without("data", "index")
     assert code == 3 and f"there is no format 'openapi'; {reason}" in text

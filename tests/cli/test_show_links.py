@@ -254,7 +254,7 @@ def test_only_a_url_of_the_capability_is_fetched(capdisc, skill) -> None:
 def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch) -> None:
     asked = []
 
-    def fetch(url, options):
+    def fetch(url, options, network):
         asked.append((url, options.allow_http, options.allow_html))
         return fetching.FetchedDocument(
             text="far away\n", url="https://cdn.example.com/guide.md", content_type="text/plain"

@@ -58,7 +58,7 @@ def test_a_trial_without_fault_passes() -> None:
         ({"findings": ()}, "no warning"),
         ({"capabilities": ()}, "the neighbour is not indexed"),
         ({"touched": ("changed: /x",)}, "changed: /x"),
-        ({"seconds": 9.0}, "took 9.0 s of processor time"),
+        ({"seconds": 900.0}, "took 900.0 s of processor time"),
         ({"mebibytes": 500.0}, "took 500 MiB"),
         ({"index_bytes": b".." + ENV_CANARY.encode()}, f"the index holds {ENV_CANARY}"),
         ({"case": rejected("some-case", "a-code", CASE.write)}, "indexed: tool:turnip-puller"),

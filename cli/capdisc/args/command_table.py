@@ -80,7 +80,7 @@ def _make_core() -> Plugin:
 @cache
 def list_commands() -> Mapping[str, PluginCommand]:
     """All commands by name, in the order of the overview: those of the core and those of plug-ins.
-    None replaces one before it.
+    A plug-in cannot replace a command that is there already.
     """
     from capdisc_indexer.plugins.registry import load_plugins  # which no query needs
 
@@ -178,7 +178,7 @@ def _dispatch(argv: list[str]) -> int:
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
-    if command and {"-h", "--help"} & set(argv[2:]):  # `capdisc session NAME VERB --help`
+    if command and {"-h", "--help"} & set(argv[2:]):  # `capdisc session VERB --help`
         print_verb_help = getattr(sys.modules[command.__module__], "print_verb_help", None)
         if print_verb_help and print_verb_help(argv[1]):
             return 0

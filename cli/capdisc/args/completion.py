@@ -73,17 +73,16 @@ def find_candidates(words: Sequence[str]) -> list[Candidate]:
     command = table["commands"].get(name)
     if not before:
         candidates = [(word, entry["about"]) for word, entry in table["commands"].items()]
-        added = {name: entry.about for name, entry in _list_added_commands().items()}
-        candidates += [entry for entry in added.items() if entry[0] not in table["commands"]]
+        candidates += [
+            (added_name, entry.about)
+            for added_name, entry in _list_added_commands().items()
+            if added_name not in table["commands"]
+        ]
         candidates += [("--help", "Explain the commands."), ("--version", "Print the version.")]
-    elif command is None and name in _list_added_commands():
-        command = _describe_added_command(_list_added_commands()[name])
-        return _CommandLine(table, command, before[1:]).complete(current)
-    elif command is None:
-        candidates = []
-    else:
-        return _CommandLine(table, command, before[1:]).complete(current)
-    return _select_prefixed(candidates, current)
+        return _select_prefixed(candidates, current)
+    if command is None and (added := _list_added_commands().get(name)):
+        command = _describe_added_command(added)
+    return _CommandLine(table, command, before[1:]).complete(current) if command else []
 
 
 def _list_added_commands() -> dict[str, PluginCommand]:

@@ -29,7 +29,8 @@ class Param:
 
     `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
     BadValueError. `min` and `max` are the least and the greatest value. `choices` are all values
-    that an option takes, but for those of plug-ins, which `more_choices` loads. `panel` is the heading under which help shows it on a terminal.
+    that an option takes, except those of plug-ins, which `more_choices` loads. `panel` is the
+    heading under which help shows it on a terminal.
     """
 
     names: tuple[str, ...] | None

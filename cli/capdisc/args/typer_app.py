@@ -109,10 +109,11 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
         )
     foreign = _FOREIGN_COMMANDS.get(word.lower())
     near = [foreign] if foreign else nearest_names(word, commands)
-    suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
     problems = registry.describe_problems()
-    message = f"No such command {word[:80]!r}.{suggestion}"
-    return UsageError(message.rstrip("." * bool(problems)) + problems, "see: capdisc --help")
+    end = "" if problems else "."
+    if near:
+        end = f". Did you mean {', '.join(map(repr, near))}?"
+    return UsageError(f"No such command {word[:80]!r}{end}{problems}", "see: capdisc --help")
 
 
 def _build_app(

@@ -286,6 +286,9 @@ def index(
                 () if shared else _wait_for_table(config, where, builder_id, wait, verify)
             )
     missing = [describe_missing(place, report.missing)] if report.missing else []
+    reasons = (
+        [f"all folders were read: {report.widened_by}"] if verbose and report.widened_by else []
+    )
     report = replace(
         report,
         degraded=(
@@ -293,7 +296,7 @@ def index(
             *report.degraded,
             *missing,
             *table_notices,
-            *_explain_reading(report, verbose),
+            *reasons,
         ),
     )
     table_state = "equal" if shared or lance_table.equals_index(where) else "behind"
@@ -314,10 +317,6 @@ def index(
         table_finisher.start_finisher(config, where, builder_id)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
-
-
-def _explain_reading(report: BuildReport, verbose: bool) -> tuple[str, ...]:
-    return (f"all folders were read: {report.widened_by}",) * bool(verbose and report.widened_by)
 
 
 def _choose_coverage(

@@ -84,10 +84,10 @@ def mcp(
     runtime = surroundings.current_runtime()
     config = runtime.config()
     workspace_trust.announce_settings(config)
-    servers = registry.load_service("gateway") if gateway else None
-    selection = servers.choose_servers(runtime, config, server or ()) if servers else None
-    if servers and listing:
-        return int(servers.print_servers(runtime, selection, json))
+    gateway_service = registry.load_service("gateway") if gateway else None
+    selection = gateway_service and gateway_service.choose_servers(runtime, config, server or ())
+    if gateway_service and listing:
+        return int(gateway_service.print_servers(runtime, selection, json))
     from capdisc.mcp_service.mcp_server import ToolService, serve
 
     shared = runtime.shared_index(index_dir, config)
@@ -102,8 +102,8 @@ def mcp(
         _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),
-        servers.open_gateway(runtime, selection, index_dir)
-        if servers
+        gateway_service.open_gateway(runtime, selection, index_dir)
+        if gateway_service
         else nullcontext() as opened,
     ):
         await_first = opened.await_lists if opened else _wait_for_nothing
@@ -124,8 +124,8 @@ def mcp(
         live = LiveIndex(runtime, config, place, shared, await_first, find_place)
         run = None
         if allow_run or opened:
-            opened_gateway = opened.gateway if opened else None
-            run = partial(build_executor, runtime, yes, opened_gateway, allow_run)
+            servers = opened.gateway if opened else None
+            run = partial(build_executor, runtime, yes, servers, allow_run)
         service = DiscoveryService(live=live, names=names, run=run)
         if shared:
             start_polling(shared)

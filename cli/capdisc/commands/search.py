@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params, query_options
 from capdisc.args.params import option
@@ -25,6 +25,9 @@ from capdisc_indexer.model.records import UNCATEGORISED, listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
 from capdisc_indexer.text.normalization import one_line
+
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
 
 _LISTED_CATEGORIES = 8
 
@@ -110,11 +113,8 @@ def search(
 
         name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
-        if ctx.runtime.stderr_is_terminal and (ctx.runtime.workspace / ".mcp.json").exists():
-            from capdisc_indexer.plugins.registry import find_service
-
-            if servers := find_service("servers"):
-                servers.name_unasked_servers_once(ctx.runtime)
+        if ctx.runtime.stderr_is_terminal:
+            _name_servers_once(ctx.runtime)
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]),
             graph_boost=graph_boost,
@@ -148,6 +148,18 @@ def search(
         if not ranking.hits:
             _print_no_match(ctx, ranking)
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS
+
+
+def _name_servers_once(runtime: Runtime) -> None:
+    """Name the servers of the workspace that were never asked for their tools, unless that was done
+    before: most searches need no plug-in for it.
+    """
+    if not (runtime.workspace / ".mcp.json").exists() or runtime.named_servers_mark.exists():
+        return
+    from capdisc_indexer.plugins.registry import find_service
+
+    if servers := find_service("servers"):
+        servers.name_unasked_servers_once(runtime)
 
 
 def _select_shown(

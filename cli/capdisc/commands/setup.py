@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -37,6 +37,9 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.similar_names import unknown_choice
+
+if TYPE_CHECKING:
+    from capdisc_run.setup_gateway import GatewayPlan
 
 AGENTS_MD = "agents-md"
 CLIENT_NAMES = (*CLIENTS, AGENTS_MD)
@@ -139,13 +142,7 @@ def setup(
     changes = _plan_undo(runtime, entries, selected) if undo else _plan_setup(runtime, selected)
     plan = None
     if servers and (gateway or undo):
-        setup_gateway = registry.load_service("gateway-setup")
-
-        plan = (
-            setup_gateway.plan_revocation(runtime, servers)
-            if undo
-            else setup_gateway.plan_gateway(runtime, servers[0], server or (), approve or ())
-        )
+        plan = _plan_approvals(runtime, servers, undo, server or (), approve or ())
     request = setup_changes.SetupRequest(
         client=client,
         was_present=client == AGENTS_MD
@@ -231,6 +228,26 @@ def _plan_setup(
         plan_setup(path, group, settings_files.load_record(state_dir, path))
         for path, group in _group_by_file(entries).items()
     ]
+
+
+def _plan_approvals(
+    runtime: surroundings.Runtime,
+    paths: Sequence[Path],
+    undo: bool,
+    servers: Sequence[str],
+    approve: Sequence[str],
+) -> GatewayPlan | None:
+    """Which tools behind the gateway are approved, or which approvals `--undo` takes back: None of
+    them where the plug-in that gave them is missing.
+    """
+    plan: GatewayPlan | None
+    if undo:
+        setup_gateway = registry.find_service("gateway-setup")
+        plan = setup_gateway.plan_revocation(runtime, paths) if setup_gateway else None
+    else:
+        setup_gateway = registry.load_service("gateway-setup")
+        plan = setup_gateway.plan_gateway(runtime, paths[0], servers, approve)
+    return plan
 
 
 def _plan_undo(

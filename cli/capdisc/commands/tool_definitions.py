@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from capdisc.context import open_index, query_execution, session_memory
@@ -176,12 +175,11 @@ def _add_pinned(
     begins as that of the turn before, and a provider's cache of the prompt holds. With a budget,
     what fits this turn comes first.
     """
-    active_ids: Sequence[str] = ()
-    discovered_ids: Sequence[str] = ()
-    if request.session is not None:
-        active_ids, discovered_ids = session_memory.load_ids(
-            ctx.runtime.state_dir(), request.session
-        )
+    active_ids, discovered_ids = (
+        ((), ())
+        if request.session is None
+        else session_memory.load_ids(ctx.runtime.state_dir(), request.session)
+    )
     names = [*ctx.config["pin"], *active_ids]
     headers = [ctx.index.resolve(name) for name in names]
     for name in (name for name, header in zip(names, headers, strict=True) if header is None):

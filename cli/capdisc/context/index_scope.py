@@ -165,8 +165,8 @@ def waiting_places(runtime: Runtime, config: Config) -> dict[str, list[TrustRequ
 
 
 def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """A request for each link in the workspace's folders that leads out of the scanned ones, trusted
-    or not, and for each folder of another user there that is not. Reads all of these folders.
+    """A request for each link in the workspace's folders that leads out of the scanned ones,
+    trusted or not, and for each folder of another user there that is not. Reads all these folders.
     """
     from capdisc_indexer.model.frozen import replace
     from capdisc_indexer.sources.scan.file_scan import scan_roots

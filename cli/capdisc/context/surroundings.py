@@ -272,6 +272,11 @@ class Runtime:
         """Where the lists of tools lie of the servers that `capdisc mcp --gateway` serves here."""
         return self.state_dir() / "gateway"
 
+    @property
+    def named_servers_mark(self) -> Path:
+        """The file that says that the servers of the workspace were named once."""
+        return self.state_dir() / "servers-named"
+
     def has_tool_lists(self) -> bool:
         """Whether the gateway has asked a server for its tools."""
         folder = self.tool_lists_dir

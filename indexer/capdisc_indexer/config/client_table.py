@@ -22,27 +22,38 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.plugins.entry_points import read_environment
 
 TABLE_FILE = "clients.jsonl"
+# What a section must have; with "programs", a client must have sections for `setup`.
+_REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "servers": ("table", "user"),
+        "hook": ("dialect", "user", "workspace", "prompt_event", "change_events"),
+        "listing": ("version", "line", "order", "overflow", "sources"),
+        "validation": ("like",),
+    }
+)
+_SETUP_SECTIONS = ("settings", "servers", "next")
 
 
 def client_sections(kind: str, ranking: str = "") -> JsonObject:
     """The section of this kind of each client that has one, in the order of the table; where
     `ranking` names a precedence of the table, the clients in it come first.
     """
-    sections = _read_line(kind)
-    ranked = _read_line("precedence")[ranking] if ranking else ()
+    sections = _load_sections(kind)
+    ranked = _load_sections("precedence")[ranking] if ranking else ()
     return {name: sections[name] for name in (*ranked, *sections) if name in sections}
 
 
 def client_entry(name: str) -> JsonObject:
     """All sections of this client by their kind."""
-    kinds = [json.loads(line)[0] for line in _read_lines()]
-    return {kind: _read_line(kind)[name] for kind in kinds if name in _read_line(kind)}
+    kinds = _list_kinds()
+    return {kind: _load_sections(kind)[name] for kind in kinds if name in _load_sections(kind)}
 
 
 @cache
-def _read_line(kind: str) -> JsonObject:
-    sections = _read_core(kind)
-    for client, entry in _check_tables()[0].items():
+def _load_sections(kind: str) -> JsonObject:
+    """The sections of this kind, of the table and of other distributions, by client."""
+    sections = _read_sections(kind)
+    for client, entry in _load_added_clients()[0].items():
         if kind in entry:
             sections[client] = entry[kind]
             for scope in ("workspace", "user") if kind == "skills" else ():
@@ -51,7 +62,8 @@ def _read_line(kind: str) -> JsonObject:
     return sections
 
 
-def _read_core(kind: str) -> JsonObject:
+def _read_sections(kind: str) -> JsonObject:
+    """The sections of this kind in the table; each call gives a value of its own."""
     line = next(line for line in _read_lines() if line.startswith(f'["{kind}"'))
     sections: JsonObject = json.loads(line)[1]
     return sections
@@ -59,11 +71,11 @@ def _read_core(kind: str) -> JsonObject:
 
 def find_table_problems() -> Sequence[str]:
     """What is wrong with the clients that other distributions add, which are then left out."""
-    return _check_tables()[1]
+    return _load_added_clients()[1]
 
 
 @cache
-def _check_tables() -> tuple[JsonObject, Sequence[str]]:
+def _load_added_clients() -> tuple[JsonObject, Sequence[str]]:
     """The clients of other distributions by name, and what is wrong with those left out."""
     clients: JsonObject = {}
     problems: list[str] = []
@@ -77,34 +89,27 @@ def _check_tables() -> tuple[JsonObject, Sequence[str]]:
     return clients, problems
 
 
-# What a section must have; with "programs", a client must have sections for `setup`.
-_REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "servers": ("table", "user"),
-        "hook": ("dialect", "user", "workspace", "prompt_event", "change_events"),
-        "listing": ("version", "line", "order", "overflow", "sources"),
-        "validation": ("like",),
-    }
-)
-_SETUP_SECTIONS = ("settings", "servers", "next")
-
-
 def _find_problem(client: str, entry: JsonObject) -> str:
     """What is wrong with a client that another distribution adds; "" for nothing."""
-    if client in ("precedence", *_read_core("title")):
+    if client in ("precedence", *_read_sections("title")):
         return "the name is taken"
     if not isinstance(entry, dict) or "title" not in entry:
         return "it has no title"
     if "programs" in entry and not entry.keys() >= set(_SETUP_SECTIONS):
         return f"programs need {', '.join(_SETUP_SECTIONS)}"
-    for kind in entry.keys() & {json.loads(line)[0] for line in _read_lines()}:
-        section, model = entry[kind], next(reversed(_read_core(kind).values()))
+    for kind in entry.keys() & set(_list_kinds()):
+        section, model = entry[kind], next(reversed(_read_sections(kind).values()))
         required = _REQUIRED_KEYS.get(kind, ())
         if type(section) is not type(model):
             return f"{kind} has another form than those of capdisc"
         if lacking := [key for key in required if key not in section]:
             return f"{kind} lacks {', '.join(lacking)}"
     return ""
+
+
+def _list_kinds() -> list[str]:
+    """The kinds of sections that the table has, in its order."""
+    return [json.loads(line)[0] for line in _read_lines()]
 
 
 @cache

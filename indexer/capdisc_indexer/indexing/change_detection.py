@@ -27,8 +27,8 @@ StatesByPath: TypeAlias = Mapping[str, FileState]
 
 @frozen(kw_only=True)
 class ScannedTree:
-    """What a build looks at, and when it was scanned: all folders, or (`is_part`) those in which the
-    stamps show a change; then `gone` are the paths in them that are there no longer.
+    """What a build looks at, and when it was scanned: all folders, or (`is_part`) those in which
+    the stamps show a change; then `gone` are the paths in them that no longer exist.
 
     `missing` are covered folders that are gone, with the time since when.
     """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.unchanged_tree import TreeComparison
-from capdisc_indexer.model.errors import WiderChangeError
+from capdisc_indexer.model.errors import WiderChangeError, require_narrow_change
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import (
@@ -34,11 +34,6 @@ from capdisc_indexer.store.stamp_file import StampFile
 
 # A tree of more new folders is left to a scan of everything.
 _MAX_NEW_FOLDERS = 64
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise WiderChangeError(reason)
 
 
 class FolderState(NamedTuple):
@@ -89,12 +84,14 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
     everything could see more.
     """
     changed = set(comparison.changed)
-    _require(changed.isdisjoint(stamps.awaited), "a file that decides what is read has changed")
+    require_narrow_change(
+        changed.isdisjoint(stamps.awaited), "a file that decides what is read has changed"
+    )
     roots = [
         ScanRoot(order, os.path.abspath(root), os.path.realpath(root))
         for order, root in enumerate(comparison.request.root_names)
     ]
-    _require(all(os.path.isdir(root.resolved) for root in roots), "a root is gone")
+    require_narrow_change(all(os.path.isdir(root.resolved) for root in roots), "a root is gone")
     # Names that another reader would take for something else are warned about by their folder.
     named = set(comparison.record["named"])
     folders: list[FolderState] = []
@@ -102,7 +99,9 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
     for path in dict.fromkeys(map(_find_folder, comparison.changed)):
         state = _read_folder(_locate_folder(path, roots, stamps))
         has_named = bool(state.view.findings) or printable_path(path) in named
-        _require(not has_named or path not in changed, f"names in {path} are warned about")
+        require_narrow_change(
+            not has_named or path not in changed, f"names in {path} are warned about"
+        )
         known = stamps.entries_in(path)
         _require_same_owner(state, stamps)
         folders.append(state)
@@ -112,9 +111,9 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
     own_users = comparison.request.options.links.own_users
     places = [state.folder.resolved for state in folders] if own_users else []
     is_own = all(os.lstat(place).st_uid in own_users for place in places)
-    _require(is_own, "a folder belongs to another user")
+    require_narrow_change(is_own, "a folder belongs to another user")
     is_plain = not any(map(_is_guidance, gone)) and named.isdisjoint(map(printable_path, gone))
-    _require(is_plain, "guidance, or a folder whose names are warned about, is gone")
+    require_narrow_change(is_plain, "guidance, or a folder whose names are warned about, is gone")
     return ChangedTree(folders=folders, gone=frozenset(gone))
 
 
@@ -130,7 +129,9 @@ def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> S
     for root in roots:
         if is_inside(path, [root.path]):
             names = path[len(root.path.rstrip("/")) :].split("/")[1:]
-            _require(SKIPPED_FOLDERS.isdisjoint(names), f"{path} is read as a declared source")
+            require_narrow_change(
+                SKIPPED_FOLDERS.isdisjoint(names), f"{path} is read as a declared source"
+            )
             folder = root.folder()
             for name in names:
                 folder = folder.inner(name)
@@ -141,11 +142,13 @@ def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> S
 
 def _read_folder(folder: ScanFolder) -> FolderState:
     # Files of guidance are no entries that a scan of their folder finds.
-    _require(os.path.basename(folder.path) != GUIDANCE_FOLDER, "guidance has changed")
+    require_narrow_change(os.path.basename(folder.path) != GUIDANCE_FOLDER, "guidance has changed")
     view = scan_folder(folder)
     if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:
         raise WiderChangeError(f"{folder.path} holds links, or cannot be read")
-    _require(not any(file.lost for file in view.files), f"a file in {folder.path} is not read")
+    require_narrow_change(
+        not any(file.lost for file in view.files), f"a file in {folder.path} is not read"
+    )
     return FolderState(folder, view)
 
 
@@ -154,9 +157,11 @@ def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[Fol
     waiting, count = list(folders), 0
     while waiting:
         count += 1
-        _require(count <= limit, "there are many new folders")
+        require_narrow_change(count <= limit, "there are many new folders")
         state = _read_folder(waiting.pop())
-        _require(not state.view.findings, f"names in {state.folder.path} are warned about")
+        require_narrow_change(
+            not state.view.findings, f"names in {state.folder.path} are warned about"
+        )
         waiting += state.view.inner
         yield state
 
@@ -165,7 +170,7 @@ def _require_same_owner(state: FolderState, stamps: StampFile) -> None:
     """Raises WiderChangeError for folders that belong to a capability from now on, or no longer."""
     was_owned = stamps.is_owned(state.folder.path)
     is_same = not state.view.inner or was_owned == (state.section == OWNED_FOLDERS)
-    _require(
+    require_narrow_change(
         is_same, f"the folders in {state.folder.path} belong to a capability now, or no longer"
     )
 

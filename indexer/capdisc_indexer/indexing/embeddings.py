@@ -80,6 +80,11 @@ class KnownTexts:
     def __bool__(self) -> bool:
         return bool(self.counts and self.counts["rows"])
 
+    @property
+    def nearest(self) -> Sequence[NearestText]:
+        """The text that is nearest to each null query; none without known texts."""
+        return self.state.nearest if self.state is not None else ()
+
     def read_row(self, text_hash: str, matrix: Matrix) -> bytes:
         """The row of a text in the last matrix. Raises DamagedIndexError where it has none."""
         place = self.state.find_text(text_hash) if self.state is not None else None
@@ -103,7 +108,7 @@ def write_vectors(
     """
     batcher.encode()
     row_count = known.counts["rows"] + changes.count_added() if known else state.count_texts()
-    nearest = known.state.nearest if known.state is not None else ()
+    nearest = known.nearest
     stored_rows = _link_store(target, known, changes, state, batcher, encoder.dim, row_count)
     if stored_rows is None:
         stored_rows = _rewrite_store(target, known, state, batcher, encoder.dim)
@@ -150,7 +155,7 @@ def _find_nearest(
     encoder: Encoder,
 ) -> Sequence[NearestText]:
     rows = Matrix(target / "matrix", encoder.dim)
-    last: Sequence[NearestText] = known.state.nearest if known.state is not None else ()
+    last = known.nearest
     new_rows = [
         rows.rows_of(identifier)[number]
         for identifier, hashes in sorted(changes.new.items())

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from capdisc_indexer.model.errors import WiderChangeError
+from capdisc_indexer.model.errors import require_narrow_change
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.formats.naming_rules import (
     ClaimOutcome,
@@ -80,17 +80,12 @@ def resolve_changed_ids(
     return {path: resolved.get(path, state) for path, state in states.items()}
 
 
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise WiderChangeError(reason)
-
-
 def _require_no_copies(
     states: Sequence[FileState], last: StateDatabase, paths: Collection[str]
 ) -> None:
     hashes = {state.content_hash for state in states}
     is_single = len(hashes) == len(states)
-    _require(
+    require_narrow_change(
         is_single and not any(last.has_other_file(key, paths) for key in hashes),
         "a changed file is or was a copy of another one",
     )
@@ -101,7 +96,7 @@ def _declared_names(states: Iterable[FileState]) -> list[str]:
 
 
 def _as_before(old: DeclaredId) -> DeclaredId:
-    _require(old.status != HELD, "a definition in a changed file was held back")
+    require_narrow_change(old.status != HELD, "a definition in a changed file was held back")
     return DeclaredId(old.id, old.resolved_id, old.status, old.other_path)
 
 
@@ -112,7 +107,7 @@ def _require_sole_owner(old_state: FileState, last: StateDatabase) -> None:
         and "@" not in declared.id
         for declared in old_state.declared_ids
     )
-    _require(is_sole, f"another file declares an id of {old_state.path}, too")
+    require_narrow_change(is_sole, f"another file declares an id of {old_state.path}, too")
 
 
 def _require_new_ids(names: Sequence[str], others: Set[str]) -> None:
@@ -121,7 +116,7 @@ def _require_new_ids(names: Sequence[str], others: Set[str]) -> None:
     """
     keys = set(map(fold_id, names))
     looks = {plain_look(other) for other in others if not other.isascii()}
-    _require(
+    require_narrow_change(
         len(keys) == len(names)
         and all(name.isascii() and "@" not in name for name in names)
         and keys.isdisjoint(map(fold_id, others))

@@ -112,8 +112,8 @@ def build_index(
 def _build_changes(
     request: BuildRequest, comparison: TreeComparison | None, snapshot: ScanSnapshot | None
 ) -> tuple[BuildReport, PreviousBuild]:
-    """The report of a build that looks at what changed, by the comparison where there is one and the
-    change reaches no further, else in all folders; and what it reused.
+    """The report of a build that looks at what changed, and what it reused. It reads the folders
+    that differ by the comparison, or all of them where there is none or the change reaches further.
     """
     reason = ""
     options = request.options

@@ -151,8 +151,7 @@ def _fetch_link(
     if options is None:
         message = f"the link {one_line(target, 200)} leads to the network; not fetched"
         raise LinkRefusedError(message, "add --network to fetch it")
-    fetch_document = load_service("web").fetch_document
-    document = fetch_document(target, options, *([network] if network else []))
+    document = load_service("web").fetch_document(target, options, network)
     return ResolvedLink(target=target, kind="url", text=document.text, url=document.url)
 
 

@@ -113,3 +113,9 @@ class LinkRefusedError(CapdiscError):
 
 class WiderChangeError(Exception):
     """A change reaches more than the part of a tree that was looked at; the text says how."""
+
+
+def require_narrow_change(holds: bool, reason: str) -> None:
+    """Raises WiderChangeError with this reason unless the condition holds."""
+    if not holds:
+        raise WiderChangeError(reason)

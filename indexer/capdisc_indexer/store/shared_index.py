@@ -1,5 +1,5 @@
-"""An index that lies elsewhere, which one builds and many read: its address, and its copy here. What
-reaches it belongs to a plug-in.
+"""An index on an object store, which one machine builds and many read: its address, and its copy
+here. The code that reaches it belongs to a plug-in.
 """
 
 from __future__ import annotations

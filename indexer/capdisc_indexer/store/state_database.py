@@ -89,8 +89,8 @@ class CardRow(NamedTuple):
 
 @contextmanager
 def _translate_errors(path: Path, *, is_written: bool = False) -> Iterator[None]:
-    """Turns an error of SQLite into an OSError where the system refused, else that and one about the
-    values in it into DamagedIndexError.
+    """Turns an error of SQLite into an OSError where the operating system refused. Any other one,
+    and an error about the values that were read, becomes DamagedIndexError.
     """
     try:
         yield

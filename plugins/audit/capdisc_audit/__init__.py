@@ -1,1 +1,1 @@
-"""Measures a collection: what clients show of it, how well it answers, and stubs of its functions."""
+"""Audits and evaluations of a collection, and stubs of its functions."""

@@ -1,3 +1,3 @@
-"""Reads data sources: tables, documents, OpenAPI, Postman, GraphQL, Python and cards; with the tools that an
-agent asks about them.
+"""Reads data sources (tables, documents, OpenAPI, Postman, GraphQL, Python, cards), and has the
+tools by which an agent asks about them.
 """

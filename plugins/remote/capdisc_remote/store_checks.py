@@ -1,4 +1,4 @@
-"""Whether the store of a shared index answers, and whether the copy here is complete and up to date.
+"""Whether the store of a shared index answers, and whether its copy here is complete and current.
 Checks only read.
 """
 

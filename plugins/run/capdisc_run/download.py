@@ -60,11 +60,11 @@ class FetchedDocument:
     content_type: str
 
 
-_DEFAULT_OPTIONS, _SYSTEM_NETWORK = FetchOptions(), NetworkStack()
+_DEFAULT_OPTIONS = FetchOptions()
 
 
 def fetch_document(
-    url: str, options: FetchOptions = _DEFAULT_OPTIONS, network: NetworkStack = _SYSTEM_NETWORK
+    url: str, options: FetchOptions = _DEFAULT_OPTIONS, network: NetworkStack | None = None
 ) -> FetchedDocument:
     """The document behind a URL. Every redirect is checked like the first URL. Raises
     LinkRefusedError with the reason and, where an option helps, its name; a server can cause no
@@ -79,7 +79,7 @@ def fetch_document(
                 "is plain http",
                 "add --allow-http to let it be read and changed on its way",
             )
-        answer = _request_document(target, options, network, deadline)
+        answer = _request_document(target, options, network or NetworkStack(), deadline)
         if isinstance(answer, FetchedDocument):
             return answer
         target = answer

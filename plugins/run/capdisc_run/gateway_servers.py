@@ -191,7 +191,7 @@ def drop_lists_of_removed_servers(runtime: Runtime) -> None:
 
 def name_unasked_servers_once(runtime: Runtime) -> None:
     """Say once for each workspace which servers of its .mcp.json were never asked for their tools."""
-    mark = runtime.state_dir() / "servers-named"
+    mark = runtime.named_servers_mark
     if mark.exists():
         return
     from capdisc_indexer.store import state_file

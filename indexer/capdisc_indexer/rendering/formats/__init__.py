@@ -22,8 +22,8 @@ FORMATS: Mapping[str, RenderFormat] = MappingProxyType(
 
 
 def find_format(name: str) -> RenderFormat:
-    """The format of this name. Raises UsageError for an unknown one, and PluginError where that of a
-    plug-in cannot be loaded.
+    """The format of this name. Raises UsageError for an unknown one, and PluginError where that of
+    a plug-in cannot be loaded.
     """
     if name in FORMATS:
         return FORMATS[name]
