@@ -233,6 +233,8 @@ def test_a_hook_stands_beside_other_hooks(capdisc, home) -> None:
     assert hooks["UserPromptSubmit"] == [mine, {"hooks": [ours]}]
     # After a compaction Claude Code starts the session again, without what was added before.
     assert hooks["SessionStart"] == [{"hooks": [ours]}]
+    # It learns which skills and tools are used.
+    assert hooks["PostToolUse"] == [{"matcher": "Skill|Read|mcp__.*", "hooks": [ours]}]
     # Claude Code's own editor may move it into the group of another hook.
     hooks["UserPromptSubmit"] = [{**mine, "hooks": [*mine["hooks"], ours]}]
     path.write_text(json.dumps({"hooks": hooks}))
@@ -351,7 +353,12 @@ def test_no_key_stands_twice_in_what_is_to_be_pasted(capdisc, place) -> None:
     assert snippet["place"] == "into the outer braces"
     members = json.loads("{" + snippet["text"] + "}")
     assert list(members) == ["hooks", "mcpServers"]
-    assert list(members["hooks"]) == ["BeforeAgent", "SessionStart", "PreCompress"]
+    assert list(members["hooks"]) == [
+        "BeforeAgent",
+        "SessionStart",
+        "PreCompress",
+        "AfterTool",
+    ]
     put(place("gemini"), '{\n  // mine\n  "hooks": {"Stop": []}\n}\n')
     document = capdisc("setup", "gemini", "--yes", "--json").json
     places = [snippet["place"] for snippet in document["files"][0]["by_hand"]]

@@ -38,7 +38,7 @@ _MAX_TOGETHER = 7
 COMMAND_PANELS = {
     "Find": ("search", "render", "show", "list", "graph", "tools", "call", "plan"),
     "Index": ("index", "watch", "status", "doctor"),
-    "Agents": ("setup", "hook", "mcp", "run", "session", "add", "remove"),
+    "Agents": ("setup", "hook", "learn", "mcp", "run", "session", "add", "remove"),
     "Check": ("validate", "audit", "eval", "log"),
     "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }

@@ -22,6 +22,7 @@ from capdisc.hook.clients import (
     MAX_EVENT_BYTES,
     PROMPT,
     SESSION_CHANGE,
+    TOOL_USE,
     HookClient,
     HookEvent,
     find_client,
@@ -117,6 +118,9 @@ def hook(
     if event.kind == SESSION_CHANGE:
         _forget_session(hook_client, event)
         answer = Suggestions(reason=f"{event.name}: this session starts anew")
+    elif event.kind == TOOL_USE:
+        _record_use(hook_client, event)
+        answer = Suggestions(reason=f"used: {event.used or 'no skill or tool of a server'}")
     elif reason := _reason_for_silence(hook_client, event):
         answer = Suggestions(reason=reason)
     else:
@@ -231,6 +235,17 @@ def _forget_session(hook_client: HookClient, event: HookEvent) -> None:
 
         folder = surroundings.current_runtime().user_state_dir()
         client_session.forget_session(folder, hook_client.name, event.session)
+
+
+def _record_use(hook_client: HookClient, event: HookEvent) -> None:
+    if event.used:
+        from time import time
+
+        from capdisc.hook import client_session, use_memory
+
+        folder = surroundings.current_runtime().user_state_dir()
+        session = client_session.read_session(folder, hook_client.name, event.session)
+        use_memory.record_use(folder, event.used, session.recent_vectors, session.encoder, time())
 
 
 def _find_detail(items: Sequence[Suggestion]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.store import state_file
 
 # A session that prints more forgets what it printed first.
@@ -25,6 +26,22 @@ EXPIRES_AFTER_S = 14 * 24 * 3600
 # Longer than a change of such a file takes; a hook that waits holds up a prompt.
 _LOCK_TIMEOUT_S = 0.15
 _VERSION = 1
+
+
+@frozen(kw_only=True)
+class ClientSession:
+    """What is known of a session: vectors of its last turns, the newest last, their encoder, and
+    when which capability was offered, by name.
+    """
+
+    recent_vectors: tuple[bytes, ...] = ()
+    encoder: str = ""
+    offered: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_session(folder: Path, client: str, session: str) -> ClientSession:
+    """What is known of the session; nothing where it has no file."""
+    return ClientSession()
 
 
 def record_printed(
@@ -77,7 +94,7 @@ def _read_entries(path: Path) -> dict[str, str]:
 def _drop_old_sessions(folder: Path) -> None:
     """Remove the files of sessions that have ended long ago, and the oldest beyond the limit."""
     changed_at: dict[Path, float] = {}
-    for path in folder.glob("*.json"):
+    for path in folder.glob(f"{'?' * 24}.json"):  # the memory of uses lies beside them
         with suppress(OSError):
             changed_at[path] = path.stat().st_mtime
     newest_first = sorted(changed_at, key=lambda path: -changed_at[path])

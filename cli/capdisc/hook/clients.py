@@ -17,7 +17,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 
-PROMPT, SESSION_CHANGE, OTHER = "prompt", "session change", "other"
+PROMPT, SESSION_CHANGE, TOOL_USE, OTHER = "prompt", "session change", "tool use", "other"
 # The longest JSON of a client; a prompt with a pasted log has some megabytes.
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 # What a prompt begins with that is no request to the model: a command of the client, one of a
@@ -27,14 +27,25 @@ _CLIENT_COMMAND = re.compile(
 )
 
 
+# The folder of a skill, in the path of its file or in a command line that reads it, and what may be
+# a name: anything else could be a part of a text, which is never kept.
+_SKILL_FILE = re.compile(r"([^/\s'\"]+)/SKILL\.md(?![\w.-])")
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+
 # Fields of a session's start and of compaction in the events of Copilot, which have no name.
 _CHANGE_FIELDS = frozenset(("source", "trigger"))
+
+
+def is_client_command(prompt: str) -> bool:
+    """Whether a prompt is for the client itself, or a note of the client's own."""
+    return _CLIENT_COMMAND.match(prompt) is not None
 
 
 @frozen(kw_only=True)
 class HookEvent:
     """What a client says. `kind` is PROMPT, SESSION_CHANGE (what was printed before may be gone
-    from the model's context) or OTHER; `folder` is "" where the client names none.
+    from the model's context), TOOL_USE or OTHER; `folder` is "" where the client names none, and
+    `used` the skill or MCP tool that was used, "" for none.
     """
 
     kind: str
@@ -42,11 +53,12 @@ class HookEvent:
     session: str
     folder: str
     prompt: str
+    used: str = ""
 
     @property
     def is_command(self) -> bool:
         """Whether the prompt is for the client itself, as `/help` and `!ls` are."""
-        return _CLIENT_COMMAND.match(self.prompt) is not None
+        return is_client_command(self.prompt)
 
 
 def _add_to_event(event: HookEvent, text: str) -> JsonObject:
@@ -60,13 +72,15 @@ def _add_to_prompt(event: HookEvent, text: str) -> JsonObject:
 @frozen(kw_only=True)
 class HookClient:
     """The hooks of one client: the event of a prompt, the events after which earlier context may
-    be gone, and the JSON that adds a text to the prompt.
+    be gone, the JSON that adds a text to the prompt, and the section `uses` of the table: the event
+    after a tool, and the tools whose arguments name a skill or its file, with these arguments.
     """
 
     name: str
     prompt_event: str
     change_events: frozenset[str]
     format_context: Callable[[HookEvent, str], JsonObject]
+    uses: JsonObject
 
     def read_event(self, data: bytes) -> HookEvent:
         """The event in the client's JSON. Raises InputError where it is none."""
@@ -75,6 +89,8 @@ class HookClient:
         name = _text(fields, "hook_event_name")
         if name == self.prompt_event or (not name and "prompt" in fields):
             kind = PROMPT
+        elif name == self.uses.get("event") or (not name and "toolResult" in fields):
+            kind = TOOL_USE
         elif name in self.change_events or (not name and _CHANGE_FIELDS & fields.keys()):
             kind = SESSION_CHANGE
         else:
@@ -85,7 +101,47 @@ class HookClient:
             session=_text(fields, "session_id") or _text(fields, "sessionId"),
             folder=_text(fields, "cwd"),
             prompt=_text(fields, "prompt").strip(),
+            used=self.find_used_name(
+                _text(fields, "tool_name") or _text(fields, "toolName"),
+                fields.get("tool_input", fields.get("toolArgs")),
+            ),
         )
+
+    def find_used_name(self, tool: str, arguments: object) -> str:
+        """The name of the skill or MCP tool that is used by a call of this tool of the client; ""
+        where it is neither, or the name is none.
+        """
+        if tool.startswith("mcp__"):
+            return find_name(tool.split("__", 2)[-1])
+        fields = _parse_arguments(arguments)
+        for key in self.uses.get("skills", {}).get(tool, ()):
+            if name := find_name(_text(fields, key)):
+                return name
+        for key in self.uses.get("files", {}).get(tool, ()):
+            value = fields.get(key)
+            words = value if isinstance(value, list) else [value]
+            line = " ".join(word for word in words if isinstance(word, str))
+            if match := _SKILL_FILE.search(line):
+                return find_name(match[1])
+        return ""
+
+
+def find_name(text: str) -> str:
+    """The name of a capability without that of its plugin, as in "plugin:skill"; "" for a text
+    that is no name.
+    """
+    name = text.rpartition(":")[2].strip().lstrip("/")
+    return name if _NAME.fullmatch(name) else ""
+
+
+def _parse_arguments(arguments: object) -> Mapping[str, object]:
+    """The arguments of a call, which some clients give as a text of JSON."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            arguments = None
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _parse_object(data: bytes, client: str) -> Mapping[str, object]:
@@ -117,6 +173,7 @@ CLIENTS: Mapping[str, HookClient] = MappingProxyType(
             prompt_event=section["prompt_event"],
             change_events=frozenset(section["change_events"]),
             format_context=_FORMATS.get(section["dialect"], _add_to_prompt),
+            uses=client_sections("uses").get(client, {}),
         )
         for client, section in client_sections("hook").items()
     }

@@ -33,8 +33,8 @@ SERVER_NAME = "capdisc"
 
 # The words of a program, such as ("capdisc",) or ("/opt/venv/bin/capdisc",).
 Program: TypeAlias = Sequence[str]
-# Makes what is put into a settings file.
-Writer: TypeAlias = Callable[[Program], JsonObject | str]
+# Makes what is put into a settings file at a place of it.
+Writer: TypeAlias = Callable[[Program, tuple[str, ...]], JsonObject | str]
 
 
 @frozen(kw_only=True)
@@ -78,7 +78,9 @@ def server_command(program: Program) -> list[str]:
 # How each dialect writes a hook and a server. Most take those of Claude Code.
 
 
-def _write_hook(client: str, section: JsonObject, program: Program) -> JsonObject | str:
+def _write_hook(
+    client: str, section: JsonObject, uses: JsonObject, program: Program, keys: tuple[str, ...]
+) -> JsonObject | str:
     words = hook_command(program, client)
     if section["dialect"] == "opencode":
         text = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
@@ -88,10 +90,12 @@ def _write_hook(client: str, section: JsonObject, program: Program) -> JsonObjec
         return {"type": "command", "bash": line, "timeoutSec": _HOOK_SECONDS}
     timeout = section.get("timeout", _HOOK_SECONDS)
     fields = section.get("fields", {})
-    return {"hooks": [{**fields, "type": "command", "command": line, "timeout": timeout}]}
+    hooks = [{**fields, "type": "command", "command": line, "timeout": timeout}]
+    is_use = keys[-1] == uses.get("event")
+    return {"matcher": uses["matcher"], "hooks": hooks} if is_use else {"hooks": hooks}
 
 
-def _write_server(section: JsonObject, program: Program) -> JsonObject:
+def _write_server(section: JsonObject, program: Program, keys: tuple[str, ...]) -> JsonObject:
     words = server_command(program)
     if section.get("dialect") == "opencode":
         return {"type": "local", "command": words, "enabled": True}
@@ -116,7 +120,10 @@ def _make_client(name: str) -> Client:
         # The lists of hooks of a prompt, and of the events after which a session has lost what was
         # added to it before, so that the hook may add it again.
         places: list[tuple[str, ...]] = [("hooks", event) for event in hook.get("lists", ())]
-        parts[HOOK] = _make_part(hook, places or [()], partial(_write_hook, name, hook))
+        uses = entry.get("uses", {})
+        # Without a matcher, the hook would run after every tool.
+        places += [("hooks", uses["event"])] if "matcher" in uses else []
+        parts[HOOK] = _make_part(hook, places or [()], partial(_write_hook, name, hook, uses))
     servers = entry["servers"]
     parts[MCP] = _make_part(servers, [tuple(servers["table"])], partial(_write_server, servers))
     return Client(

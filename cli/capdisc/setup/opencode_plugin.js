@@ -1,6 +1,7 @@
 // Written by `capdisc setup opencode`; `capdisc setup opencode --undo` removes it.
 // Adds the capabilities that fit a message to it. If that fails, the message stays as it is.
-// Says when a session was compacted, since it has lost what was added before.
+// Says when a session was compacted, since it has lost what was added before, and which skill was
+// read, so that capdisc learns what is used.
 import { spawn } from "node:child_process"
 
 const COMMAND = ["capdisc", "hook", "opencode"]
@@ -36,6 +37,15 @@ export const CapdiscPlugin = async ({ directory }) => ({
       const { id, sessionID, messageID } = texts[texts.length - 1]
       output.parts.push({ id: `${id}capdisc`, sessionID, messageID, type: "text", text, synthetic: true })
     } catch {}
+  },
+  "tool.execute.after": async ({ tool, sessionID, args }) => {
+    if (tool !== "skill" && !args?.filePath?.endsWith?.("/SKILL.md")) return
+    await askCapdisc({
+      hook_event_name: "tool.execute.after",
+      session_id: sessionID,
+      tool_name: tool,
+      tool_input: args,
+    }, directory)
   },
   event: async ({ event }) => {
     if (event.type !== "session.compacted") return

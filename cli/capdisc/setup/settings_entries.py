@@ -75,7 +75,7 @@ def list_entries(
             client=client,
             part=name,
             path=settings_path(part, entry_scope, folders),
-            content=_add_options(part.write(program), server_options if name == MCP else ()),
+            content=_add_options(part.write(program, keys), server_options if name == MCP else ()),
             keys=keys,
             template=part.template,
         )

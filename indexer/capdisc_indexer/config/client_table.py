@@ -27,6 +27,7 @@ _REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "servers": ("table", "user"),
         "hook": ("dialect", "user", "workspace", "prompt_event", "change_events"),
+        "uses": ("event",),
         "listing": ("version", "line", "order", "overflow", "sources"),
         "validation": ("like",),
     }

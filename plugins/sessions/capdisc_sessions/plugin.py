@@ -1,4 +1,4 @@
-"""What this plug-in adds: sessions, facts and the local log."""
+"""What this plug-in adds: sessions, facts, the local log, and what transcripts teach."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ PLUGIN = Plugin(
             about="Print the local log of requests and uses, which is off by default.",
             function="capdisc_sessions.log_command:log",
             below="doctor",
+        ),
+        "learn": PluginCommand(
+            about="Learn from transcripts of Claude Code and Codex what you use for what.",
+            function="capdisc_sessions.learn_command:learn",
+            below="hook",
         ),
     },
     services={"sessions": "capdisc_sessions.memory"},

@@ -1,0 +1,248 @@
+"""What do the transcripts of clients say was used, and which turns of the user came before?
+
+Claude Code and Codex keep one file of JSON lines for each session. Their formats are not documented
+and change, so what is not understood is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from capdisc.hook.clients import CLIENTS, HookClient, find_name, is_client_command
+from capdisc.hook.use_memory import MAX_VECTORS
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+
+MAX_TOTAL_BYTES = 200 * 1024 * 1024
+MAX_LINE_BYTES = 4 * 1024 * 1024
+TIME_LIMIT_S = 60.0
+_TURNS_BEFORE_USE = 3
+# How a command that is a prompt begins, or a skill that the user named: `/clear` begins otherwise.
+_TYPED_USE = re.compile(r"<command-message>.*?<command-name>([^<]*)|<skill>\s*<name>([^<]*)", re.S)
+# What clients put before a session in the user's place, and notes of their own.
+_CLIENT_TEXT = re.compile(
+    r"<|# AGENTS\.md|\[Request interrupted|Caveat: |This session is being continued"
+)
+
+
+@frozen(kw_only=True)
+class Transcript:
+    """A file of a client, its size, and when it was changed last."""
+
+    client: str
+    path: Path
+    size: int
+    changed_at: float
+
+
+@frozen(kw_only=True)
+class Turn:
+    """What the user said."""
+
+    text: str
+
+
+@frozen(kw_only=True)
+class Call:
+    """A use of a skill or a tool of a server. `id` is that of the call; "" where it has none."""
+
+    name: str
+    id: str = ""
+
+
+@frozen(kw_only=True)
+class FoundUse:
+    """How often something was used, when last, and the last turns before a use."""
+
+    used: int
+    last_used: float
+    turns: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class History:
+    """What was used by name, in how many turns, and what of the transcripts was not read."""
+
+    turns: int
+    uses: Mapping[str, FoundUse]
+    broken_lines: int
+    long_lines: int
+    unread_files: int
+
+
+def list_transcripts(client: str, folder: Path) -> list[Transcript]:
+    """The plain files below the folder in which a client keeps them; links are left out."""
+    found = []
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent, name) for name in names if name.endswith(".jsonl")):
+            with suppress(OSError):
+                state = path.lstat()
+                if stat.S_ISREG(state.st_mode):
+                    found.append(
+                        Transcript(
+                            client=client,
+                            path=path,
+                            size=state.st_size,
+                            changed_at=state.st_mtime,
+                        )
+                    )
+    return found
+
+
+def read_history(transcripts: Sequence[Transcript], deadline: float) -> History:
+    """What the transcripts say, the newest first, within the limit of bytes and until the deadline
+    on the monotonic clock.
+    """
+    unread = sorted(transcripts, key=lambda transcript: transcript.changed_at)
+    counts: Counter[str] = Counter()
+    uses: dict[str, FoundUse] = {}
+    seen_ids: set[str] = set()
+    left_bytes = MAX_TOTAL_BYTES
+    while unread and time.monotonic() < deadline:
+        left_bytes -= unread[-1].size
+        if left_bytes < 0:
+            break
+        transcript = unread.pop()
+        for name, found in _read_uses(transcript, counts, seen_ids, deadline).items():
+            newer = uses.get(name, FoundUse(used=0, last_used=0.0, turns=()))
+            uses[name] = _join_uses(found, newer)
+    return History(
+        turns=counts["turns"],
+        uses=uses,
+        broken_lines=counts["broken"],
+        long_lines=counts["long"],
+        unread_files=len(unread),
+    )
+
+
+def _read_uses(
+    transcript: Transcript, counts: Counter[str], seen_ids: set[str], deadline: float
+) -> dict[str, FoundUse]:
+    """The uses in one transcript that are not among the ids seen; its turns are counted."""
+    client = CLIENTS[transcript.client]
+    uses: dict[str, FoundUse] = {}
+    recent: deque[str] = deque(maxlen=_TURNS_BEFORE_USE)
+    for record in _read_records(transcript.path, counts):
+        if time.monotonic() > deadline:
+            break
+        for event in _find_events(client, record):
+            if isinstance(event, Turn):
+                if not recent or recent[-1] != event.text:  # Codex writes a turn twice
+                    counts["turns"] += 1
+                    recent.append(event.text)
+            elif event.id not in seen_ids:
+                # A session that was resumed begins with a copy of the first one.
+                seen_ids |= {event.id} - {""}
+                at = _read_time(record, transcript.changed_at)
+                use = FoundUse(used=1, last_used=at, turns=tuple(recent))
+                known = uses.get(event.name)
+                uses[event.name] = _join_uses(known, use) if known else use
+    return uses
+
+
+def _join_uses(older: FoundUse, newer: FoundUse) -> FoundUse:
+    return FoundUse(
+        used=older.used + newer.used,
+        last_used=max(older.last_used, newer.last_used),
+        turns=tuple(dict.fromkeys((*older.turns, *newer.turns)))[-MAX_VECTORS:],
+    )
+
+
+def _read_records(path: Path, counts: Counter[str]) -> Iterator[JsonObject]:
+    """The objects in the lines of the file; lines that are none, or too long, are counted."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return
+        for line in _read_lines(stream, counts):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                record = None
+            if isinstance(record, dict):
+                yield record
+            elif line.strip():
+                counts["broken"] += 1
+
+
+def _read_lines(stream: BinaryIO, counts: Counter[str]) -> Iterator[bytes]:
+    with suppress(OSError):
+        while line := stream.readline(MAX_LINE_BYTES):
+            if len(line) < MAX_LINE_BYTES:
+                yield line
+                continue
+            counts["long"] += 1
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+
+
+def _find_events(client: HookClient, record: JsonObject) -> Iterator[Turn | Call]:
+    """The turn of the user in a line, or the uses in it. What an agent of the agent does, and what
+    the client adds, is neither.
+    """
+    if record.get("isSidechain") or record.get("isMeta") or record.get("isCompactSummary"):
+        return
+    message = record.get("message") or record.get("payload") or record
+    if not isinstance(message, dict):
+        return
+    kind, content = message.get("type"), message.get("content")
+    if kind == "function_call":
+        yield from _find_call(client, message, message.get("arguments"), message.get("call_id"))
+    elif kind == "user_message":
+        yield from _find_turn(message.get("message"))
+    elif isinstance(content, str):
+        blocks: list[object] = [{"type": "text", "text": content}]
+        yield from _find_in_blocks(client, message, blocks, record.get("uuid"))
+    elif isinstance(content, list):
+        yield from _find_in_blocks(client, message, content, record.get("uuid"))
+
+
+def _find_in_blocks(
+    client: HookClient, message: JsonObject, blocks: Sequence[object], line_id: object
+) -> Iterator[Turn | Call]:
+    for block in blocks:
+        if not isinstance(block, dict):
+            continue
+        if message.get("role") == "user" and block.get("type") in ("text", "input_text"):
+            yield from _find_turn(block.get("text"), line_id)
+        elif block.get("type") == "tool_use":
+            yield from _find_call(client, block, block.get("input"), block.get("id"))
+
+
+def _find_call(
+    client: HookClient, call: JsonObject, arguments: object, call_id: object
+) -> Iterator[Call]:
+    tool = call.get("name")
+    if isinstance(tool, str) and (name := client.find_used_name(tool, arguments)):
+        yield Call(name=name, id=call_id if isinstance(call_id, str) else "")
+
+
+def _find_turn(text: object, line_id: object = None) -> Iterator[Turn | Call]:
+    text = text.strip() if isinstance(text, str) else ""
+    if match := _TYPED_USE.match(text):
+        if name := find_name(match[1] or match[2] or ""):
+            yield Call(name=name, id=line_id if isinstance(line_id, str) else "")
+    elif text and not _CLIENT_TEXT.match(text) and not is_client_command(text):
+        yield Turn(text=text)
+
+
+def _read_time(record: JsonObject, changed_at: float) -> float:
+    """When the line was written, in seconds since 1970."""
+    try:
+        return min(datetime.fromisoformat(record["timestamp"]).timestamp(), changed_at)
+    except (LookupError, TypeError, ValueError, OverflowError, OSError):
+        return changed_at

@@ -1,0 +1,256 @@
+"""capdisc learn: counts and vectors of uses from transcripts, and no text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from capdisc.hook.use_memory import load_use_memory
+from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_sessions import transcripts
+
+SECRET = "marmalade"
+STARTED_AT = "2026-11-20T10:00:00.000Z"
+
+
+def turn(text: object, **fields: object) -> dict[str, object]:
+    """What the user said, as Claude Code writes it."""
+    message = {"role": "user", "content": text}
+    return {"type": "user", "message": message, "timestamp": STARTED_AT, **fields}
+
+
+def call(tool: str, number: int = 0, **arguments: object) -> dict[str, object]:
+    """A call of a tool, as Claude Code writes it."""
+    block = {"type": "tool_use", "id": f"toolu_{tool}_{number}", "name": tool, "input": arguments}
+    message = {"role": "assistant", "content": [{"type": "text", "text": "Sure."}, block]}
+    return {"type": "assistant", "message": message, "timestamp": STARTED_AT}
+
+
+def codex(kind: str, **payload: object) -> dict[str, object]:
+    """A line of Codex."""
+    return {"timestamp": STARTED_AT, "type": kind, "payload": payload}
+
+
+SESSION = (
+    turn("<local-command-caveat>Caveat: generated</local-command-caveat>", isMeta=True),
+    turn("<command-name>/clear</command-name>\n<command-message>clear</command-message>"),
+    turn(f"why does the {SECRET} test fail"),
+    call("Skill", skill="superpowers:systematic-debugging"),
+    turn([{"type": "tool_result", "tool_use_id": "x", "content": "no turn"}]),
+    turn([{"type": "text", "text": "look at the traceback again"}]),
+    call("Read", file_path="/home/me/.claude/skills/read-traces/SKILL.md"),
+    call("Read", number=1, file_path="/home/me/notes.md"),
+    call("mcp__tracker__create_issue", title=f"the {SECRET} is burnt"),
+    turn("an agent's own turn", isSidechain=True),
+    turn(
+        "<command-message>deploy</command-message>\n<command-name>/ops:deploy</command-name>",
+        uuid="u-1",
+    ),
+)
+ROLLOUT = (
+    codex("session_meta", id="s", cwd="/home/me"),
+    codex(
+        "response_item",
+        type="message",
+        role="user",
+        content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}],
+    ),
+    codex(
+        "response_item",
+        type="message",
+        role="user",
+        content=[{"type": "input_text", "text": "fold a crane"}],
+    ),
+    codex("event_msg", type="user_message", message="fold a crane"),
+    codex(
+        "response_item",
+        type="function_call",
+        name="exec_command",
+        call_id="c1",
+        arguments=json.dumps({"cmd": "sed -n 1,200p '/x/skills/paper-cranes/SKILL.md'"}),
+    ),
+    codex(
+        "response_item",
+        type="function_call",
+        name="shell",
+        call_id="c2",
+        arguments=json.dumps({"command": ["bash", "-lc", "cat /x/skills/paper-cranes/SKILL.md"]}),
+    ),
+)
+
+
+@pytest.fixture
+def home() -> Path:
+    return Path.home()
+
+
+@pytest.fixture
+def write(home) -> Callable[..., Path]:
+    """Write a transcript: `write(SESSION)`, `write(ROLLOUT, ".codex/sessions/2026/r.jsonl")`."""
+
+    def write_lines(lines: object, name: str = ".claude/projects/-home-me/s.jsonl") -> Path:
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return path
+
+    return write_lines
+
+
+def memory(home: Path) -> dict[str, int]:
+    records = load_use_memory(home / ".local" / "state" / "capdisc").records
+    return {name: record.used for name, record in records.items()}
+
+
+def test_a_dry_run_prints_what_was_used_and_keeps_nothing(capdisc, home, write) -> None:
+    write(SESSION)
+    write(ROLLOUT, ".codex/sessions/2026/11/20/rollout.jsonl")
+    done = capdisc("learn", "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    heading, _, first, *rest = done.out.splitlines()
+    assert heading == "3 turns, 6 uses of 5 skills"
+    assert first.split() == ["paper-cranes", "2", "2026-11-20"]
+    assert sorted(line.split()[0] for line in rest) == [
+        "create_issue",
+        "deploy",
+        "read-traces",
+        "systematic-debugging",
+    ]
+    assert memory(home) == {}
+    assert capdisc("learn", "--dry-run", "--from", "codex", "--json").json["uses"] == 2
+
+
+def test_learning_keeps_counts_and_vectors_of_the_turns_before_and_no_text(
+    capdisc, home, write
+) -> None:
+    write(SESSION)
+    assert capdisc("learn", "--yes").code == 0
+    state = home / ".local" / "state" / "capdisc"
+    found = load_use_memory(state)
+    encode = load_shipped_encoder().encode_query
+    first, second = f"why does the {SECRET} test fail", "look at the traceback again"
+    assert found.records["systematic-debugging"].vectors == (encode(first),)
+    assert found.records["read-traces"].vectors == (encode(first), encode(second))
+    assert found.encoder == load_shipped_encoder().fingerprint
+    assert all(
+        SECRET.encode() not in path.read_bytes() for path in state.rglob("*") if path.is_file()
+    )
+
+
+def test_learning_twice_counts_nothing_twice(capdisc, home, write) -> None:
+    write(SESSION)
+    capdisc("learn", "--yes")
+    once = load_use_memory(home / ".local" / "state" / "capdisc")
+    assert capdisc("learn", "--yes").code == 0
+    assert load_use_memory(home / ".local" / "state" / "capdisc") == once
+    # The hook counts a use, which the transcript has as well.
+    event = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Skill"}
+    capdisc("hook", "claude", stdin=json.dumps({**event, "tool_input": {"skill": "deploy"}}))
+    write([*SESSION, call("Skill", number=1, skill="deploy")])
+    capdisc("learn", "--yes")
+    assert memory(home)["deploy"] == 2
+
+
+def test_a_resumed_session_that_begins_with_a_copy_counts_once(capdisc, write) -> None:
+    write(SESSION)
+    write(SESSION, ".claude/projects/-home-me/resumed.jsonl")
+    assert capdisc("learn", "--dry-run", "--json").json["uses"] == 4
+
+
+def test_forget_removes_everything_and_says_what(capdisc, home, write) -> None:
+    assert capdisc("learn", "--forget").out == "nothing was learned so far\n"
+    write(SESSION)
+    capdisc("learn", "--yes")
+    done = capdisc("learn", "--forget")
+    assert done.out.startswith("removed 4 uses of 4 names: ")
+    assert memory(home) == {} and not list(home.rglob("use-memory.json"))
+    assert capdisc("learn", "--forget", "--dry-run").code == 2
+
+
+def test_nobody_who_says_yes_and_nothing_to_read(capdisc, home, write) -> None:
+    nothing = capdisc("learn", "--yes")
+    assert nothing.code == 1 and nothing.out == ""
+    assert "no transcript in" in nothing.err and "hint: " in nothing.err
+    write(SESSION)
+    refused = capdisc("learn")
+    assert refused.code == 5 and "nobody is there to say yes" in refused.err
+    assert memory(home) == {}
+
+
+def test_the_folders_of_the_clients_can_be_moved(capdisc, hermetic, write, monkeypatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(hermetic / "c"))
+    monkeypatch.setenv("CODEX_HOME", str(hermetic / "x"))
+    write(SESSION)
+    assert capdisc("learn", "--dry-run").code == 1
+    write(SESSION, str(hermetic / "c" / "projects" / "p" / "s.jsonl"))
+    write(ROLLOUT, str(hermetic / "x" / "sessions" / "r.jsonl"))
+    assert capdisc("learn", "--dry-run").out.startswith("3 turns, 6 uses of 5 skills\n")
+
+
+def test_broken_lines_are_counted_and_long_ones_skipped(capdisc, write, monkeypatch) -> None:
+    path = write(SESSION)
+    monkeypatch.setattr(transcripts, "MAX_LINE_BYTES", 5_000)
+    long_line = json.dumps(turn("x" * 20_000)).encode()
+    path.write_bytes(b'{"type": \n[1]\n\n' + long_line + b"\n" + path.read_bytes())
+    done = capdisc("learn", "--dry-run")
+    assert done.out.startswith("2 turns, 4 uses of 4 skills\n")
+    assert "skipped 2 lines: no JSON object" in done.err
+    assert "skipped 1 line: longer than 4 MB" in done.err
+
+
+def test_what_is_beyond_the_limits_is_left_out_and_said(capdisc, write, monkeypatch) -> None:
+    old = write(ROLLOUT, ".codex/sessions/r.jsonl")
+    os.utime(old, (1, 1))
+    path = write(SESSION)
+    monkeypatch.setattr(transcripts, "MAX_TOTAL_BYTES", path.stat().st_size)
+    done = capdisc("learn", "--dry-run")
+    assert done.out.startswith("2 turns, 4 uses of 4 skills\n")
+    assert "left out 1 older transcript: beyond 200 MB" in done.err
+    monkeypatch.setattr(transcripts, "TIME_LIMIT_S", 0.0)
+    done = capdisc("learn", "--dry-run")
+    assert done.out.startswith("0 turns, 0 uses") and "left out 2 older transcripts" in done.err
+
+
+def test_a_hostile_folder_of_transcripts_harms_nothing(capdisc, home, write, tmp_path) -> None:
+    path = write(SESSION)
+    folder = path.parent
+    os.mkfifo(folder / "pipe.jsonl")
+    (tmp_path / "elsewhere.jsonl").write_text(json.dumps(call("Skill", skill="elsewhere")) + "\n")
+    (folder / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    (folder / "round").symlink_to(folder)
+    (folder / "folder.jsonl").mkdir()
+    depth = sys.getrecursionlimit() // 2
+    nested = "[" * depth + "]" * depth
+    names = ["../../etc/passwd", "a b", "x" * 101, "\x1b[31mred", "", "\ud800", "/", "a/b"]
+    lines = [
+        b"\0" * 4_096,
+        b"[" * 100_000,
+        b'{"message": {"role": "user", "content": "' + b"\\u0000\\ud800" * 9 + b'"}}',
+        *(json.dumps(call("Skill", number=9, skill=name)).encode() for name in names),
+        b'{"message": {"content": [{"type": "tool_use", "name": "Skill", "input": %b}]}}'
+        % nested.encode(),
+        b'{"timestamp": %b, "uuid": %b, "message": {"role": "user", "content": '
+        b'"<command-message>x</command-message><command-name>/hostile</command-name>"}}'
+        % (nested.encode(), nested.encode()),
+        b'{"message": {"content": {"a": 1}, "type": []}, "timestamp": "9999-99"}',
+        b'{"payload": {"type": "function_call", "name": ["x"], "arguments": "{", "call_id": {}}}',
+        b'{"payload": {"type": "user_message", "message": {"a": 1}}}',
+        b'{"message": {"role": "user", "content": [1, null, "x", {"type": "text", "text": 5}]}}',
+        b"\xff\xfe",
+        b"1e999999",
+    ]
+    (folder / "hostile.jsonl").write_bytes(b"\n".join(lines))
+    done = capdisc("learn", "--yes")
+    assert done.code == 0 and "Traceback" not in done.err
+    assert sorted(memory(home)) == [
+        "create_issue",
+        "deploy",
+        "hostile",
+        "read-traces",
+        "systematic-debugging",
+    ]

@@ -1,0 +1,184 @@
+"""`capdisc hook` after a tool was used: it prints nothing, and counts what was used."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from capdisc.hook import client_session, use_memory
+from capdisc.hook.client_session import ClientSession
+from capdisc.hook.use_memory import UseMemory, UseRecord, load_use_memory
+from capdisc_indexer.encoders import shipped_fingerprint
+
+VECTORS = (b"\1" * 192, b"\2" * 192, b"\3" * 192)
+
+
+@pytest.fixture
+def state() -> Path:
+    return Path.home() / ".local" / "state" / "capdisc"
+
+
+@pytest.fixture
+def used(capdisc, state) -> Callable[..., list[str]]:
+    """The names that are remembered as used after this event of a client."""
+
+    def run(client: str, **fields: object) -> list[str]:
+        done = capdisc("hook", client, stdin=json.dumps({"session_id": "s", **fields}))
+        assert (done.code, done.out) == (0, "")
+        return [name for name, record in load_use_memory(state).records.items() if record.used]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "names"),
+    [
+        ("Skill", {"skill": "superpowers:Systematic-Debugging"}, ["systematic-debugging"]),
+        ("Skill", {"command": "pdf"}, ["pdf"]),
+        ("Skill", {"skill": "no name, but a text"}, []),
+        ("Skill", {"skill": ["pdf"]}, []),
+        ("Skill", None, []),
+        ("Read", {"file_path": "/home/me/.claude/skills/merge-pdfs/SKILL.md"}, ["merge-pdfs"]),
+        ("Read", {"file_path": "/home/me/SKILL.md.bak"}, []),
+        ("Read", {"file_path": "/home/me/notes.md"}, []),
+        ("mcp__tracker__create_issue", {"title": "x"}, ["create_issue"]),
+        ("mcp__x", {}, ["x"]),
+        ("Bash", {"command": "cat skills/merge-pdfs/SKILL.md"}, []),
+    ],
+)
+def test_claude_code_says_what_was_used(used, tool, arguments, names) -> None:
+    event = {"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": arguments}
+    assert used("claude", **event, tool_response={"success": True}) == names
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "name"),
+    [
+        ("codex", {"hook_event_name": "PostToolUse", "tool_name": "Bash",
+                   "tool_input": {"command": "sed -n 1,99p '.codex/skills/pdf/SKILL.md'"}}, "pdf"),
+        ("gemini", {"hook_event_name": "AfterTool", "tool_name": "activate_skill",
+                    "tool_input": {"name": "pdf"}}, "pdf"),
+        ("gemini", {"hook_event_name": "AfterTool", "tool_name": "read_file",
+                    "tool_input": {"file_path": "/x/pdf/SKILL.md"}}, "pdf"),
+        ("opencode", {"hook_event_name": "tool.execute.after", "tool_name": "skill",
+                      "tool_input": {"name": "pdf"}}, "pdf"),
+        ("copilot", {"sessionId": "s", "toolName": "view", "toolArgs": '{"path": "/x/pdf/SKILL.md"}',
+                     "toolResult": {"resultType": "success"}}, "pdf"),
+        ("copilot", {"hook_event_name": "PostToolUse", "tool_name": "view",
+                     "tool_input": {"path": "/x/pdf/SKILL.md"}}, "pdf"),
+    ],
+)  # fmt: skip
+def test_the_other_clients_say_it_in_their_way(used, client, event, name) -> None:
+    assert used(client, **event) == [name]
+
+
+def test_a_use_loads_no_index_and_no_encoder(process, hermetic) -> None:
+    script = hermetic / "sitecustomize.py"
+    script.write_text(
+        "import os, sys\n"
+        "exit = os._exit\n"
+        "def leave(code):\n"
+        "    open('loaded', 'a').write(' '.join([*sys.modules, '']))\n"
+        "    exit(code)\n"
+        "os._exit = leave\n"
+    )
+    event = {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Skill",
+        "tool_input": {"skill": "pdf"},
+    }
+    done = process("hook", "claude", stdin=json.dumps(event), env={"PYTHONPATH": str(hermetic)})
+    assert (done.code, done.out, done.err) == (0, "", "")
+    loaded = (hermetic / "loaded").read_text().split()
+    assert "capdisc.hook.use_memory" in loaded
+    assert not {"numpy", "capdisc_indexer.encoders.static_encoder"} & set(loaded)
+    assert "capdisc.context.open_index" not in loaded
+
+
+def test_json_for_programs_remembers_nothing(capdisc, state) -> None:
+    event = {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Skill",
+        "tool_input": {"skill": "pdf"},
+    }
+    done = capdisc("hook", "claude", "--json", stdin=json.dumps(event))
+    assert done.json["capabilities"] == [] and not use_memory.memory_path(state).exists()
+
+
+# The memory.
+
+
+def test_the_vectors_of_the_session_are_kept_with_the_use(used, state, monkeypatch) -> None:
+    session = ClientSession(recent_vectors=VECTORS, encoder=shipped_fingerprint())
+    monkeypatch.setattr(client_session, "read_session", lambda *_: session)
+    event = {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Skill",
+        "tool_input": {"skill": "pdf"},
+    }
+    assert used("claude", **event) == used("claude", **event) == ["pdf"]
+    record = load_use_memory(state).records["pdf"]
+    assert (record.used, record.vectors) == (2, VECTORS)
+
+
+def test_offers_uses_and_what_was_ignored_are_counted(state) -> None:
+    use_memory.record_offer(state, ["PDF", "docx"], 1.0)
+    use_memory.record_offer(state, ["pdf"], 2.0)
+    use_memory.record_ignored(state, ["docx"])
+    use_memory.record_use(state, "Pdf", VECTORS * 2 + (bytes(192),), shipped_fingerprint(), 3.0)
+    assert load_use_memory(state).records == {
+        "docx": UseRecord(offered=1, ignored=1),
+        "pdf": UseRecord(offered=2, used=1, last_used=3.0, vectors=VECTORS),
+    }
+
+
+def test_the_memory_has_an_end(state) -> None:
+    many = {
+        f"name-{number}": UseRecord(used=1, last_used=float(number))
+        for number in range(use_memory.MAX_CAPABILITIES + 5)
+    }
+    use_memory.merge_uses(state, many, shipped_fingerprint())
+    records = load_use_memory(state).records
+    assert len(records) == use_memory.MAX_CAPABILITIES
+    assert "name-4" not in records and "name-5" in records
+    for number in range(20):
+        vector = bytes([number + 1]) * 192
+        use_memory.record_use(state, "name-9", [vector], shipped_fingerprint(), 1e9)
+    vectors = load_use_memory(state).records["name-9"].vectors
+    assert [vector[0] for vector in vectors] == list(range(13, 21))
+
+
+def test_vectors_of_another_encoder_go_and_counts_stay(state) -> None:
+    use_memory.record_use(state, "pdf", VECTORS, "another", 1.0)
+    assert load_use_memory(state) == UseMemory(records={"pdf": UseRecord(used=1, last_used=1.0)})
+    use_memory.record_use(state, "docx", VECTORS, shipped_fingerprint(), 2.0)
+    records = load_use_memory(state).records
+    assert (records["pdf"].vectors, records["docx"].vectors) == ((), VECTORS)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"[]", b"null", b'{"records": 1}', b"\xff", b'{"records": {"a": 1}}',
+     b"[" * 100_000,
+     b'{"encoder": "", "vector_bytes": 3, "records": {"a": [0, 1, 0, 0, "0102"]}}',
+     b'{"encoder": "", "vector_bytes": "x", "records": {"a": [0, 1, 0, 0, "0102"]}}',
+     b'{"encoder": "", "vector_bytes": 1, "records": {"a": [0, "x", 0, 0, ""]}}'],
+)  # fmt: skip
+def test_a_damaged_memory_is_an_empty_one(state, data) -> None:
+    use_memory.record_offer(state, ["pdf"], 1.0)
+    use_memory.memory_path(state).write_bytes(data)
+    assert load_use_memory(state) == UseMemory()
+    use_memory.record_offer(state, ["pdf"], 1.0)
+    assert load_use_memory(state).records["pdf"].offered == 1
+    assert os.stat(use_memory.memory_path(state)).st_mode & 0o077 == 0
+
+
+def test_sessions_that_end_leave_the_memory_alone(state, monkeypatch) -> None:
+    use_memory.record_offer(state, ["pdf"], 1.0)
+    os.utime(use_memory.memory_path(state), (1, 1))
+    client_session.record_printed(state, "claude", "s", {"skill:pdf": "1"})
+    assert load_use_memory(state).records
