@@ -164,9 +164,9 @@ def test_vectors_of_another_encoder_go_and_counts_stay(state) -> None:
     "data",
     [b"", b"{", b"[]", b"null", b'{"records": 1}', b"\xff", b'{"records": {"a": 1}}',
      b"[" * 100_000,
-     b'{"encoder": "", "vector_bytes": 3, "records": {"a": [0, 1, 0, 0, "0102"]}}',
-     b'{"encoder": "", "vector_bytes": "x", "records": {"a": [0, 1, 0, 0, "0102"]}}',
-     b'{"encoder": "", "vector_bytes": 1, "records": {"a": [0, "x", 0, 0, ""]}}'],
+     b'{"encoder": "", "vector_bytes": 3, "records": {"a": {"vectors": "0102"}}}',
+     b'{"encoder": "", "vector_bytes": "x", "records": {"a": {"vectors": "0102"}}}',
+     b'{"encoder": "", "vector_bytes": 1, "records": {"a": {"vectors": "01", "b": 1}}}'],
 )  # fmt: skip
 def test_a_damaged_memory_is_an_empty_one(state, data) -> None:
     use_memory.record_offer(state, ["pdf"], 1.0)

@@ -7,17 +7,15 @@ of a prompt in it. Capabilities are known by their names, as clients know them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from struct import iter_unpack
-from typing import TypeAlias
 
 from capdisc_indexer import encoders
 from capdisc_indexer.model.errors import CapdiscError
-from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
 from capdisc_indexer.store import state_file
 
 MAX_CAPABILITIES = 300
@@ -47,9 +45,6 @@ class UseMemory:
     records: Mapping[str, UseRecord] = field(default_factory=dict)
 
 
-_Change: TypeAlias = "Callable[[UseRecord], UseRecord]"
-
-
 def memory_path(folder: Path) -> Path:
     """Where the memory lies below the user's state folder."""
     return folder / "hook" / "use-memory.json"
@@ -69,39 +64,30 @@ def record_offer(folder: Path, names: Collection[str], now: float) -> None:
     """Count an offer of each capability. Raises CapdiscError, as every change here does, where the
     state folder cannot be used, or another process holds it.
     """
-    with _change_records(folder) as change:
-        for name in names:
-            change(name, lambda record: replace(record, offered=record.offered + 1))
+    _count_names(folder, names, "offered")
 
 
 def record_use(
     folder: Path, name: str, vectors: Sequence[bytes], encoder: str, now: float
 ) -> None:
     """Count a use of the capability, and keep the vectors of the turns before it."""
-
-    def add_use(record: UseRecord) -> UseRecord:
-        return _add_use(
-            record, UseRecord(used=record.used + 1, last_used=now, vectors=(*vectors,))
-        )
-
-    with _change_records(folder, encoder) as change:
-        change(name, add_use)
+    with _change_records(folder, encoder) as records:
+        used = records.get(name.casefold(), UseRecord()).used + 1
+        _add_use(records, name, UseRecord(used=used, last_used=now, vectors=(*vectors,)))
 
 
 def record_ignored(folder: Path, names: Collection[str]) -> None:
     """Count for each capability that it was offered, and not used."""
-    with _change_records(folder) as change:
-        for name in names:
-            change(name, lambda record: replace(record, ignored=record.ignored + 1))
+    _count_names(folder, names, "ignored")
 
 
 def merge_uses(folder: Path, uses: Mapping[str, UseRecord], encoder: str) -> None:
-    """Add uses that were found elsewhere, where the hook may have counted them as well: of two
+    """Add uses that were read elsewhere, where the hook may have counted them as well: of two
     counts of a capability the larger one stays, and of equal vectors one.
     """
-    with _change_records(folder, encoder) as change:
-        for name, found in uses.items():
-            change(name, partial(_add_use, found=found))
+    with _change_records(folder, encoder) as records:
+        for name, use in uses.items():
+            _add_use(records, name, use)
 
 
 def forget_use(folder: Path) -> None:
@@ -112,10 +98,18 @@ def forget_use(folder: Path) -> None:
             state_file.remove(path)
 
 
+def _count_names(folder: Path, names: Collection[str], counter: str) -> None:
+    with _change_records(folder) as records:
+        for name in map(str.casefold, names):
+            record = records.pop(name, UseRecord())
+            records[name] = replace(record, **{counter: getattr(record, counter) + 1})
+
+
 @contextmanager
-def _change_records(folder: Path, encoder: str = "") -> Iterator[Callable[[str, _Change], None]]:
-    """A function that changes the record of a name; all are written afterwards, but for those used
-    longest ago beyond the limit. `encoder` is that of the vectors which are added ("": none).
+def _change_records(folder: Path, encoder: str = "") -> Iterator[dict[str, UseRecord]]:
+    """The records, which are written afterwards, but for those used longest ago beyond the limit;
+    of those that were never used, the first ones go. `encoder` is that of the vectors which are
+    added ("": none).
     """
     path = memory_path(folder)
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
@@ -123,29 +117,23 @@ def _change_records(folder: Path, encoder: str = "") -> Iterator[Callable[[str, 
         encoder = encoder or memory.encoder
         is_same = encoder == memory.encoder
         records = dict(memory.records) if is_same else _drop_vectors(memory.records)
-
-        def change(name: str, make: _Change) -> None:
-            # Taken out and put back behind the others: of those that were never used, the ones
-            # that changed longest ago go first.
-            records[name.casefold()] = make(records.pop(name.casefold(), UseRecord()))
-
-        yield change
+        yield records
         for name in sorted(records, key=lambda name: records[name].last_used)[:-MAX_CAPABILITIES]:
             del records[name]
         data = _format_memory(UseMemory(encoder=encoder, records=records))
         state_file.replace_state_file(path, data)
 
 
-def _add_use(record: UseRecord, found: UseRecord) -> UseRecord:
-    """The record with what was found, and the last of the vectors; one of zeros says nothing."""
-    added = dict.fromkeys(filter(any, found.vectors))
-    return replace(
+def _add_use(records: dict[str, UseRecord], name: str, use: UseRecord) -> None:
+    """Put the use behind the others, with the last of the vectors; one of zeros says nothing."""
+    record = records.pop(name.casefold(), UseRecord())
+    added = dict.fromkeys(filter(any, use.vectors))
+    vectors = (*(vector for vector in record.vectors if vector not in added), *added)
+    records[name.casefold()] = replace(
         record,
-        used=max(record.used, found.used),
-        last_used=max(record.last_used, found.last_used),
-        vectors=(*(vector for vector in record.vectors if vector not in added), *added)[
-            -MAX_VECTORS:
-        ],
+        used=max(record.used, use.used),
+        last_used=max(record.last_used, use.last_used),
+        vectors=vectors[-MAX_VECTORS:],
     )
 
 
@@ -156,25 +144,19 @@ def _drop_vectors(records: Mapping[str, UseRecord]) -> dict[str, UseRecord]:
 def _read_memory(folder: Path) -> UseMemory:
     try:
         data = json.loads(state_file.read_state_file(memory_path(folder)) or b"{}")
-        size = data.get("vector_bytes", 0)
+        size = data["vector_bytes"]
         records = {
-            name: UseRecord(
-                offered=int(offered),
-                used=int(used),
-                ignored=int(ignored),
-                last_used=float(last_used),
-                vectors=_split_vectors(vectors, size),
-            )
-            for name, (offered, used, ignored, last_used, vectors) in data["records"].items()
+            name: UseRecord(**{**row, "vectors": _split_vectors(row["vectors"], size)})
+            for name, row in data["records"].items()
         }
-        return UseMemory(encoder=str(data["encoder"]), records=records)
+        return UseMemory(encoder=data["encoder"], records=records)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, CapdiscError):
         return UseMemory()
 
 
 def _split_vectors(text: str, size: int) -> tuple[bytes, ...]:
-    """The vectors of a record. Raises ValueError for a text of another size. Base64 and a loop take
-    three times as long, 2 ms for 100 records.
+    """The vectors of a record. Raises ValueError for a text of another size. Base64 and a loop
+    take three times as long, 2 ms for 100 records.
     """
     data = bytes.fromhex(text)
     if data and (size < 1 or len(data) % size):
@@ -184,13 +166,7 @@ def _split_vectors(text: str, size: int) -> tuple[bytes, ...]:
 
 def _format_memory(memory: UseMemory) -> bytes:
     rows = {
-        name: (
-            record.offered,
-            record.used,
-            record.ignored,
-            record.last_used,
-            b"".join(record.vectors).hex(),
-        )
+        name: {**shallow_dict(record), "vectors": b"".join(record.vectors).hex()}
         for name, record in memory.records.items()
     }
     sizes = (len(vector) for record in memory.records.values() for vector in record.vectors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -20,9 +20,9 @@ from capdisc.setup.client_settings import CLIENTS, base_folders
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
-from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_sessions import transcripts
-from capdisc_sessions.transcripts import FoundUse, History, Transcript
+from capdisc_sessions.transcripts import History, Transcript
 
 _ROWS = 20
 # Where each client keeps its transcripts.
@@ -56,9 +56,9 @@ def learn(
     """Learn from the transcripts of Claude Code and Codex which skills you use for what.
 
     Keeps how often each skill and each tool of a server was used, and vectors of the turns before
-    a use, by which capdisc hook ranks better. No text is kept, nothing leaves this machine, and no
-    index has it. What the hook or an earlier run counted is not counted twice. Reads at most 200 MB,
-    the newest first, for a minute. Exit status 1: there is no transcript; 5: nobody said yes.
+    a use. No text is kept, nothing leaves this machine, and no index has it. What the hook or an
+    earlier run counted is not counted twice. Reads at most 200 MB, the newest first, for a minute.
+    Exit status 1: there is no transcript; 5: nobody said yes.
 
     Example: capdisc learn --dry-run
     """
@@ -71,26 +71,23 @@ def learn(
     folders = base_folders(runtime)
     names = [client] if client else FOLDERS
     places = {name: Path(FOLDERS[name].format_map(folders)) for name in names}
-    found = [
+    files = [
         transcript
         for name, place in places.items()
         for transcript in transcripts.list_transcripts(name, place)
     ]
-    if not found:
+    if not files:
         where = " or ".join(map(str, places.values()))
         console.print_notice(f"notice: there is no transcript in {where}")
         console.print_notice("hint: capdisc hook learns from now on: capdisc setup claude --hook")
         return ExitCode.FINDINGS
     if not (dry_run or yes):
-        _ask(runtime, found, json)
+        _ask(runtime, files, json)
     deadline = time.monotonic() + transcripts.TIME_LIMIT_S
-    history = transcripts.read_history(found, deadline)
+    history = transcripts.read_history(files, deadline)
     if history.uses and not dry_run:
         _keep_uses(folder, history)
-    if json:
-        console.print_document(_to_document(history, dry_run))
-    else:
-        console.print_lines(_format_history(history))
+    _print_history(history, json)
     _print_omissions(history)
     return ExitCode.OK
 
@@ -101,22 +98,22 @@ def _keep_uses(folder: Path, history: History) -> None:
     encoder = encoders.load_shipped_encoder()
     records = {
         name: use_memory.UseRecord(
-            used=found.used,
-            last_used=found.last_used,
-            vectors=tuple(map(encoder.encode_query, found.turns)),
+            used=use.used,
+            last_used=use.last_used,
+            vectors=tuple(map(encoder.encode_query, use.turns)),
         )
-        for name, found in history.uses.items()
+        for name, use in history.uses.items()
     }
     use_memory.merge_uses(folder, records, encoder.fingerprint)
 
 
-def _ask(runtime: surroundings.Runtime, found: Sequence[Transcript], json: bool) -> None:
+def _ask(runtime: surroundings.Runtime, files: Sequence[Transcript], json: bool) -> None:
     """Raises ApprovalRequiredError where nobody says yes."""
     has_person = runtime.stdin_is_terminal and runtime.stderr_is_terminal and not json
-    titles = dict.fromkeys(CLIENTS[transcript.client].title for transcript in found)
-    size = sum(transcript.size for transcript in found) / 1e6
+    titles = dict.fromkeys(CLIENTS[transcript.client].title for transcript in files)
+    size = sum(transcript.size for transcript in files) / 1e6
     question = (
-        f"Read {format_count(len(found), 'transcript')} of {' and '.join(titles)} "
+        f"Read {format_count(len(files), 'transcript')} of {' and '.join(titles)} "
         f"({size:,.1f} MB), and keep counts and vectors, but no text? [y/N]"
     )
     if not has_person:
@@ -130,55 +127,36 @@ def _ask(runtime: surroundings.Runtime, found: Sequence[Transcript], json: bool)
 
 def _forget(folder: Path, json: bool) -> int:
     records = use_memory.load_use_memory(folder).records
-    path = use_memory.memory_path(folder)
-    is_there = path.exists()
     use_memory.forget_use(folder)
     uses = sum(record.used for record in records.values())
     if json:
-        console.print_document({"removed": is_there, "uses": uses, "capabilities": len(records)})
-    elif is_there:
+        console.print_document({"uses": uses, "names": len(records)})
+    elif records:
         what = f"{format_count(uses, 'use')} of {format_count(len(records), 'name')}"
-        console.print_result(f"removed {what}: {path}")
+        console.print_result(f"removed {what}: {use_memory.memory_path(folder)}")
     else:
         console.print_result("nothing was learned so far")
     return ExitCode.OK
 
 
-def _to_document(history: History, dry_run: bool) -> JsonObject:
-    return {
-        "turns": history.turns,
-        "uses": sum(record.used for record in history.uses.values()),
-        "kept": not dry_run,
-        "used": [
-            {"name": name, "uses": record.used, "last_used": round(record.last_used)}
-            for name, record in _most_used(history)
-        ],
-        "broken_lines": history.broken_lines,
-        "long_lines": history.long_lines,
-        "unread_files": history.unread_files,
-    }
-
-
-def _most_used(history: History) -> list[tuple[str, FoundUse]]:
-    return sorted(history.uses.items(), key=lambda item: (-item[1].used, item[0]))
-
-
-def _format_history(history: History) -> Iterator[str]:
-    uses = sum(record.used for record in history.uses.values())
-    yield (
-        f"{format_count(history.turns, 'turn')}, {format_count(uses, 'use')} of "
-        f"{format_count(len(history.uses), 'skill')}"
-    )
-    rows = [
-        [console.sanitise(name), record.used, _format_day(record.last_used)]
-        for name, record in _most_used(history)[:_ROWS]
+def _print_history(history: History, json: bool) -> None:
+    most_used = sorted(history.uses.items(), key=lambda item: (-item[1].used, item[0]))
+    uses = sum(use.used for use in history.uses.values())
+    if json:
+        rows = [
+            {"name": name, "uses": use.used, "last_used": round(use.last_used)}
+            for name, use in most_used
+        ]
+        console.print_document({**shallow_dict(history), "uses": uses, "used": rows})
+        return
+    turns, skills = format_count(history.turns, "turn"), format_count(len(most_used), "skill")
+    console.print_lines([f"{turns}, {format_count(uses, 'use')} of {skills}"])
+    cells = [
+        [name, use.used, time.strftime("%Y-%m-%d", time.localtime(use.last_used))]
+        for name, use in most_used[:_ROWS]
     ]
-    if rows:
-        yield from console.format_table(["skill or tool", "uses", "last used"], rows)
-
-
-def _format_day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))
+    if cells:
+        console.print_lines(console.format_table(["skill or tool", "uses", "last used"], cells))
 
 
 def _print_omissions(history: History) -> None:

@@ -1,6 +1,6 @@
 """What do the transcripts of clients say was used, and which turns of the user came before?
 
-Claude Code and Codex keep one file of JSON lines for each session. Their formats are not documented
+Claude Code and Codex keep a file of JSON lines for each session. Their formats are not documented
 and change, so what is not understood is left out.
 """
 
@@ -35,7 +35,7 @@ _CLIENT_TEXT = re.compile(
 )
 
 
-@frozen(kw_only=True)
+@frozen
 class Transcript:
     """A file of a client, its size, and when it was changed last."""
 
@@ -43,13 +43,6 @@ class Transcript:
     path: Path
     size: int
     changed_at: float
-
-
-@frozen(kw_only=True)
-class Turn:
-    """What the user said."""
-
-    text: str
 
 
 @frozen(kw_only=True)
@@ -64,9 +57,12 @@ class Call:
 class FoundUse:
     """How often something was used, when last, and the last turns before a use."""
 
-    used: int
-    last_used: float
-    turns: tuple[str, ...]
+    used: int = 0
+    last_used: float = 0.0
+    turns: tuple[str, ...] = ()
+
+
+_NO_USE = FoundUse()
 
 
 @frozen(kw_only=True)
@@ -82,21 +78,14 @@ class History:
 
 def list_transcripts(client: str, folder: Path) -> list[Transcript]:
     """The plain files below the folder in which a client keeps them; links are left out."""
-    found = []
+    transcripts = []
     for parent, _, names in os.walk(folder):
         for path in (Path(parent, name) for name in names if name.endswith(".jsonl")):
             with suppress(OSError):
                 state = path.lstat()
                 if stat.S_ISREG(state.st_mode):
-                    found.append(
-                        Transcript(
-                            client=client,
-                            path=path,
-                            size=state.st_size,
-                            changed_at=state.st_mtime,
-                        )
-                    )
-    return found
+                    transcripts.append(Transcript(client, path, state.st_size, state.st_mtime))
+    return transcripts
 
 
 def read_history(transcripts: Sequence[Transcript], deadline: float) -> History:
@@ -113,9 +102,8 @@ def read_history(transcripts: Sequence[Transcript], deadline: float) -> History:
         if left_bytes < 0:
             break
         transcript = unread.pop()
-        for name, found in _read_uses(transcript, counts, seen_ids, deadline).items():
-            newer = uses.get(name, FoundUse(used=0, last_used=0.0, turns=()))
-            uses[name] = _join_uses(found, newer)
+        for name, older_use in _read_uses(transcript, counts, seen_ids, deadline).items():
+            uses[name] = _join_uses(older_use, uses.get(name, _NO_USE))
     return History(
         turns=counts["turns"],
         uses=uses,
@@ -136,17 +124,16 @@ def _read_uses(
         if time.monotonic() > deadline:
             break
         for event in _find_events(client, record):
-            if isinstance(event, Turn):
-                if not recent or recent[-1] != event.text:  # Codex writes a turn twice
+            if isinstance(event, str):
+                if not recent or recent[-1] != event:  # Codex writes a turn twice
                     counts["turns"] += 1
-                    recent.append(event.text)
+                    recent.append(event)
             elif event.id not in seen_ids:
                 # A session that was resumed begins with a copy of the first one.
                 seen_ids |= {event.id} - {""}
                 at = _read_time(record, transcript.changed_at)
                 use = FoundUse(used=1, last_used=at, turns=tuple(recent))
-                known = uses.get(event.name)
-                uses[event.name] = _join_uses(known, use) if known else use
+                uses[event.name] = _join_uses(uses.get(event.name, _NO_USE), use)
     return uses
 
 
@@ -190,7 +177,7 @@ def _read_lines(stream: BinaryIO, counts: Counter[str]) -> Iterator[bytes]:
                 line = stream.readline(MAX_LINE_BYTES)
 
 
-def _find_events(client: HookClient, record: JsonObject) -> Iterator[Turn | Call]:
+def _find_events(client: HookClient, record: JsonObject) -> Iterator[str | Call]:
     """The turn of the user in a line, or the uses in it. What an agent of the agent does, and what
     the client adds, is neither.
     """
@@ -200,44 +187,32 @@ def _find_events(client: HookClient, record: JsonObject) -> Iterator[Turn | Call
     if not isinstance(message, dict):
         return
     kind, content = message.get("type"), message.get("content")
-    if kind == "function_call":
-        yield from _find_call(client, message, message.get("arguments"), message.get("call_id"))
-    elif kind == "user_message":
-        yield from _find_turn(message.get("message"))
-    elif isinstance(content, str):
-        blocks: list[object] = [{"type": "text", "text": content}]
-        yield from _find_in_blocks(client, message, blocks, record.get("uuid"))
-    elif isinstance(content, list):
-        yield from _find_in_blocks(client, message, content, record.get("uuid"))
-
-
-def _find_in_blocks(
-    client: HookClient, message: JsonObject, blocks: Sequence[object], line_id: object
-) -> Iterator[Turn | Call]:
-    for block in blocks:
+    is_user = message.get("role") == "user"
+    if kind == "user_message":
+        content, is_user = message.get("message"), True
+    elif kind == "function_call":
+        content = [message]
+    for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
             continue
-        if message.get("role") == "user" and block.get("type") in ("text", "input_text"):
-            yield from _find_turn(block.get("text"), line_id)
-        elif block.get("type") == "tool_use":
-            yield from _find_call(client, block, block.get("input"), block.get("id"))
+        text, tool = block.get("text"), block.get("name")
+        if isinstance(tool, str):
+            name = client.find_used_name(tool, block.get("input") or block.get("arguments"))
+            yield from _make_call(name, block.get("id") or block.get("call_id"))
+        elif is_user and isinstance(text, str):
+            yield from _read_turn(text.strip(), record.get("uuid"))
 
 
-def _find_call(
-    client: HookClient, call: JsonObject, arguments: object, call_id: object
-) -> Iterator[Call]:
-    tool = call.get("name")
-    if isinstance(tool, str) and (name := client.find_used_name(tool, arguments)):
-        yield Call(name=name, id=call_id if isinstance(call_id, str) else "")
-
-
-def _find_turn(text: object, line_id: object = None) -> Iterator[Turn | Call]:
-    text = text.strip() if isinstance(text, str) else ""
+def _read_turn(text: str, line_id: object) -> Iterator[str | Call]:
     if match := _TYPED_USE.match(text):
-        if name := find_name(match[1] or match[2] or ""):
-            yield Call(name=name, id=line_id if isinstance(line_id, str) else "")
+        yield from _make_call(find_name(match[1] or match[2] or ""), line_id)
     elif text and not _CLIENT_TEXT.match(text) and not is_client_command(text):
-        yield Turn(text=text)
+        yield text
+
+
+def _make_call(name: str, call_id: object) -> Iterator[Call]:
+    if name:
+        yield Call(name=name, id=call_id if isinstance(call_id, str) else "")
 
 
 def _read_time(record: JsonObject, changed_at: float) -> float:
