@@ -120,6 +120,10 @@ gate *ARGS:
 fit-gate REQUESTS SKILLS:
     {{bin}}/python indexer/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
 
+# fits what decides about suggestions (scikit-learn and lightgbm are needed): SESSIONS is a folder of folders of sessions
+fit-suggestion SESSIONS SKILLS PROMPTS REQUESTS *ARGS:
+    {{bin}}/python indexer/training/fit_suggestion.py --sessions {{SESSIONS}}/* --skills {{SKILLS}} --prompts {{PROMPTS}} --requests {{REQUESTS}} {{ARGS}}
+
 # fits the models of confidence to gathered requests, that for phrases last
 fit-calibration REQUESTS:
     {{bin}}/python indexer/training/fit_calibration.py --requests {{REQUESTS}}

@@ -340,18 +340,35 @@ def test_of_two_hooks_at_once_one_prints_a_line(hook, small) -> None:
 
 def test_the_memory_of_sessions_is_bounded_and_expires(tmp_path) -> None:
     folder = tmp_path / "state"
+
+    def record(session: str, offers: dict[str, tuple[str, float]]) -> int:
+        return len(client_session.record_turn(folder, "claude", session, None, offers))
+
+    one = {"skill:a": ("1", 0.6)}
     for number in range(client_session.MAX_SESSIONS + 20):
-        client_session.record_printed(folder, "claude", f"s{number}", {"skill:a": "1"})
+        record(f"s{number}", one)
     assert len(list((folder / "hook").glob("*.json"))) <= client_session.MAX_SESSIONS
-    many = {f"skill:{number}": "1" for number in range(client_session.MAX_ENTRIES + 50)}
-    client_session.record_printed(folder, "claude", "long", many)
-    assert len(client_session.record_printed(folder, "claude", "long", many)) == 50
+    many = {f"skill:{number}": ("1", 0.6) for number in range(client_session.MAX_ENTRIES + 50)}
+    record("long", many)
+    assert record("long", many) == 50
     for offset_s in (-client_session.EXPIRES_AFTER_S - 60, NEXT_YEAR_S):
         moment = time.time() + offset_s
         for path in (folder / "hook").glob("*.json"):
             os.utime(path, (moment, moment))
-        client_session.record_printed(folder, "claude", f"new {offset_s}", {"skill:a": "1"})
+        record(f"new {offset_s}", one)
         assert len(list((folder / "hook").glob("*.json"))) == 1
+
+
+def test_a_doubtful_line_is_printed_again_once_it_is_clear_or_long_ago(tmp_path) -> None:
+    def record(probability: float) -> bool:
+        offers = {"skill:a": ("1", probability)}
+        return bool(client_session.record_turn(tmp_path, "claude", "one", None, offers))
+
+    assert record(0.5)
+    assert not record(0.6)
+    assert record(0.8)
+    assert not any(record(0.8) for _ in range(client_session.FORGOTTEN_AFTER_TURNS - 1))
+    assert record(0.8)
 
 
 # The index.
@@ -694,3 +711,45 @@ def test_a_direct_call_answers_as_a_guarded_one(hook, small, monkeypatch, capsys
     monkeypatch.setattr(sys, "stdin", io.StringIO(event(REQUEST)))
     assert run_command(["hook", "claude"]) == 0
     assert capsys.readouterr().out == guarded
+
+
+# What a person types.
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["use crane-folder", "please try the crane-folder here", "/crane-folder", "/crane-folder red"],
+)
+def test_a_typed_name_always_comes_first_and_alone(ask, library, prompt) -> None:
+    library("merge-pdfs", "Merges PDF files into one.")
+    library("crane-folder", "Folds paper cranes.")
+    for _ in range(2):
+        assert names(ask(event(prompt, session_id="one"))) == ["crane-folder"]
+
+
+def test_a_name_of_one_word_is_typed_beside_a_word_such_as_skill(ask, library) -> None:
+    library("reviewer", "Looks at what was written.")
+    assert names(ask(event("ask the reviewer skill about it"))) == ["reviewer"]
+    assert names(ask(event("who is the reviewer of this page?"))) == []
+
+
+def test_a_person_sees_what_was_added(capdisc, small, monkeypatch) -> None:
+    answer = capdisc("hook", "claude", stdin=event(REQUEST)).json
+    assert answer["systemMessage"].startswith("capdisc: merge-pdfs")
+    codex = capdisc("hook", "codex", stdin=event(REQUEST)).json
+    assert list(codex) == ["hookSpecificOutput"]
+    monkeypatch.setenv("CAPDISC_HOOK_SHOW", "false")
+    assert list(capdisc("hook", "claude", stdin=event(REQUEST)).json) == ["hookSpecificOutput"]
+
+
+def test_in_the_shadow_nothing_is_printed(capdisc, small, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_HOOK_MODE", "shadow")
+    assert capdisc("hook", "claude", stdin=event(REQUEST)).out == ""
+    monkeypatch.setenv("CAPDISC_HOOK_MODE", "loud")
+    done = capdisc("hook", "claude", stdin=event(REQUEST))
+    assert done.code == 2 and "speak, shadow" in done.err
+
+
+def test_the_verdict_is_told_in_words(capdisc, small) -> None:
+    done = capdisc("hook", "claude", "--explain", stdin=event(REQUEST))
+    assert "verdict: coding session 0." in done.err and "likeliest skill:merge-pdfs" in done.err

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option, parse_seconds
@@ -37,6 +37,9 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from capdisc.hook.client_session import ClientSession
 
 DEFAULT_BUDGET, DEFAULT_DETAIL_BUDGET, DEFAULT_LIMIT = 150, 1_000, 3
 
@@ -125,15 +128,25 @@ def hook(
         answer = Suggestions(reason=reason)
     else:
         answer = _suggest_for_prompt(hook_client, event, limits, place, may_build=not no_build)
-    answer = _leave_out_repetitions(hook_client, event, answer)
-    if answer.items:
-        text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
-        console.print_result(
-            console.format_json_text(hook_client.format_context(event, text), indent=None)
-        )
+    if event.kind == PROMPT:
+        answer = _leave_out_repetitions(hook_client, event, answer)
+    if answer.items and not answer.is_shadow:
+        console.print_result(_format_answer(hook_client, event, answer))
     if answer.reason:
         console.print_notice(f"notice: {answer.reason}")
+    if answer.verdict:
+        console.print_notice(f"verdict: {answer.verdict}")
     return ExitCode.OK
+
+
+def _format_answer(hook_client: HookClient, event: HookEvent, answer: Suggestions) -> str:
+    """The client's JSON with the lines for its model, and where it can the names for the person."""
+    text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
+    document = hook_client.format_context(event, text)
+    if answer.is_shown and hook_client.shows_message:
+        names = ", ".join(item.name for item in answer.items)
+        document = {"systemMessage": f"capdisc: {names}", **document}
+    return console.format_json_text(document, indent=None)
 
 
 def _suggest_for_prompt(
@@ -171,7 +184,7 @@ def _reason_for_silence(hook_client: HookClient, event: HookEvent) -> str:
         return f"nothing is printed at {event.name}"
     if not event.prompt:
         return "the prompt is empty"
-    return "the prompt is a command of the client" if event.is_command else ""
+    return ""
 
 
 def _search_in_process(
@@ -186,14 +199,25 @@ def _search_in_process(
         return Suggestions(reason=reason)
     # Not imported for an event that gets no answer.
     from capdisc.context import open_index
-    from capdisc.hook.suggestions import suggest_capabilities
+    from capdisc.hook.suggestions import suggest_capabilities, suggest_named
 
     with open_index.open_index(place, may_build=False) as ctx:
         if may_build and ctx.freshness.state == "behind":
             from capdisc.context import background_build
 
             background_build.start_update(ctx.place, hook_client.name)
-        return suggest_capabilities(ctx, event.prompt, limits)
+        if event.is_command:
+            return suggest_named(ctx, event.prompt, limits)
+        return suggest_capabilities(ctx, event.prompt, limits, _known_session(hook_client, event))
+
+
+def _known_session(hook_client: HookClient, event: HookEvent) -> ClientSession:
+    from capdisc.hook import client_session
+
+    if not event.session:
+        return client_session.ClientSession()
+    folder = surroundings.current_runtime().user_state_dir()
+    return client_session.read_session(folder, hook_client.name, event.session)
 
 
 def _to_document(hook_client: HookClient, answer: Suggestions) -> JsonObject:
@@ -210,21 +234,30 @@ def _leave_out_repetitions(
     """The answer without what was printed before in this session. Where that cannot be known, the
     whole answer: a line that is printed twice is better than one that is lost.
     """
-    if not answer.items or not event.session:
+    if not event.session or not (answer.items or answer.turn):
         return answer
     from capdisc.hook import client_session
 
     folder = surroundings.current_runtime().user_state_dir()
-    digests = {item.id: item.digest for item in answer.items}
+    offers = {item.id: (item.digest, item.probability) for item in answer.items}
     try:
-        new_ids = client_session.record_printed(folder, hook_client.name, event.session, digests)
+        new_ids = client_session.record_turn(
+            folder, hook_client.name, event.session, answer.turn, offers
+        )
+        if new_ids:
+            from capdisc.hook import use_memory
+
+            names = [item.name for item in answer.items if item.id in new_ids]
+            use_memory.record_offer(folder, names)
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
-    repeated_ids = [item.id for item in answer.items if item.id not in new_ids]
+    new_items = tuple(item for item in answer.items if item.id in new_ids or item.is_typed)
+    repeated_ids = [item.id for item in answer.items if item not in new_items]
     if not repeated_ids:
         return answer
-    return Suggestions(
-        items=tuple(item for item in answer.items if item.id in new_ids),
+    return replace(
+        answer,
+        items=new_items,
         reason=f"printed before in this session: {console.format_names(repeated_ids)}",
     )
 
@@ -246,6 +279,8 @@ def _record_use(hook_client: HookClient, event: HookEvent) -> None:
         folder = surroundings.current_runtime().user_state_dir()
         session = client_session.read_session(folder, hook_client.name, event.session)
         use_memory.record_use(folder, event.used, session.recent_vectors, session.encoder, time())
+        if event.session:
+            client_session.record_name(folder, hook_client.name, event.session, event.used)
 
 
 def _find_detail(items: Sequence[Suggestion]) -> str:

@@ -1,8 +1,9 @@
-"""What was printed before in this session of a client, so that nothing is printed twice?
+"""What was said and printed before in this session of a client?
 
-One small file for each session: the ids that were printed, each with a digest of what was printed,
-so that a capability that changed is printed again. A file is forgotten after two weeks, and when
-the client says that earlier context is gone.
+One small file for each session: how many turns there were, how much they read like coding, the
+vectors of the last ones (no text), what was printed in which turn, and what the agent has read or
+run since. A file is forgotten after two weeks, and when the client says that earlier context is
+gone.
 """
 
 from __future__ import annotations
@@ -10,71 +11,150 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import CapdiscError
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import asdict, field, frozen, replace
 from capdisc_indexer.store import state_file
 
 # A session that prints more forgets what it printed first.
 MAX_ENTRIES = 400
 MAX_SESSIONS = 200
+MAX_VECTORS = 3
 EXPIRES_AFTER_S = 14 * 24 * 3600
+# After this many turns a model may have lost sight of a line; a line that was doubtful is printed
+# again where it is surer by this much.
+FORGOTTEN_AFTER_TURNS, CLEARLY_SURER = 25, 0.25
 # Longer than a change of such a file takes; a hook that waits holds up a prompt.
 _LOCK_TIMEOUT_S = 0.15
-_VERSION = 1
+_VERSION = 2
+# The memory of uses lies beside them.
+_FILE_PATTERN = f"{'?' * 24}.json"
+
+
+@frozen
+class Printed:
+    """What was printed of a capability: a digest of its text, in which turn, and how likely it was
+    wanted, 0..1.
+    """
+
+    digest: str
+    turn: int
+    probability: float
 
 
 @frozen(kw_only=True)
 class ClientSession:
-    """What is known of a session: vectors of its last turns, the newest last, their encoder, and
-    when which capability was offered, by name.
+    """The turns of a session so far: their number, the sum of their `coding` logits, the vectors of
+    the last ones (of the encoder with this fingerprint), what was printed by id, and the names of
+    what the agent used itself.
     """
 
-    recent_vectors: tuple[bytes, ...] = ()
+    turns: int = 0
+    coding_sum: float = 0.0
     encoder: str = ""
-    offered: Mapping[str, float] = field(default_factory=dict)
+    recent_vectors: tuple[bytes, ...] = ()
+    printed: Mapping[str, Printed] = field(default_factory=dict)
+    used_names: tuple[str, ...] = ()
+
+
+@frozen
+class SessionTurn:
+    """What is remembered of a turn: its vector, of which encoder, and its `coding` logit."""
+
+    vector: bytes
+    encoder: str
+    coding: float
 
 
 def read_session(folder: Path, client: str, session: str) -> ClientSession:
-    """What is known of the session; nothing where it has no file."""
-    return ClientSession()
+    """The session so far; an empty one where nothing is known of it."""
+    return _read_session(_session_path(folder, client, session))
 
 
-def record_printed(
-    folder: Path, client: str, session: str, digests: Mapping[str, str]
+def list_sessions(folder: Path, since: float) -> list[ClientSession]:
+    """The sessions with a turn since then, in seconds since 1970."""
+    files = (folder / "hook").glob(_FILE_PATTERN)
+    return [_read_session(path) for path in files if path.stat().st_mtime >= since]
+
+
+def name_of(identifier: str) -> str:
+    """The name in an id such as `skill:merge-pdfs@team`, casefolded, as clients know it."""
+    return identifier.rpartition(":")[2].partition("@")[0].casefold()
+
+
+def record_turn(
+    folder: Path,
+    client: str,
+    session: str,
+    turn: SessionTurn | None,
+    offers: Mapping[str, tuple[str, float]],
 ) -> Collection[str]:
-    """The ids of `digests` that were not printed in this session with the same digest, and are
-    recorded as printed from now on. Of two processes only one gets an id.
+    """The ids of `offers` (by id: digest and probability) that are to be printed now: not those
+    that were, unless they changed, are clearly surer, or were long ago. They are recorded as
+    printed, and the turn as heard. Of two processes only one gets an id.
 
     Raises CapdiscError where the state folder cannot be used, or another process holds it.
     """
     path = _session_path(folder, client, session)
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
-        entries = _read_entries(path)
-        new_ids = [name for name, digest in digests.items() if entries.get(name) != digest]
-        if not new_ids:
-            return ()
+        record = _read_session(path)
+        number = record.turns + 1
+        new = {
+            name: Printed(digest, number, round(probability, 4))
+            for name, (digest, probability) in offers.items()
+            if _is_due(record.printed.get(name), digest, probability, number)
+        }
         if not path.exists():
             _drop_old_sessions(path.parent)
-        for name in new_ids:
-            entries.pop(name, None)  # the newest come last
-            entries[name] = digests[name]
-        kept_entries = dict(list(entries.items())[-MAX_ENTRIES:])
-        record = {"version": _VERSION, "printed": kept_entries}
-        state_file.replace_state_file(path, json.dumps(record).encode())
-    return new_ids
+        # The newest come last.
+        printed = {name: line for name, line in record.printed.items() if name not in new} | new
+        record = replace(record, turns=number, printed=dict(list(printed.items())[-MAX_ENTRIES:]))
+        _write_session(path, _add_turn(record, turn) if turn else record)
+    return tuple(new)
+
+
+def record_name(folder: Path, client: str, session: str, name: str) -> None:
+    """Record that the agent used the capability of this name itself: it is not offered again in
+    this session. Raises CapdiscError as `record_turn` does.
+    """
+    path = _session_path(folder, client, session)
+    with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
+        record = _read_session(path)
+        names = dict.fromkeys((*record.used_names, name.casefold()))
+        _write_session(path, replace(record, used_names=tuple(names)[-MAX_ENTRIES:]))
 
 
 def forget_session(folder: Path, client: str, session: str) -> None:
-    """Forget what was printed in this session. Raises CapdiscError as `record_printed` does."""
+    """Forget this session. Raises CapdiscError as `record_turn` does."""
     path = _session_path(folder, client, session)
     if path.exists():
         with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
             state_file.remove(path)
+
+
+def _is_due(before: Printed | None, digest: str, probability: float, number: int) -> bool:
+    return (
+        before is None
+        or before.digest != digest
+        or number - before.turn >= FORGOTTEN_AFTER_TURNS
+        or probability >= before.probability + CLEARLY_SURER
+    )
+
+
+def _add_turn(record: ClientSession, turn: SessionTurn) -> ClientSession:
+    vectors = record.recent_vectors if record.encoder == turn.encoder else ()
+    return replace(
+        record,
+        coding_sum=record.coding_sum + turn.coding,
+        encoder=turn.encoder,
+        recent_vectors=(*vectors, turn.vector)[-MAX_VECTORS:],
+    )
 
 
 def _session_path(folder: Path, client: str, session: str) -> Path:
@@ -82,19 +162,45 @@ def _session_path(folder: Path, client: str, session: str) -> Path:
     return folder / "hook" / f"{digits}.json"
 
 
-def _read_entries(path: Path) -> dict[str, str]:
-    """The digests by id; none where the file is damaged, since it is written whole."""
+def _read_session(path: Path) -> ClientSession:
+    """The session of the file; an empty one where it is damaged, since it is written whole."""
     try:
         record = parse_json(state_file.read_state_file(path) or b"{}")
-        return {str(name): str(digest) for name, digest in record.get("printed", {}).items()}
-    except (ValueError, AttributeError, CapdiscError):
-        return {}
+        if record.get("version") != _VERSION:
+            return ClientSession()
+        return ClientSession(
+            turns=int(record["turns"]),
+            coding_sum=float(record["coding_sum"]),
+            encoder=str(record["encoder"]),
+            recent_vectors=tuple(map(a2b_base64, record["recent_vectors"])),
+            printed={
+                str(name): Printed(str(digest), int(turn), float(probability))
+                for name, (digest, turn, probability) in record["printed"].items()
+            },
+            used_names=tuple(map(str, record["used_names"])),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, Base64Error, CapdiscError):
+        return ClientSession()
+
+
+def _write_session(path: Path, session: ClientSession) -> None:
+    printed = {
+        name: [line.digest, line.turn, line.probability] for name, line in session.printed.items()
+    }
+    record = asdict(replace(session, printed={}, recent_vectors=())) | {
+        "version": _VERSION,
+        "printed": printed,
+        "recent_vectors": [
+            b2a_base64(vector, newline=False).decode() for vector in session.recent_vectors
+        ],
+    }
+    state_file.replace_state_file(path, json.dumps(record).encode())
 
 
 def _drop_old_sessions(folder: Path) -> None:
     """Remove the files of sessions that have ended long ago, and the oldest beyond the limit."""
     changed_at: dict[Path, float] = {}
-    for path in folder.glob(f"{'?' * 24}.json"):  # the memory of uses lies beside them
+    for path in folder.glob(_FILE_PATTERN):
         with suppress(OSError):
             changed_at[path] = path.stat().st_mtime
     newest_first = sorted(changed_at, key=lambda path: -changed_at[path])

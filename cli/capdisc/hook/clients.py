@@ -72,8 +72,9 @@ def _add_to_prompt(event: HookEvent, text: str) -> JsonObject:
 @frozen(kw_only=True)
 class HookClient:
     """The hooks of one client: the event of a prompt, the events after which earlier context may
-    be gone, the JSON that adds a text to the prompt, and the section `uses` of the table: the event
-    after a tool, and the tools whose arguments name a skill or its file, with these arguments.
+    be gone, the JSON that adds a text to the prompt, whether a line in it is shown to the person at
+    the screen, and the section `uses` of the table: the event after a tool, and the tools whose
+    arguments name a skill or its file, with these arguments.
     """
 
     name: str
@@ -81,6 +82,7 @@ class HookClient:
     change_events: frozenset[str]
     format_context: Callable[[HookEvent, str], JsonObject]
     uses: JsonObject
+    shows_message: bool
 
     def read_event(self, data: bytes) -> HookEvent:
         """The event in the client's JSON. Raises InputError where it is none."""
@@ -174,6 +176,7 @@ CLIENTS: Mapping[str, HookClient] = MappingProxyType(
             change_events=frozenset(section["change_events"]),
             format_context=_FORMATS.get(section["dialect"], _add_to_prompt),
             uses=client_sections("uses").get(client, {}),
+            shows_message=section.get("shows_message", False),
         )
         for client, section in client_sections("hook").items()
     }

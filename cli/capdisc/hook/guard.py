@@ -12,6 +12,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # the module `signal` takes twice as long
 import os
 import select
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -35,6 +36,9 @@ def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
     """
     try:
         if {"-h", "--help"} & set(words):
+            run()
+        elif os.isatty(0):  # a person who tries what it does
+            sys.argv[2:] = ["--help"]
             run()
         else:
             _print_answer_of_child(words, run)

@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from operator import mul
 from pathlib import Path
@@ -24,26 +25,44 @@ from capdisc.hook.answer import (
     choose_length,
     count_texts,
 )
-from capdisc.render.gate import describe_refusal, format_unmatched, judge_ranking
+from capdisc.hook.client_session import ClientSession, SessionTurn
+from capdisc.hook.use_memory import load_use_memory
+from capdisc.render.gate import describe_refusal, judge_ranking
 from capdisc_indexer import encoders
+from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
-from capdisc_indexer.model.types import Hit, Query, Ranking
+from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.retrieval.request_gate import OFF, check_gate_mode
+from capdisc_indexer.suggestion.decision import (
+    Decision,
+    coding_share,
+    decide_offers,
+    shorten_prompt,
+)
+from capdisc_indexer.suggestion.model import SuggestionModel, load_suggestion_model
+from capdisc_indexer.suggestion.pair_features import UseHistory
+from capdisc_indexer.suggestion.turn_profile import (
+    EarlierTurns,
+    TurnProfile,
+    first_line,
+    profile_turn,
+)
+from capdisc_indexer.suggestion.typed_names import find_typed_names
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
-    MAX_QUERY_CHARACTERS,
     end_sentence,
     one_line,
     simple_words,
     strip_controls,
 )
 
+SPEAK, SHADOW = MODES = ("speak", "shadow")
 # Copies take places of the ranking, and only one of them is printed.
 _CANDIDATES = 12
-# A hit with less than this share of the best one's score stays away: of 485 requests that cost no
-# right one 0.8 points, and a sixth of the lines.
+# Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
 # Characters of the reasons: the longest with which all capabilities fit.
 _REASON_LENGTHS = (110, 80, 50, 0)
@@ -75,52 +94,140 @@ Scorer = Callable[[str, Sequence[str]], list[float]]
 
 
 def suggest_capabilities(
-    ctx: open_index.CommandContext, prompt: str, limits: Limits
+    ctx: open_index.CommandContext, prompt: str, limits: Limits, known: ClientSession
 ) -> Suggestions:
-    """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
-    query = Query(texts=(_shorten_prompt(prompt),), limit=_CANDIDATES)
-    ranking = query_execution.rank_query(ctx, query, None)
-    ranking = judge_ranking(ctx, ranking, limits.gate)
-    if ranking.gate and not ranking.gate.is_request:
-        return Suggestions(reason=describe_refusal(ranking))
-    headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-    fitting = list(_select_hits(ranking, headers))[: limits.capabilities]
-    withheld = _list_withheld(ranking, headers)
-    if not fitting:
-        return Suggestions(reason=withheld or describe_refusal(ranking))
-    fitting_headers = [headers[hit.id] for hit in fitting]
-    suggestions = _fit_budget(ctx, prompt, fitting_headers, limits)
-    return replace(suggestions, reason=suggestions.reason or withheld or format_unmatched(ranking))
-
-
-def _shorten_prompt(prompt: str) -> str:
-    """The beginning and the end of a prompt that is longer than a search reads: a request stands
-    before or after what was pasted.
+    """The capabilities that the prompt names, and those that are likely wanted for it in this
+    session, within the limits. Raises UsageError for an unknown gate.
     """
-    if len(prompt) <= MAX_QUERY_CHARACTERS:
-        return prompt
-    half = MAX_QUERY_CHARACTERS // 2
-    return f"{prompt[: half - 1]}\n{prompt[-half:]}"
-
-
-def _select_hits(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> Iterator[Hit]:
-    """The hits that `search` shows, without those that are far behind the best one, that only
-    another hit requires, or that have the name of a better one.
-    """
-    names: set[str] = set()
-    min_score = _min_score(ranking)
-    for hit in select_shown_hits(ranking.hits):
-        header = headers[hit.id]
-        name = header["name"].casefold()
-        if hit.via or name in names or hit.score < min_score or not _is_offered(header):
+    check_gate_mode(limits.gate)
+    typed = [header for header in find_typed_names(ctx.index, prompt) if _is_offered(header)]
+    judged = _judge_turn(ctx, prompt, limits, known)
+    chances = {header["id"]: 1.0 for header in typed}
+    headers = {header["id"]: header for header in typed}
+    names = {header["name"].casefold() for header in typed} | set(known.used_names)
+    withheld = []
+    for header, probability in judged.likely:
+        if header["name"].casefold() in names:
             continue
-        names.add(name)
-        yield hit
+        names.add(header["name"].casefold())
+        if not _is_offered(header):
+            withheld.append(header)
+            continue
+        headers[header["id"]], chances[header["id"]] = header, probability
+    # Whoever names one wants no other one.
+    fitting = typed or list(headers.values())[: limits.capabilities]
+    reason = _describe_withheld(withheld)
+    if not fitting:
+        return Suggestions(
+            reason=reason or judged.reason, verdict=judged.verdict, turn=judged.turn
+        )
+    answer = _fit_budget(ctx, prompt, fitting, limits)
+    return replace(
+        answer,
+        items=tuple(
+            replace(item, probability=chances[item.id], is_typed=bool(typed))
+            for item in answer.items
+        ),
+        reason=answer.reason or reason,
+        verdict=judged.verdict,
+        turn=judged.turn,
+    )
 
 
-def _min_score(ranking: Ranking) -> float:
-    """The score from which on a hit is near the best one."""
-    return _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+def suggest_named(ctx: open_index.CommandContext, command: str, limits: Limits) -> Suggestions:
+    """The capability that a command of the client names ("/github-pr-review"), and nothing for any
+    other command: `/help`, `!ls`, one that starts work in the background, a note of the client.
+    """
+    first_word = command.split(maxsplit=1)[0]
+    typed = find_typed_names(ctx.index, first_word) if first_word.startswith("/") else []
+    if headers := [header for header in typed if _is_offered(header)]:
+        answer = _fit_budget(ctx, command, headers, limits)
+        return replace(answer, items=tuple(replace(item, is_typed=True) for item in answer.items))
+    return Suggestions(reason="the prompt is a command of the client")
+
+
+@frozen(kw_only=True)
+class _JudgedTurn:
+    """What is likely wanted, with its probability 0..1, best first; why nothing is, what it was
+    decided by, and what the session remembers.
+    """
+
+    likely: Sequence[tuple[CapabilityHeader, float]]
+    reason: str = ""
+    verdict: str = ""
+    turn: SessionTurn | None = None
+
+
+def _judge_turn(
+    ctx: open_index.CommandContext, prompt: str, limits: Limits, known: ClientSession
+) -> _JudgedTurn:
+    text = shorten_prompt(prompt)
+    ranking = query_execution.rank_query(ctx, Query(texts=(text,), limit=_CANDIDATES), None)
+    encoder = _fitting_encoder(ctx, ranking)
+    if encoder is None or limits.gate == OFF:
+        return _judge_by_ranking(ctx, ranking, limits.gate)
+    model, head = load_suggestion_model(), first_line(prompt)
+    rankings = ranking, ranking
+    if head != text:
+        query = Query(texts=(head,), limit=_CANDIDATES)
+        rankings = ranking, query_execution.rank_query(ctx, query, None)
+    context = EarlierTurns(known.turns, known.coding_sum / max(known.turns, 1))
+    turn = profile_turn(model, encoder, prompt, context)
+    memory = load_use_memory(ctx.runtime.user_state_dir())
+    history = {
+        name: UseHistory(record.used, record.vectors)
+        for name, record in memory.records.items()
+        if record.used
+    }
+    decision = decide_offers(ctx.index, model, turn, rankings, prompt, history)
+    return _JudgedTurn(
+        likely=[(offer.header, offer.probability) for offer in decision.offers],
+        reason="" if decision.offers else "nothing here is likely enough to be wanted",
+        verdict=describe_decision(model, turn, decision),
+        turn=SessionTurn(turn.head, model.encoder, round(turn.coding, 4)),
+    )
+
+
+def _fitting_encoder(ctx: open_index.CommandContext, ranking: Ranking) -> StaticEncoder | None:
+    """The shipped encoder, where the vectors of the index and the model are its; else None."""
+    with suppress(EncoderError):
+        encoder = encoders.load_shipped_encoder()
+        fingerprint = load_suggestion_model().encoder
+        if ranking.mode != "lexical" and fingerprint == ctx.index.generation.fingerprint:
+            return encoder
+    return None
+
+
+def _judge_by_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> _JudgedTurn:
+    """The hits that `search` shows near the best one, where the turn is a request: all that can be
+    said without the vectors that the model of suggestions was fitted to, and with `--gate off`.
+    """
+    judged = judge_ranking(ctx, ranking, gate)
+    if judged.gate and not judged.gate.is_request:
+        return _JudgedTurn(likely=(), reason=describe_refusal(judged))
+    min_score = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+    hits = [
+        hit for hit in select_shown_hits(ranking.hits) if not hit.via and hit.score >= min_score
+    ]
+    headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
+    return _JudgedTurn(
+        likely=[(headers[hit.id], ranking.confidence) for hit in hits],
+        reason="" if hits else describe_refusal(judged),
+    )
+
+
+def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decision) -> str:
+    """The parts of a decision in words."""
+    kind = max(range(len(model.kinds)), key=lambda number: turn.kinds[number])
+    share = coding_share(turn.coding_here)
+    work = "no kind of work" if kind == len(model.kinds) - 1 else model.kinds[kind]
+    parts = [f"coding session {share:.2f}, {work} {turn.kinds[kind]:.2f}"]
+    if best := decision.best:
+        parts.append(
+            f"likeliest {_clean(best.header['id'], 80)} {best.probability:.2f},"
+            f" from {decision.threshold:.2f} on it is offered"
+        )
+    return "; ".join(parts)
 
 
 def _is_offered(header: CapabilityHeader) -> bool:
@@ -130,16 +237,13 @@ def _is_offered(header: CapabilityHeader) -> bool:
     return bool(header.get("available", True)) and not header.get("warnings")
 
 
-def _list_withheld(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> str:
-    """Which hits that `search` shows near the best one are not offered, and why; "" for none."""
-    min_score = _min_score(ranking)
+def _describe_withheld(headers: Sequence[CapabilityHeader]) -> str:
+    """Which capabilities that are likely wanted are not offered, and why; "" for none."""
     reasons = []
-    for hit in select_shown_hits(ranking.hits):
-        header = headers[hit.id]
-        if not hit.via and hit.score >= min_score and not _is_offered(header):
-            rules = ", ".join(header.get("warnings") or ())
-            cause = f"review before use: {rules}" if rules else "not available"
-            reasons.append(f"{_clean(hit.id, 80)} ({cause})")
+    for header in headers:
+        rules = ", ".join(header.get("warnings") or ())
+        cause = f"review before use: {rules}" if rules else "not available"
+        reasons.append(f"{_clean(header['id'], 80)} ({cause})")
     return f"fits, but is not offered to a model: {'; '.join(reasons)}" if reasons else ""
 
 
@@ -164,6 +268,7 @@ def _fit_budget(
     items = [
         Suggestion(
             id=header["id"],
+            name=_clean(header["name"], 80),
             line=lines[position][length],
             tokens=sizes[position][length],
             digest=_digest(header),
@@ -176,7 +281,20 @@ def _fit_budget(
             _add_detail(ctx, item, header, prompt, score, tokens_left)
             for item, header in zip(items, headers, strict=False)
         ]
-    return Suggestions(items=tuple(items))
+    return Suggestions(
+        items=tuple(items),
+        is_shown=ctx.config["hook.show"],
+        is_shadow=_is_shadow(ctx.config["hook.mode"]),
+    )
+
+
+def _is_shadow(mode: str) -> bool:
+    """Whether answers are counted and not printed. Raises UsageError for an unknown mode."""
+    if mode not in MODES:
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("hook.mode", mode, MODES)
+    return mode == SHADOW
 
 
 def _digest(header: CapabilityHeader) -> str:

@@ -26,13 +26,12 @@ _LOCK_TIMEOUT_S = 0.15
 
 @frozen(kw_only=True)
 class UseRecord:
-    """How often a capability was offered, used, and offered without a use after it; when it was
-    used last, in seconds since 1970 (0: never); and int8 vectors of turns before a use.
+    """How often a capability was offered and used; when it was used last, in seconds since 1970 (0:
+    never); and int8 vectors of turns before a use.
     """
 
     offered: int = 0
     used: int = 0
-    ignored: int = 0
     last_used: float = 0.0
     vectors: tuple[bytes, ...] = ()
 
@@ -60,11 +59,14 @@ def load_use_memory(folder: Path) -> UseMemory:
     return memory
 
 
-def record_offer(folder: Path, names: Collection[str], now: float) -> None:
+def record_offer(folder: Path, names: Collection[str]) -> None:
     """Count an offer of each capability. Raises CapdiscError, as every change here does, where the
     state folder cannot be used, or another process holds it.
     """
-    _count_names(folder, names, "offered")
+    with _change_records(folder) as records:
+        for name in map(str.casefold, names):
+            record = records.pop(name, UseRecord())
+            records[name] = replace(record, offered=record.offered + 1)
 
 
 def record_use(
@@ -74,11 +76,6 @@ def record_use(
     with _change_records(folder, encoder) as records:
         used = records.get(name.casefold(), UseRecord()).used + 1
         _add_use(records, name, UseRecord(used=used, last_used=now, vectors=(*vectors,)))
-
-
-def record_ignored(folder: Path, names: Collection[str]) -> None:
-    """Count for each capability that it was offered, and not used."""
-    _count_names(folder, names, "ignored")
 
 
 def merge_uses(folder: Path, uses: Mapping[str, UseRecord], encoder: str) -> None:
@@ -96,13 +93,6 @@ def forget_use(folder: Path) -> None:
     if path.exists():
         with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
             state_file.remove(path)
-
-
-def _count_names(folder: Path, names: Collection[str], counter: str) -> None:
-    with _change_records(folder) as records:
-        for name in map(str.casefold, names):
-            record = records.pop(name, UseRecord())
-            records[name] = replace(record, **{counter: getattr(record, counter) + 1})
 
 
 @contextmanager

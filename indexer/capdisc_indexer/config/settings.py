@@ -111,6 +111,18 @@ SETTINGS: dict[str, Setting] = {
         "keep a local log of requests and uses: see capdisc log --help",
         Reach.OWN,
     ),
+    "hook.show": Setting(
+        True,
+        "CAPDISC_HOOK_SHOW",
+        "a line on your screen where capdisc hook adds to a prompt, in clients that can show one",
+        Reach.OWN,
+    ),
+    "hook.mode": Setting(
+        "speak",
+        "CAPDISC_HOOK_MODE",
+        "speak, or shadow: capdisc hook only counts what it would add, for capdisc audit",
+        Reach.OWN,
+    ),
     "usage_boost": Setting(
         0.0,
         "CAPDISC_USAGE_BOOST",

@@ -14,12 +14,14 @@ from capdisc.context import open_index, query_execution, surroundings, user_file
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_audit.audit_report import (
+    ReportSection,
     draw_sections,
     format_sections,
     make_sections,
     report_document,
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
+from capdisc_audit.hook_week import count_week, describe_week, week_document
 from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_audit.skill_audit import audit_index, draw_skill_map, problem_counts
 from capdisc_indexer.encoders import Encoder
@@ -122,10 +124,16 @@ def audit(
             drawing = draw_skill_map(ctx.index, report, headers, title)
             user_files.write_file(ctx.runtime.expand(svg), drawing.encode("utf-8", "replace"))
     problems = problem_counts(report)
+    names = {header["name"] for header in headers}
+    week = count_week(ctx.runtime.user_state_dir(), names)
     if form == "json":
-        console.print_document(report_document(report, wanted, degraded))
+        document = report_document(report, wanted, degraded)
+        console.print_document({**document, "hook_week": week_document(week)})
     else:
         sections = make_sections(report, limit)
+        if week:
+            lines = describe_week(week)
+            sections.append(ReportSection(title="capdisc hook, the last seven days", lines=lines))
         screen = terminal.find_screen(ctx.runtime) if form == "text" else None
         if screen and all(len(section.rows) <= terminal.MAX_ROWS for section in sections):
             draw_sections(screen, sections)

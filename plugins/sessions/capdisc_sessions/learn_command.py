@@ -17,10 +17,11 @@ from capdisc.output.console import format_count
 from capdisc.output.failures import ExitCode
 from capdisc.output.questions import YES, read_answer
 from capdisc.setup.client_settings import CLIENTS, base_folders
-from capdisc_indexer import encoders, lazy_imports
+from capdisc_indexer import encoders
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import shallow_dict
+from capdisc_indexer.suggestion.turn_profile import encode_head
 from capdisc_sessions import transcripts
 from capdisc_sessions.transcripts import History, Transcript
 
@@ -94,13 +95,12 @@ def learn(
 
 def _keep_uses(folder: Path, history: History) -> None:
     """Add the counts, and vectors of the turns, to what the hook remembers."""
-    lazy_imports.numpy()  # with it, a long turn is encoded in a tenth of the time
     encoder = encoders.load_shipped_encoder()
     records = {
         name: use_memory.UseRecord(
             used=use.used,
             last_used=use.last_used,
-            vectors=tuple(map(encoder.encode_query, use.turns)),
+            vectors=tuple(encode_head(encoder, turn) for turn in use.turns),
         )
         for name, use in history.uses.items()
     }

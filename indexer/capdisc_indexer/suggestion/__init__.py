@@ -1,0 +1,1 @@
+"""Decides which capabilities are offered for a turn, where nobody has asked for any."""

@@ -1,0 +1,110 @@
+"""Which capabilities are worth a line in a prompt that did not ask for any?
+
+Two ensembles of trees decide, each over the features of pairs of turn and capability: one for the
+turns of a session with a coding agent, where three of four need nothing and a wrong line is worse
+than none, and one for plain requests ("merge two PDF files"), which mostly ask for something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.types import Ranking
+from capdisc_indexer.retrieval.request_gate import logistic
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.suggestion.model import Ensemble, SuggestionModel
+from capdisc_indexer.suggestion.pair_features import Pair, UseHistory, collect_pairs
+from capdisc_indexer.suggestion.turn_profile import TurnProfile
+from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS
+
+# Where a turn of a coding session and a plain request are as likely, by the logit of the turn: of
+# requests in public data sets 85 in a hundred lie below -1, of turns that need nothing 4.
+EVEN_LOGIT = -1.0
+# A further capability is offered only near the first: with this share of its probability in a coding
+# session, and in plain requests. These mostly want something, and siblings are hard to tell apart:
+# a second line there brings the right one of 26 siblings for 63 in a hundred prompts instead of 56.
+NEAR_SHARE_CODING, NEAR_SHARE_REQUEST = 0.6, 0.25
+
+
+@frozen(kw_only=True)
+class Offer:
+    """A capability to offer, and how likely it is wanted, 0..1."""
+
+    header: CapabilityHeader
+    probability: float
+    features: Mapping[str, float]
+
+
+@frozen(kw_only=True)
+class Decision:
+    """What to offer for a turn, best first, and what was best of all (None: there was nothing to
+    judge). `threshold` is the probability 0..1 from which on the best one is offered.
+    """
+
+    offers: Sequence[Offer]
+    best: Offer | None
+    threshold: float
+
+
+def decide_offers(
+    index: Index,
+    model: SuggestionModel,
+    turn: TurnProfile,
+    rankings: tuple[Ranking, Ranking],
+    prompt: str,
+    history: Mapping[str, UseHistory],
+) -> Decision:
+    """What to offer for a turn, from the rankings of the whole turn and of its first line."""
+    pairs = collect_pairs(index, model, turn, rankings, prompt, history)
+    return choose_offers(model.coding, model.request, coding_share(turn.coding_here), pairs)
+
+
+def coding_share(coding_logit: float) -> float:
+    """How likely a turn with this logit is one of a session with a coding agent and no plain
+    request, 0..1.
+    """
+    return logistic(coding_logit - EVEN_LOGIT)
+
+
+def choose_offers(
+    coding: Ensemble, request: Ensemble, share: float, pairs: Iterable[Pair]
+) -> Decision:
+    """The pairs that are likely enough to be wanted, and near the likeliest. The two ensembles
+    count by the `share` of coding turns, 0..1.
+    """
+    offers = sorted(
+        (
+            Offer(
+                header=pair.header,
+                probability=share * logistic(coding.logit(pair.features))
+                + (1.0 - share) * logistic(request.logit(pair.features)),
+                features=pair.features,
+            )
+            for pair in pairs
+        ),
+        key=lambda offer: -offer.probability,
+    )
+    threshold = share * coding.threshold + (1.0 - share) * request.threshold
+    best = offers[0] if offers else None
+    if best is None or best.probability < threshold:
+        return Decision(offers=(), best=best, threshold=threshold)
+    near_share = share * NEAR_SHARE_CODING + (1.0 - share) * NEAR_SHARE_REQUEST
+    return Decision(
+        offers=tuple(
+            offer for offer in offers if offer.probability >= near_share * best.probability
+        ),
+        best=best,
+        threshold=threshold,
+    )
+
+
+def shorten_prompt(prompt: str) -> str:
+    """The beginning and the end of a prompt that is longer than a search reads: a request stands
+    before or after what was pasted.
+    """
+    if len(prompt) <= MAX_QUERY_CHARACTERS:
+        return prompt
+    half = MAX_QUERY_CHARACTERS // 2
+    return f"{prompt[: half - 1]}\n{prompt[-half:]}"
