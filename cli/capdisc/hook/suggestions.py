@@ -24,13 +24,13 @@ from capdisc.hook.answer import (
     choose_length,
     count_texts,
 )
-from capdisc.render.gate import describe_refusal, format_unmatched, judge_ranking
+from capdisc.render.gate import describe_refusal, format_unmatched
 from capdisc_indexer import encoders
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
-from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.retrieval.verdict import select_shown_hits
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -79,8 +79,7 @@ def suggest_capabilities(
 ) -> Suggestions:
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
     query = Query(texts=(_shorten_prompt(prompt),), limit=_CANDIDATES)
-    ranking = query_execution.rank_query(ctx, query, None)
-    ranking = judge_ranking(ctx, ranking, limits.gate)
+    ranking = query_execution.rank_query(ctx, query, None, gate=limits.gate)
     if ranking.gate and not ranking.gate.is_request:
         return Suggestions(reason=describe_refusal(ranking))
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
