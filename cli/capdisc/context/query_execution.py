@@ -133,7 +133,7 @@ def resolve_presets(
 def ranking_choices(
     ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
 ) -> RankingChoices:
-    """What options and settings choose about a ranking: clauses, synonyms, presets, and gains by use.
+    """What options, settings and the workspace choose about a ranking: clauses, synonyms, presets, gains.
     Raises InputError for a file of synonyms that cannot be read.
     """
     boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
@@ -155,6 +155,7 @@ def ranking_choices(
         synonyms=synonyms,
         use_gains=gains,
         presets=ctx.config.presets,
+        workspace=str(ctx.runtime.workspace),
     )
 
 

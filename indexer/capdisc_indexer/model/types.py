@@ -178,6 +178,7 @@ class RankingChoices:
     fits there are no hits, and else the nearest, unjudged. `synonyms` are words of
     the user by the word that a query may have; `use_gains` (0..1) say by id by which share of its
     score a hit rises because it was used. Members of one of the `presets` count as used together.
+    What lies in the folder `workspace` comes before what is near it and does not ("": no folder).
     """
 
     splits: bool = True
@@ -185,6 +186,7 @@ class RankingChoices:
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     use_gains: Mapping[str, float] = field(default_factory=dict)
     presets: Presets = field(default_factory=dict)
+    workspace: str = ""
 
 
 @frozen(kw_only=True)

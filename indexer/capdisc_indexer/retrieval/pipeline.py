@@ -204,6 +204,8 @@ def _adjust_scores(
     adjusted_scores = fusion.penalize_keyword_stuffing(scores, headers)
     if with_availability:
         adjusted_scores = fusion.lower_unavailable(adjusted_scores, headers)
+    if query.choices.workspace:
+        adjusted_scores = fusion.raise_own(adjusted_scores, headers, query.choices.workspace)
     if query.choices.use_gains:
         adjusted_scores = fusion.raise_used(adjusted_scores, query.choices.use_gains)
     return adjusted_scores
