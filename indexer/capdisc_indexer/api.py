@@ -45,10 +45,11 @@ from capdisc_indexer.model.types import (
     Context,
     DeclaredSource,
     Descriptor,
-    GateDecision,
     LinkRules,
     Query,
     Ranking,
+    RankingChoices,
+    Verdict,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class RenderedContext:
     text: str
     tokens: int
     context: Context
-    gate: GateDecision | None = None
+    gate: Verdict | None = None
 
 
 class OpenIndex:
@@ -156,8 +157,8 @@ class OpenIndex:
         `relevance` (0..1) is absolute; `confidence` (0..1) is that the first hit is right.
         `mode` is auto, hybrid, lexical, vector or no-graph. With `is_available`, capabilities for
         whose header it returns False are left out. What could not be used is named in `degraded`.
-        `gate.is_request` is False where the text is talk ("thanks!") or nothing fits it: an agent
-        then needs no hit.
+        `gate.fits` is False where nothing fits, and `gate.is_request` where the text is talk
+        ("thanks!"), too: an agent then needs no hit.
 
         Raises UsageError for an empty text.
         """
@@ -169,10 +170,7 @@ class OpenIndex:
             available=is_available is not None,
             limit=limit,
         )
-        from capdisc_indexer.retrieval.request_gate import judge_request
-
-        ranking = self.search_query(query, mode, is_available)
-        return replace(ranking, gate=judge_request(self.index, ranking))
+        return self.search_query(query, mode, is_available)
 
     def search_query(
         self,
@@ -180,7 +178,7 @@ class OpenIndex:
         mode: str = "auto",
         is_available: Callable[[CapabilityHeader], bool] | None = None,
     ) -> Ranking:
-        """The same for a query that is put together already, without `gate`."""
+        """The same for a query that is put together already."""
         from capdisc_indexer.retrieval.pipeline import search_index
 
         encoder, problem = (None, "") if mode == "lexical" else self._encoder
@@ -222,12 +220,23 @@ class OpenIndex:
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
         from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
-        from capdisc_indexer.retrieval.query_rules import select_context_hits
-        from capdisc_indexer.retrieval.request_gate import drop_hits_of_talk
+        from capdisc_indexer.retrieval.verdict import (
+            OFF,
+            check_gate_mode,
+            drop_hits_of_talk,
+            select_context_hits,
+        )
 
+        check_gate_mode(gate)
         most = TOP_SUMMARIES if limit is None else limit
-        ranking = self.search(text, limit=most, kinds=kinds, categories=categories, mode=mode)
-        ranking = drop_hits_of_talk(ranking, gate)
+        query = Query(
+            texts=(text,),
+            kinds=tuple(kinds),
+            categories=tuple(categories),
+            limit=most,
+            choices=RankingChoices(refuses=gate != OFF),
+        )
+        ranking = drop_hits_of_talk(self.search_query(query, mode))
         hits = select_context_hits(ranking.hits, with_distant_hits=limit is not None)
         ranking = replace(ranking, hits=hits)
         key = mark_key or os.urandom(MARK_KEY_BYTES)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.model.types import BuildOptions, Query, RankingChoices
 from capdisc_indexer.retrieval import calibration, pipeline
 from capdisc_indexer.retrieval.confidence import (
     CALIBRATION_FILE,
@@ -335,9 +335,9 @@ def _read_answer(index: Index, text: str, encoder: StaticEncoder) -> tuple[dict[
     with (
         patch.object(calibration, "load_calibration", lambda: empty),
         patch.object(calibration, "combine_signs", keep_signs),
-        patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)),
     ):
-        ranking = pipeline.search_index(index, Query(texts=(text,), limit=20), encoder)
+        query = Query(texts=(text,), limit=20, choices=RankingChoices(refuses=False))
+        ranking = pipeline.search_index(index, query, encoder)
     found = [hit.id for hit in ranking.hits if not hit.via]
     return signs, found[0] if found else ""
 

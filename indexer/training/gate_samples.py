@@ -18,11 +18,10 @@ from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, read_pairs
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query, Ranking
-from capdisc_indexer.retrieval import calibration, pipeline, request_gate
+from capdisc_indexer.model.types import BuildOptions, Query, Ranking, RankingChoices
+from capdisc_indexer.retrieval import verdict
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import (
-    CLEAR_LOGIT,
     GateModel,
     read_evidence,
     text_logit,
@@ -211,22 +210,19 @@ def _search(
 ) -> Iterator[Sample]:
     logit = text_logit(model, encoder, utterance.text)
     for used in (encoder, None):
-        with patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)):
-            ranking = search_index(index, Query(texts=(utterance.text,), limit=LIMIT), used)
+        query = Query(texts=(utterance.text,), limit=LIMIT, choices=RankingChoices(refuses=False))
+        ranking = search_index(index, query, used)
         yield Sample(
             utterance=utterance,
             size=size,
             logit=logit,
             evidence=read_evidence(index, ranking, encoder),
-            is_refused=_is_refused(ranking, logit, used),
+            is_refused=_is_refused(index, ranking, logit),
             is_lexical=used is None,
         )
 
 
-def _is_refused(ranking: Ranking, logit: float, encoder: StaticEncoder | None) -> bool:
+def _is_refused(index: Index, ranking: Ranking, logit: float) -> bool:
     """What the search would say with this text model in place of the shipped one."""
-    with patch.object(request_gate, "reads_as_request", lambda _: logit >= CLEAR_LOGIT):
-        confidence = None if encoder is None else ranking.confidence
-        return not calibration.refuse_irrelevant(
-            ranking.hits, ranking.query.texts, encoder, confidence
-        )
+    with patch.object(verdict, "text_logit", lambda *_: logit):
+        return not verdict.judge(index, ranking).fits

@@ -17,7 +17,7 @@ from gate_samples import _draw_entries, _take_in_turn, read_catalogues, write_ca
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.types import BuildOptions, Query, Ranking
+from capdisc_indexer.model.types import BuildOptions, Query, Ranking, RankingChoices
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.suggestion.decision import shorten_prompt
@@ -36,6 +36,7 @@ SKILL_SOURCES = ["skill_triggers", "skill_phrases"]
 ASKED = {OWN: 150, LACKING: 80, TALK: 60}
 # How many hits a search is asked for: more than are looked at, since some are required by others.
 LIMIT = 12
+CHOICES = RankingChoices(refuses=False)
 
 
 @dataclass(slots=True)
@@ -181,7 +182,8 @@ def ask(index: Index, prompt: str) -> tuple[Ranking, Ranking] | None:
     try:
         texts = shorten_prompt(prompt), first_line(prompt)
         return tuple(  # type: ignore[return-value]
-            search_index(index, Query(texts=(text,), limit=LIMIT), encoder) for text in texts
+            search_index(index, Query(texts=(text,), limit=LIMIT, choices=CHOICES), encoder)
+            for text in texts
         )
     except UsageError:  # no letter
         return None

@@ -6,10 +6,10 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.types import Hit, Query
-from capdisc_indexer.retrieval import request_gate
-from capdisc_indexer.retrieval.calibration import refuse_irrelevant
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval import request_gate, verdict
 from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval.verdict import is_relevant_enough
 from capdisc_indexer.store.snapshot import Index
 
 
@@ -21,7 +21,7 @@ def index(small):
 
 def judge(index, *texts, encoder=None):
     used = encoder or load_shipped_encoder()
-    return request_gate.judge_request(index, search_index(index, Query(texts=texts), used))
+    return search_index(index, Query(texts=texts), used).gate
 
 
 def test_the_model_is_small_and_fitted_to_the_shipped_table() -> None:
@@ -74,9 +74,9 @@ def test_without_the_shipped_encoder_everything_found_is_answered(index, monkeyp
     def fail() -> None:
         raise EncoderError("gone", "")
 
+    monkeypatch.setattr(verdict, "load_shipped_encoder", fail)
     ranking = search_index(index, Query(texts=("thanks for the invoice",)), None)
-    monkeypatch.setattr(request_gate, "load_shipped_encoder", fail)
-    assert ranking.hits and request_gate.judge_request(index, ranking).is_request
+    assert ranking.hits and ranking.gate.is_request
 
 
 def test_a_damaged_model_says_so(tmp_path) -> None:
@@ -132,19 +132,17 @@ def test_a_request_is_one_however_it_is_typed_and_whatever_stands_beside_it(inde
 
 
 def test_what_reads_as_a_request_needs_less_relevance() -> None:
-    hit = Hit(id="skill:a", score=0.4, relevance=0.1)
-    encoder = load_shipped_encoder()
-    assert refuse_irrelevant([hit], ["please translate the contract into French"], encoder)
-    assert not refuse_irrelevant([hit], ["thanks, that was it"], encoder)
+    encoder, text = load_shipped_encoder(), "please translate the contract into French"
+    assert is_relevant_enough(0.1, [text], verdict.CLEAR_LOGIT, encoder)
+    assert not is_relevant_enough(0.1, [text], verdict.CLEAR_LOGIT - 1, encoder)
 
 
 def test_a_request_without_english_words_needs_still_less() -> None:
     """In another language than the catalogue no word can match; made-up words need as much."""
-    hit = Hit(id="skill:a", score=0.4, relevance=0.03)
-    encoder = load_shipped_encoder()
-    assert refuse_irrelevant([hit], ["envoie une facture au client"], encoder)
-    assert not refuse_irrelevant([hit], ["please translate the contract into French"], encoder)
-    assert not refuse_irrelevant([hit], ["brabb skiftz glonqlm"], encoder)
+    encoder, logit = load_shipped_encoder(), verdict.CLEAR_LOGIT
+    assert is_relevant_enough(0.03, ["envoie une facture au client"], logit, encoder)
+    for text in ("please translate the contract into French", "brabb skiftz glonqlm"):
+        assert not is_relevant_enough(0.03, [text], logit, encoder)
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "x" * 10_000, "好", "\u200b"])

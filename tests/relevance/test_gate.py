@@ -14,7 +14,6 @@ import pytest
 from capdisc_indexer import encoders
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.request_gate import judge_request
 from capdisc_indexer.store.snapshot import Index
 
 TURNS = Path(__file__).with_name("turns.tsv")
@@ -29,7 +28,7 @@ def passing_turns(office: Path, kind: str) -> Iterator[tuple[str, bool]]:
             turn_kind, _, text = line.split("\t")
             if turn_kind == kind:
                 ranking = search_index(index, Query(texts=(text,)), encoder)
-                yield text, judge_request(index, ranking).is_request
+                yield text, bool(ranking.gate and ranking.gate.is_request)
 
 
 def test_little_talk_is_taken_for_a_request(office) -> None:

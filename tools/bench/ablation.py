@@ -80,7 +80,7 @@ PARTS = (
     Part("query stop words", {"text.normalization.STOP_WORDS": frozenset()}),
     Part("name field", {"store.text_queries.NAME_WEIGHT": 1e-6}),
     Part("collapse of near copies", {"retrieval.pipeline.merge_near_duplicates": lambda hits, heads: hits}),
-    Part("refusal", {"retrieval.pipeline.refuse_irrelevant": lambda hits, *_: list(hits)}),
+    Part("refusal", {"retrieval.pipeline.judge": lambda *_: None}),
     Part("a vector for each phrase", {
         "indexing.document_changes.embedding_texts": lambda d: (_described(d),), "indexing.commit.embedding_texts": lambda d: (_described(d),)
     }, built_in=True),

@@ -4,7 +4,7 @@ python tools/bench/gate.py ../shared/eval
 python tools/bench/gate.py ../shared/eval --sizes 120 --show
 
 Talk is `chatter/turns.txt`; requests are as many queries of the other sets, each for something that
-its catalogue has. Catalogues hold 18, 120 and 2,500 capabilities of one set, filled up from the
+its catalogue has. Catalogues hold 9, 18, 120 and 2,500 capabilities of one set, filled up from the
 others where it has too few. Intents for talk (yes, thanks, repeat), which clinc150 has, are left
 out: to such a catalogue they are requests.
 Nothing of these sets was used to fit the gate; turns that are word for word among its phrases
@@ -21,20 +21,17 @@ import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query, Ranking
-from capdisc_indexer.retrieval import pipeline
-from capdisc_indexer.retrieval.request_gate import GateDecision, judge_request
+from capdisc_indexer.model.types import BuildOptions, Query, Ranking, RankingChoices, Verdict
+from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 
-SEED, SIZES = 20261122, (18, 120, 2_500)
+SEED, SIZES = 20261122, (9, 18, 120, 2_500)
 GOLD_SHARE = 0.6
 """How much of a catalogue is drawn because a query asks for it."""
 SMALL_TALK = ("small_talk", "meta")
@@ -43,11 +40,12 @@ TRAINING = Path(__file__).parents[2] / "indexer" / "training"
 PHRASES = tuple(TRAINING / f"gate_{name}.toml" for name in ("phrases", "sentences", "turns"))
 TALK = "talk"
 
-Passes = Callable[[Ranking, GateDecision], bool]
+Passes = Callable[[Ranking, Verdict], bool]
 WAYS: dict[str, Passes] = {
     "a hit of relevance 0.05": lambda ranking, _: _reaches(ranking, 0.05),
     "a hit of relevance 0.3": lambda ranking, _: _reaches(ranking, 0.3),
-    "the gate": lambda _, decision: decision.is_request,
+    "search": lambda _, verdict: verdict.fits,
+    "the gate": lambda _, verdict: verdict.is_request,
 }
 
 
@@ -82,23 +80,17 @@ def main(argv: Sequence[str]) -> int:
         for path in sorted(arguments.folder.glob("*/queries.jsonl"))
     }
     encoder = load_shipped_encoder()
-    with _refusal_left_to_the_gate() if arguments.unrefused else nullcontext():
-        outcomes = [
-            outcome
-            for size in arguments.sizes
-            for name in data_sets
-            for outcome in ask_catalogue(data_sets, name, size, turns, encoder)
-        ]
+    outcomes = [
+        outcome
+        for size in arguments.sizes
+        for name in data_sets
+        for outcome in ask_catalogue(data_sets, name, size, turns, encoder)
+    ]
     _print_sizes(outcomes, turns)
     _print_data_sets(outcomes)
     if arguments.show:
         _print_exceptions(outcomes)
     return 0
-
-
-def _refusal_left_to_the_gate() -> AbstractContextManager[object]:
-    """A search that refuses nothing, however little its hits have to do with the text."""
-    return patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits))
 
 
 def load_data_set(folder: Path) -> DataSet:
@@ -145,12 +137,13 @@ def ask_catalogue(
             assert len(index.documents) > 0.85 * size, f"{name}: {len(index.documents)} of {size}"
             for kind, texts in (("requests", requests), (TALK, turns)):
                 for text in texts:
-                    ranking = pipeline.search_index(
-                        index, Query(texts=(text,), limit=LIMIT), encoder
-                    )
-                    decision = judge_request(index, ranking)
-                    passes = {way: passing(ranking, decision) for way, passing in WAYS.items()}
-                    score, is_found = decision.score, bool(ranking.hits)
+                    unrefused = RankingChoices(refuses=False)
+                    query = Query(texts=(text,), limit=LIMIT, choices=unrefused)
+                    ranking = search_index(index, query, encoder)
+                    verdict = search_index(index, Query(texts=(text,)), encoder).gate
+                    assert verdict is not None
+                    passes = {way: passing(ranking, verdict) for way, passing in WAYS.items()}
+                    score, is_found = verdict.score, verdict.fits
                     yield Outcome(size, name, kind, text, passes, score, is_found)
 
 
@@ -250,9 +243,6 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="the judged sets")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="of the catalogues")
-    parser.add_argument(
-        "--unrefused", action="store_true", help="as if the search refused nothing by itself"
-    )
     parser.add_argument("--show", action="store_true", help="the texts that went wrong")
     return parser.parse_args(argv)
 

@@ -21,12 +21,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query
-from capdisc_indexer.retrieval import pipeline
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import BuildOptions, Query, RankingChoices
+from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 
 SETS = (
@@ -155,9 +155,9 @@ def _ask(entries: Sequence[Entry], requests: Sequence[Request]) -> list[Answer]:
 
 def _answer(index: Index, encoder: Encoder, request: Request) -> Answer:
     query = Query(texts=(request.text,), limit=10)
-    is_refused = not pipeline.search_index(index, query, encoder).hits
-    with patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)):
-        ranking = pipeline.search_index(index, query, encoder)
+    is_refused = not search_index(index, query, encoder).hits
+    unrefused = replace(query, choices=RankingChoices(refuses=False))
+    ranking = search_index(index, unrefused, encoder)
     names = {ranking.hits[0].id, ranking.hits[0].id.partition(":")[2]} if ranking.hits else set()
     is_right = bool(names & request.gold)
     return Answer(ranking.confidence, is_right, is_refused, request.language)

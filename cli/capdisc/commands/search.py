@@ -13,9 +13,8 @@ from capdisc.output.failures import ExitCode
 from capdisc.render.gate import (
     Gate,
     decision_document,
+    format_decision,
     format_unmatched,
-    judge_ranking,
-    print_decision,
     print_unmatched,
 )
 from capdisc_indexer.model.errors import UsageError
@@ -23,7 +22,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.records import UNCATEGORISED, listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
+from capdisc_indexer.retrieval.verdict import MIN_SHOWN_RELEVANCE, select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ def search(
             choices=query_execution.ranking_choices(ctx, False if whole else None, usage_boost),
         )
         query = query_execution.check_query(ctx, query)
-        ranking = query_execution.rank_query(ctx, query, mode, encoder)
-        ranking = judge_ranking(ctx, ranking, gate)
+        ranking = query_execution.rank_query(ctx, query, mode, encoder, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         ranking, shown_ids = _select_shown(ctx, ranking, min_relevance)
         headers = ctx.index.documents.headers_for(
@@ -135,16 +133,17 @@ def search(
             session_memory.log_event(ctx.runtime, "search", printed_ids, texts, session)
         if json:
             console.print_document(
-                _result_document(ctx, ranking, headers)
+                _result_document(ctx, ranking, shown_ids, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
         elif name_form:
             name_form.print_or_open(
-                ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
+                ctx.runtime, ((key, headers[key]["source"]["path"]) for key in printed_ids)
             )
         else:
             _print_hits(ctx, ranking, shown_ids, headers, explain)
-            print_decision(ranking, explain)
+            if explain and ranking.gate:
+                console.print_notice(format_decision(ranking.gate))
         if not ranking.hits:
             _print_no_match(ctx, ranking)
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS
@@ -384,7 +383,10 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
 
 
 def _result_document(
-    ctx: open_index.CommandContext, ranking: Ranking, headers: dict[str, CapabilityHeader]
+    ctx: open_index.CommandContext,
+    ranking: Ranking,
+    shown_ids: Set[str],
+    headers: dict[str, CapabilityHeader],
 ) -> JsonObject:
     return {
         "query": ranking.query.texts,
@@ -396,7 +398,10 @@ def _result_document(
         "generation": ctx.index.generation.number,
         "total_indexed": len(ctx.index.documents),
         "freshness": ctx.freshness.document(),
-        "hits": [_hit_document(ctx, hit, headers[hit.id]) for hit in ranking.hits],
+        "hits": [
+            _hit_document(ctx, hit, headers[hit.id]) | {"fits": hit.id in shown_ids}
+            for hit in ranking.hits
+        ],
     }
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console
-from capdisc.render.gate import describe_refusal, gate_ranking, print_unmatched
+from capdisc.render.gate import describe_refusal, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.plugins import registry
-from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_shown_hits
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import encode_definitions, parameter_renames
 from capdisc_indexer.tools.definitions.builders import Definition
@@ -205,8 +205,8 @@ def _query_definitions(
     encoder: str | None,
 ) -> list[Definition]:
     query = query_execution.check_query(ctx, request.query)
-    ranking = query_execution.rank_query(ctx, query, mode, encoder)
-    ranking = gate_ranking(ctx, ranking, request.gate)
+    ranking = query_execution.rank_query(ctx, query, mode, encoder, request.gate)
+    ranking = drop_hits_of_talk(ranking)
     least = query_execution.relevance_threshold(ctx, request.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
     definitions = tool_selection.define_callable(

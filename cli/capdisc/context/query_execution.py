@@ -16,8 +16,9 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
 from capdisc_indexer.model.types import Query, Ranking, RankingChoices
-from capdisc_indexer.retrieval import query_rules
+from capdisc_indexer.retrieval import candidates
 from capdisc_indexer.retrieval.pipeline import MODES
+from capdisc_indexer.retrieval.verdict import AUTO, OFF, check_gate_mode
 from capdisc_indexer.text.normalization import one_line
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
     """The query with ids for the names of what it leaves out. Raises UsageError for a kind,
     category, tag or risk that no capability of the index has.
     """
-    query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
+    candidates.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
-            raise query_rules.unknown_filter("tag", tag, ctx.index.documents.tags())
+            raise candidates.unknown_filter("tag", tag, ctx.index.documents.tags())
     excluded = []
     for name in query.exclude:
         if header := ctx.index.resolve(name):
@@ -64,15 +65,23 @@ def _unknown_preset(name: str, presets: list[str]) -> UsageError:
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
     """Whether a capability passes the filters that the text index does not hold."""
-    return query_rules.passes_filters(
+    return candidates.passes_filters(
         header, query, lambda header: open_index.is_available(ctx.runtime, header)
     )
 
 
 def rank_query(
-    ctx: open_index.CommandContext, query: Query, mode: str | None, encoder_name: str | None = None
+    ctx: open_index.CommandContext,
+    query: Query,
+    mode: str | None,
+    encoder_name: str | None = None,
+    gate: str = AUTO,
 ) -> Ranking:
-    """The ranking of a query that `check_query` accepts. Notices name what is degraded."""
+    """The ranking of a query that `check_query` accepts, with the verdict on it; where the gate is
+    off without one, and nothing is refused. Notices name what is degraded. Raises UsageError for
+    another gate than auto and off.
+    """
+    check_gate_mode(gate)
     effective_mode = retrieval_mode(ctx, mode)
     encoder, failure = None, ""
     if effective_mode != "lexical":
@@ -81,6 +90,7 @@ def rank_query(
         query = replace(query, graph_boost=ctx.config["graph_boost"])
     if query.choices == RankingChoices():
         query = replace(query, choices=ranking_choices(ctx))
+    query = replace(query, choices=replace(query.choices, refuses=gate != OFF))
     from capdisc_indexer import OpenIndex  # a prompt that asks for nothing does without
 
     ranking = OpenIndex(ctx.index, encoder).search_query(
@@ -123,7 +133,7 @@ def resolve_presets(
 def ranking_choices(
     ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
 ) -> RankingChoices:
-    """What options and settings choose about a ranking: clauses, synonyms, presets, and gains by use.
+    """What options, settings and the workspace choose about a ranking: clauses, synonyms, presets, gains.
     Raises InputError for a file of synonyms that cannot be read.
     """
     boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
@@ -145,6 +155,7 @@ def ranking_choices(
         synonyms=synonyms,
         use_gains=gains,
         presets=ctx.config.presets,
+        workspace=str(ctx.runtime.workspace),
     )
 
 

@@ -27,15 +27,14 @@ from capdisc.hook.answer import (
 )
 from capdisc.hook.client_session import ClientSession, SessionTurn
 from capdisc.hook.use_memory import load_use_memory
-from capdisc.render.gate import describe_refusal, judge_ranking
+from capdisc.render.gate import describe_refusal
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
-from capdisc_indexer.retrieval.query_rules import select_shown_hits
-from capdisc_indexer.retrieval.request_gate import OFF, check_gate_mode
+from capdisc_indexer.retrieval.verdict import OFF, check_gate_mode, select_shown_hits
 from capdisc_indexer.suggestion.decision import (
     Decision,
     coding_share,
@@ -161,16 +160,12 @@ class _JudgedTurn:
 def _judge_turn(
     ctx: open_index.CommandContext, prompt: str, limits: Limits, known: ClientSession
 ) -> _JudgedTurn:
-    text = shorten_prompt(prompt)
-    ranking = query_execution.rank_query(ctx, Query(texts=(text,), limit=_CANDIDATES), None)
-    encoder = _fitting_encoder(ctx, ranking)
+    text, head = shorten_prompt(prompt), first_line(prompt)
+    encoder = _fitting_encoder(ctx)
     if encoder is None or limits.gate == OFF:
-        return _judge_by_ranking(ctx, ranking, limits.gate)
-    model, head = load_suggestion_model(), first_line(prompt)
-    rankings = ranking, ranking
-    if head != text:
-        query = Query(texts=(head,), limit=_CANDIDATES)
-        rankings = ranking, query_execution.rank_query(ctx, query, None)
+        return _judge_by_ranking(ctx, text, limits.gate)
+    model, ranking = load_suggestion_model(), _rank_text(ctx, text)
+    rankings = ranking, ranking if head == text else _rank_text(ctx, head)
     context = EarlierTurns(known.turns, known.coding_sum / max(known.turns, 1))
     turn = profile_turn(model, encoder, prompt, context)
     memory = load_use_memory(ctx.runtime.user_state_dir())
@@ -188,23 +183,32 @@ def _judge_turn(
     )
 
 
-def _fitting_encoder(ctx: open_index.CommandContext, ranking: Ranking) -> StaticEncoder | None:
+def _rank_text(ctx: open_index.CommandContext, text: str) -> Ranking:
+    """What a search finds, without a verdict on it and without the gain of what lies in the
+    workspace, as the model of suggestions knows it.
+    """
+    choices = replace(query_execution.ranking_choices(ctx), workspace="")
+    query = Query(texts=(text,), limit=_CANDIDATES, choices=choices)
+    return query_execution.rank_query(ctx, query, None, gate=OFF)
+
+
+def _fitting_encoder(ctx: open_index.CommandContext) -> StaticEncoder | None:
     """The shipped encoder, where the vectors of the index and the model are its; else None."""
     with suppress(EncoderError):
-        encoder = encoders.load_shipped_encoder()
-        fingerprint = load_suggestion_model().encoder
-        if ranking.mode != "lexical" and fingerprint == ctx.index.generation.fingerprint:
-            return encoder
+        is_fitting = load_suggestion_model().encoder == ctx.index.generation.fingerprint
+        if is_fitting and query_execution.retrieval_mode(ctx, None) != "lexical":
+            return encoders.load_shipped_encoder()
     return None
 
 
-def _judge_by_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> _JudgedTurn:
+def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _JudgedTurn:
     """The hits that `search` shows near the best one, where the turn is a request: all that can be
     said without the vectors that the model of suggestions was fitted to, and with `--gate off`.
     """
-    judged = judge_ranking(ctx, ranking, gate)
-    if judged.gate and not judged.gate.is_request:
-        return _JudgedTurn(likely=(), reason=describe_refusal(judged))
+    query = Query(texts=(text,), limit=_CANDIDATES)
+    ranking = query_execution.rank_query(ctx, query, None, gate=gate)
+    if ranking.gate and not ranking.gate.is_request:
+        return _JudgedTurn(likely=(), reason=describe_refusal(ranking))
     min_score = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
     hits = [
         hit for hit in select_shown_hits(ranking.hits) if not hit.via and hit.score >= min_score
@@ -212,7 +216,7 @@ def _judge_by_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: st
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return _JudgedTurn(
         likely=[(headers[hit.id], ranking.confidence) for hit in hits],
-        reason="" if hits else describe_refusal(judged),
+        reason="" if hits else describe_refusal(ranking),
     )
 
 

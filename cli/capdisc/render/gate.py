@@ -5,23 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from capdisc.args.params import option
-from capdisc.context import open_index
 from capdisc.output import console
-from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import GateDecision, Ranking
-from capdisc_indexer.retrieval.request_gate import (
-    NOTHING_FITS,
-    OFF,
-    TALK,
-    UNKNOWN_WORDS,
-    check_gate_mode,
-    drop_hits_of_talk,
-    judge_request,
-)
+from capdisc_indexer.model.types import Ranking, Verdict
+from capdisc_indexer.retrieval.verdict import NOTHING_FITS, TALK, UNCLEAR, UNKNOWN_WORDS
 
 _REASONS = {
     TALK: "this reads like talk, not like a request",
+    UNCLEAR: "this hardly asks for anything",
     UNKNOWN_WORDS: "nothing here clearly fits",
     NOTHING_FITS: "nothing here clearly fits",
 }
@@ -35,21 +26,6 @@ Gate = Annotated[
         choices=("auto", "off"),
     ),
 ]
-
-
-def judge_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
-    """The ranking with its decision: whether its texts ask for anything here; without one where
-    the gate is off. Raises UsageError for another mode than auto and off.
-    """
-    check_gate_mode(gate)
-    if gate == OFF:
-        return replace(ranking, gate=None)
-    return ranking if ranking.gate else replace(ranking, gate=judge_request(ctx.index, ranking))
-
-
-def gate_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
-    """The ranking with its decision, and without its hits where its texts are no request."""
-    return drop_hits_of_talk(judge_ranking(ctx, ranking, gate), gate)
 
 
 def has_lost_hits(ranking: Ranking) -> bool:
@@ -91,31 +67,19 @@ def print_unmatched(ranking: Ranking) -> None:
         console.print_notice(f"notice: {prefix}{format_unmatched(ranking)}")
 
 
-def print_decision(ranking: Ranking, explain: bool) -> None:
-    """Print why `render` would leave the hits of this search out; with `explain`, the verdict of the
-    gate with its score.
-    """
-    decision = ranking.gate
-    if decision is None:
-        return
-    if ranking.hits and not decision.is_request:
-        console.print_notice(f"notice: {_REASONS[decision.reason]}; render leaves this out")
-    if explain:
-        console.print_notice(format_decision(decision))
-
-
-def format_decision(decision: GateDecision) -> str:
+def format_decision(decision: Verdict) -> str:
     """One line with the verdict, its score, and what the score comes from."""
     parts = "  ".join(f"{name} {value:g}" for name, value in decision.parts.items())
     verdict = "request" if decision.is_request else f"no request ({decision.reason})"
     return f"gate: {verdict}, score {decision.score:.2f}  {parts}"
 
 
-def decision_document(decision: GateDecision | None, explain: bool = False) -> JsonObject | None:
+def decision_document(decision: Verdict | None, explain: bool = False) -> JsonObject | None:
     """The decision as JSON prints it, with `explain` and its parts; null where nothing was judged."""
     if decision is None:
         return None
     document: JsonObject = {
+        "fits": decision.fits,
         "is_request": decision.is_request,
         "score": decision.score,
         "reason": decision.reason or None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, query_execution
-from capdisc.render.gate import gate_ranking, is_talk
+from capdisc.render.gate import is_talk
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
@@ -17,7 +17,7 @@ from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
-from capdisc_indexer.retrieval.query_rules import select_context_hits
+from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
 
@@ -143,9 +143,9 @@ def find_relevant(
                 catalogue_reader=read_catalogue(),
             )
         return RelevantCapabilities(ranking=empty_ranking(query))
-    ranking = query_execution.rank_query(ctx, query, request.mode, request.encoder)
-    # Judged before hits are left out, so that `search` says the same of the same text.
-    ranking = gate_ranking(ctx, ranking, request.gate)
+    ranking = drop_hits_of_talk(
+        query_execution.rank_query(ctx, query, request.mode, request.encoder, request.gate)
+    )
     threshold = query_execution.relevance_threshold(ctx, request.min_relevance)
     hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
     ranking = replace(ranking, hits=hits)

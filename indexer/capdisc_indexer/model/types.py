@@ -174,15 +174,19 @@ Presets: TypeAlias = Mapping[str, tuple[str, ...]]
 class RankingChoices:
     """What a user may choose about a ranking.
 
-    `splits`: a text of several clauses is also searched clause by clause. `synonyms` are words of
+    `splits`: a text of several clauses is also searched clause by clause. `refuses`: where nothing
+    fits there are no hits, and else the nearest, unjudged. `synonyms` are words of
     the user by the word that a query may have; `use_gains` (0..1) say by id by which share of its
     score a hit rises because it was used. Members of one of the `presets` count as used together.
+    What lies in the folder `workspace` comes before what is near it and does not ("": no folder).
     """
 
     splits: bool = True
+    refuses: bool = True
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     use_gains: Mapping[str, float] = field(default_factory=dict)
     presets: Presets = field(default_factory=dict)
+    workspace: str = ""
 
 
 @frozen(kw_only=True)
@@ -222,8 +226,8 @@ FACETS = (("kind", "kinds"), ("category", "categories"), ("tags", "tags"))
 class Hit:
     """One capability of an answer.
 
-    `score` (0..1) orders the hits of one ranking, `relevance` (0..1) can be compared between
-    queries. `via` names the hit that requires this one, `copies` the near copies that it stands
+    `score` (0..1) orders the hits of one ranking; `relevance` (0..1) can be compared between
+    queries, and falls with the rank. `via` names the hit that requires this one, `copies` the near copies that it stands
     for, and `signals` holds each part of the score. `section` names the section of its body that
     fits best, "" where none stands out.
     """
@@ -238,15 +242,17 @@ class Hit:
 
 
 @frozen(kw_only=True)
-class GateDecision:
-    """Whether a turn is a request for anything here, the score 0..1 that says so, and what the
-    score comes from.
+class Verdict:
+    """Whether anything here answers a text (`fits`) that asks for something (`is_request`), the
+    score 0..1 that says whether it asks, and what the score comes from.
 
     `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
-    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the
-    most) or `nothing-fits`; "" for a request.
+    why a text is no request for anything here: `talk`, `unclear` (something fits, and the text
+    hardly asks for it), `unknown-words` (no capability mentions the words that say the most) or
+    `nothing-fits`; "" for a request.
     """
 
+    fits: bool
     is_request: bool
     score: float
     parts: Mapping[str, float]
@@ -260,7 +266,7 @@ class Ranking:
     `degraded` says what the search had to do without. `unmatched` are the query's words that no
     capability uses, `categories` those nearest to the query, with or without hits. `candidates`
     counts the capabilities that were scored, and `timings` are milliseconds by stage, which no
-    answer depends on. `gate` says whether the texts ask for anything here, where that was judged.
+    answer depends on. `gate` is the verdict on the texts; None where everything is answered.
     """
 
     query: Query
@@ -272,7 +278,7 @@ class Ranking:
     categories: tuple[str, ...] = ()
     candidates: int = 0
     timings: Mapping[str, float] = field(default_factory=dict)
-    gate: GateDecision | None = None
+    gate: Verdict | None = None
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Says how sure an answer is: the absolute relevance of each hit, refusal, and confidence.
+"""Says how sure an answer is: the relevance of each hit by words and meaning, and the confidence.
 
 Scores order the hits of one query; relevance can be compared between queries.
 """
@@ -22,13 +22,7 @@ from capdisc_indexer.retrieval.confidence import (
     read_signs,
 )
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
-from capdisc_indexer.retrieval.request_gate import (
-    is_made_up,
-    is_relevant_enough,
-    logistic,
-    may_be_foreign,
-)
+from capdisc_indexer.retrieval.request_gate import is_made_up, logistic, may_be_foreign
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -105,26 +99,6 @@ def _has_only_stop_words(texts: Sequence[str]) -> bool:
     )
 
 
-def refuse_irrelevant(
-    hits: Sequence[Hit],
-    texts: Sequence[str],
-    encoder: StaticEncoder | None,
-    confidence: float | None = None,
-) -> list[Hit]:
-    """All hits when the answer is likely enough, else none.
-
-    The relevance of the first hits decides. A text without an English word may be in another
-    language than the catalogue, whose words then cannot match: for such a text the confidence
-    that was read from the signs of the answer (None: it was not read) is enough, too, where a hit
-    is relevant enough to be shown.
-    """
-    best = max((hit.relevance for hit in hits[:CALIBRATED_HITS]), default=0.0)
-    is_accepted = is_relevant_enough(best, texts, encoder)
-    if best >= MIN_SHOWN_RELEVANCE and confidence is not None and may_be_foreign(texts, encoder):
-        is_accepted = is_accepted or confidence >= load_calibration().least_confidence
-    return list(hits) if is_accepted else []
-
-
 def read_confidence(
     index: Index,
     texts: Sequence[str],
@@ -159,11 +133,11 @@ def read_confidence(
     return round(combine_signs(calibration, signs), 4)
 
 
-def estimate_confidence(accepted_hits: Sequence[Hit]) -> float:
+def estimate_confidence(hits: Sequence[Hit]) -> float:
     """How likely the first hit is right, 0..1, from its relevance and its lead over the next one
     that the query itself found; 0 without hits.
     """
-    hits = [hit for hit in accepted_hits if not hit.via]
+    hits = [hit for hit in hits if not hit.via]
     if not hits:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD

@@ -1,20 +1,25 @@
-"""Finds the candidates for a query: the best documents by words and the nearest by vectors."""
+"""Finds the candidates for a query: the best documents by words and the nearest by vectors; says which
+filters a query may have, and what passes them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, Overview
+from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.fusion import coverage
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
+from capdisc_indexer.text.normalization import one_line
 
 # With so many, a better order of the candidates gains more than further candidates.
 CANDIDATES_PER_CHANNEL = 100
@@ -24,6 +29,9 @@ CANDIDATES_PER_CLAUSE = 40
 # A capability with fewer phrases shows examples and not what it is about: its nearest phrase says
 # more than their mean. So many rows give the mean.
 MIN_PHRASES, MAX_CENTROID_ROWS = 3, 24
+# Whether a capability has everything here that it needs.
+IsAvailable = Callable[[CapabilityHeader], bool]
+_NAME_CHARACTERS = 40
 
 
 @frozen(kw_only=True)
@@ -185,3 +193,45 @@ def compare_with_centroids(
         for key, rows in rows_of_ids.items()
     }
     return CentroidCosines(cosines, weight)
+
+
+def passes_filters(
+    header: CapabilityHeader, query: Query, is_available: IsAvailable | None
+) -> bool:
+    """Whether a capability passes the filters that the text index does not hold. A query finds at
+    most 200 candidates, and each of them is checked once.
+    """
+    return not query.available or is_available is None or is_available(header)
+
+
+def require_known_filters(
+    overview: Overview, kinds: Sequence[str], categories: Sequence[str]
+) -> None:
+    """Raises UsageError for a kind or category that no capability of the index has, whatever the
+    case of its letters; the hint lists those that there are.
+    """
+    if not kinds and not categories:
+        return
+    known_categories = [record["category"].lower() for record in overview["categories"]]
+    for label, values, known_values in (
+        ("kind", kinds, list(overview["kinds"])),
+        ("category", categories, known_categories),
+    ):
+        folded_values = {known_value.lower() for known_value in known_values}
+        for value in values:
+            is_general = label == "category" and value.lower() == UNCATEGORISED
+            if value.lower() not in folded_values and not is_general:
+                raise unknown_filter(label, value, known_values)
+
+
+def unknown_filter(label: str, value: str, known_values: Collection[str]) -> UsageError:
+    """The error for a kind, category or tag that no capability has; its hint names the nearest, and
+    those that there are.
+    """
+    from capdisc_indexer.text.similar_names import hint_names
+
+    plural = "categories" if label == "category" else f"{label}s"
+    hint = f"the index holds no {plural}"
+    if known_values:
+        hint = hint_names(value, sorted(known_values), f"{plural} here")
+    return UsageError(f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}", hint)

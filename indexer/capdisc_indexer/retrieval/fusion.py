@@ -30,6 +30,10 @@ STUFFING_PENALTY = 0.6
 # The factor on the score of a capability whose author says that it is not available: any other one
 # that comes within half of it is of more use. Relevance stays as it is, so that it is still found.
 UNAVAILABLE_FACTOR = 0.5
+# What a capability of the workspace gains over those of the home folder and of plug-ins. Of 40
+# requests for 20 short skills of a project beside 2,041 others, 25 have theirs first (17 without, 22
+# with 0.1, 25 with 0.2); of 100 requests for the others none more is lost (tools/bench/own_skills.py).
+OWN_GAIN = 0.15
 
 
 def scale_by_maximum(scores: Mapping[str, float]) -> dict[str, float]:
@@ -167,6 +171,21 @@ def lower_unavailable(
         key: score * (1.0 if headers[key].get("available", True) else UNAVAILABLE_FACTOR)
         for key, score in scores.items()
     }
+
+
+def raise_own(
+    scores: Mapping[str, float], headers: Mapping[str, CapabilityHeader], workspace: str
+) -> dict[str, float]:
+    """The scores, those of capabilities whose file lies in the workspace raised by OWN_GAIN where
+    there are others, too; all divided by the best one where that is above 1.
+    """
+    folder = f"{workspace.rstrip('/')}/"
+    own = {key for key in scores if headers[key]["source"]["path"].startswith(folder)}
+    if len(own) == len(scores):
+        return dict(scores)
+    raised = {key: score + OWN_GAIN * (key in own) for key, score in scores.items()}
+    best = max(1.0, *raised.values())
+    return {key: score / best for key, score in raised.items()}
 
 
 def raise_used(scores: Mapping[str, float], gains: Mapping[str, float]) -> dict[str, float]:

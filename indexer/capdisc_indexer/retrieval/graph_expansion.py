@@ -8,9 +8,8 @@ from capdisc_indexer import graph
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
-from capdisc_indexer.retrieval.candidates import Candidates
+from capdisc_indexer.retrieval.candidates import Candidates, IsAvailable, passes_filters
 from capdisc_indexer.retrieval.late_interaction import Reranking
-from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
 # At least so many hits are kept, and twice as many as are shown: copies of better ones are among

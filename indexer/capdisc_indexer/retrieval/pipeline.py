@@ -24,20 +24,21 @@ from capdisc_indexer.retrieval.calibration import (
     estimate_confidence,
     find_unmatched_words,
     read_confidence,
-    refuse_irrelevant,
 )
 from capdisc_indexer.retrieval.candidates import (
     Candidates,
+    IsAvailable,
     collect_headers,
     find_candidates_of_parts,
     fuse_candidates,
+    passes_filters,
 )
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
 from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import SignalValues, collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms, analyse_text
-from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
+from capdisc_indexer.retrieval.verdict import GRADED_HITS, grade_relevance, judge
 from capdisc_indexer.store.snapshot import Index
 
 MODES = ("auto", "hybrid", "lexical", "vector", "no-graph")
@@ -51,7 +52,8 @@ def search_index(
     mode: str = "auto",
     is_available: IsAvailable | None = None,
 ) -> Ranking:
-    """The capabilities that fit the query, best first; none when nothing does.
+    """The capabilities that fit the query, best first, with the verdict on them; none when nothing
+    does.
 
     Without an encoder, or with another one than the index was made with, words alone decide, and
     `degraded` says so. `is_available` filters where the query asks for what is available; with it,
@@ -98,20 +100,24 @@ def search_index(
         unmatched,
         encoders.confidence_encoder,
     )
-    accepted_hits = refuse_irrelevant(
-        calibrated_hits, expanded_query.texts, encoders.reranker, confidence
-    )
-    spread_hits = limit_sources(accepted_hits, headers)
-    return Ranking(
+    first_hits = limit_sources(calibrated_hits[:GRADED_HITS], headers)
+    ranking = Ranking(
         query=query,
-        hits=tuple(add_sections(index, spread_hits[: query.limit], best_passages)),
+        hits=(*first_hits, *calibrated_hits[GRADED_HITS:]),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
-        confidence=_confidence_of_accepted(accepted_hits, confidence),
+        confidence=estimate_confidence(calibrated_hits) if confidence is None else confidence,
         unmatched=unmatched,
         categories=_nearest_categories(distinct_hits, headers),
         candidates=len(headers),
         timings=_stage_times(times, evidence.candidates),
+    )
+    verdict = judge(index, ranking) if query.choices.refuses else None
+    if verdict and not verdict.fits:
+        return replace(ranking, hits=(), confidence=0.0, gate=verdict)
+    shown_hits = grade_relevance(ranking.hits)[: query.limit]
+    return replace(
+        ranking, hits=tuple(add_sections(index, shown_hits, best_passages)), gate=verdict
     )
 
 
@@ -198,16 +204,11 @@ def _adjust_scores(
     adjusted_scores = fusion.penalize_keyword_stuffing(scores, headers)
     if with_availability:
         adjusted_scores = fusion.lower_unavailable(adjusted_scores, headers)
+    if query.choices.workspace:
+        adjusted_scores = fusion.raise_own(adjusted_scores, headers, query.choices.workspace)
     if query.choices.use_gains:
         adjusted_scores = fusion.raise_used(adjusted_scores, query.choices.use_gains)
     return adjusted_scores
-
-
-def _confidence_of_accepted(accepted_hits: Sequence[Hit], confidence: float | None) -> float:
-    """The confidence 0..1 that was read from signs; an estimate where there is none, or no hit."""
-    if not accepted_hits or confidence is None:
-        return estimate_confidence(accepted_hits)
-    return confidence
 
 
 def _require_texts(query: Query) -> list[str]:

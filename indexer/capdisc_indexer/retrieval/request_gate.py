@@ -1,4 +1,5 @@
-"""Does a turn ask for anything that this index has, or is it talk ("thanks!", "go on")?
+"""How much is a turn like a request for anything that this index has, and how much like talk
+("thanks!", "go on")? `verdict.py` decides.
 
 Two small models decide together. The first reads the text alone: filters over three neighbouring
 tokens each (a convolution over rows of the shipped embedding table, as Kim 2014 does it), pooled
@@ -24,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import GateDecision, Hit, Ranking
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -40,40 +40,18 @@ from capdisc_indexer.text.normalization import (
 
 MODEL_FILE = Path(__file__).with_name("request_gate.json")
 MODEL_FORMAT = 2
-AUTO, OFF = GATE_MODES = ("auto", "off")
-# From this score on a turn is a request; the fit moves its scores so that this is the border.
-BORDER = 0.5
 # Of a long turn its beginning and its end are read: the request stands before or after what was
 # pasted.
 MAX_CHARACTERS = 600
 MAX_TOKENS = 32
 # Tokens that a filter compares: the one before, the one itself, the one after.
 WINDOW = 3
-# From here on a text is clearly a request, whatever was found.
-CLEAR_LOGIT = 1.5
-# Talk passes where no hit has the relevance that its text needs: 1.4 and 1.2 in a hundred turns in
-# catalogues of 18 and 120, instead of 0.9 and 1.0, when the confidence of the answer alone decides.
-# A text that is clearly a request needs less; without any English stop word still less, since it
-# may be in another language than the catalogue, whose words then cannot match. Where the confidence
-# cannot be read from signs (see `confidence.py`), and for made-up words, this decides on refusal.
-MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
 # What a text without a word is: emoji, signs, nothing but code.
 NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
 EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
-# A refused turn whose text has a lower logit is called talk. Of any other refused turn the reason
-# says that nothing here clearly fits: to call a request talk annoys more than the other mistake.
-CLEAR_TALK_LOGIT = -1.5
-# Why a turn gets nothing.
-TALK, UNKNOWN_WORDS, NOTHING_FITS = REASONS = ("talk", "unknown-words", "nothing-fits")
-# A request whose subject no capability mentions gets nothing where what remains of it fits weakly:
-# words with this share of what it says are unknown here, and no hit comes near by meaning, name or
-# description. In catalogues of 18, 120 and 2,500 capabilities that silences 9, 2.3 and 0 in a
-# hundred requests for what they lack, and 0.2, 0.3 and 0.2 for what they have.
-UNKNOWN_SHARE = 0.4
-WEAK_EVIDENCE = {"cosine": 0.13, "meets_name": 0.2, "meets_description": 0.25}
 # A request in another language than the catalogue is left alone, since only its meaning can fit:
 # (nearly) all of its words are unknown here, or one is that says less than this, such as an article.
 FOREIGN_SHARE, FUNCTION_WORD_WEIGHT = 0.97, 1.0
@@ -85,63 +63,32 @@ CODE_SIGNS = frozenset('/_`"{}<>=\\@#')
 _FENCED_CODE = compile_late(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
-def judge_request(index: Index, ranking: Ranking) -> GateDecision:
-    """Whether the texts of a finished ranking ask for anything that the index has.
+# The text alone.
 
-    Of several texts the one that is most like a request counts. A ranking without hits is no
-    request for anything here, whatever it says. Without the shipped encoder every ranking with
-    hits is one: there is nothing to judge the text by.
+
+def may_be_foreign(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
+    """Whether the texts may be in another language than English: they have words that the encoder
+    knows, and no English stop word.
     """
-    encoder = _try_shipped_encoder()
-    if encoder is None:
-        return _decide_without_encoder(ranking)
-    model = load_gate_model()
-    logit = max(map(_shipped_logit, ranking.query.texts or ("",)))
-    has_vectors = index.generation.fingerprint == model.encoder and ranking.mode != "lexical"
-    evidence = read_evidence(index, ranking, encoder)
-    score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
-    unknown = weigh_unknown_words(ranking.query.texts, ranking.unmatched, encoder)
-    is_request = (
-        bool(ranking.hits)
-        and _has_relevant_hit(ranking, encoder if has_vectors else None)
-        and score >= BORDER
-        and not (has_vectors and _lacks_subject(unknown, evidence))
+    is_plain = encoder is not None and not is_made_up(texts, encoder)
+    has_content = any(word not in STOP_WORDS for word in content_words(texts))
+    return is_plain and has_content and not has_english_words(texts)
+
+
+def has_english_words(texts: Sequence[str]) -> bool:
+    """Whether a stop word of three letters or more is among the words, or two shorter ones, of which
+    one alone is a word of other languages, too ("a", "in", "me").
+    """
+    words = {word.lower() for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS])}
+    stop_words = words & STOP_WORDS
+    return len(stop_words) > 1 or any(len(word) > 2 for word in stop_words)
+
+
+def is_made_up(texts: Sequence[str], encoder: StaticEncoder) -> bool:
+    """Whether no word of the texts but stop words is in the encoder's vocabulary."""
+    return not any(
+        encoder.has_known_word(" ".join(content_words([text])) or text) for text in texts
     )
-    parts = {"text": logistic(logit), **evidence, "unknown": unknown.share}
-    return GateDecision(
-        is_request=is_request,
-        score=round(score, 4) if ranking.hits else 0.0,
-        parts={name: round(value, 4) for name, value in parts.items()},
-        reason="" if is_request else _find_reason(ranking, encoder, logit, unknown.share),
-    )
-
-
-def _has_relevant_hit(ranking: Ranking, encoder: StaticEncoder | None) -> bool:
-    best = max(hit.relevance for hit in ranking.hits)
-    return is_relevant_enough(best, ranking.query.texts, encoder)
-
-
-def _decide_without_encoder(ranking: Ranking) -> GateDecision:
-    has_hits = bool(ranking.hits)
-    return GateDecision(
-        is_request=has_hits,
-        score=float(has_hits),
-        parts={},
-        reason="" if has_hits else NOTHING_FITS,
-    )
-
-
-def _find_reason(
-    ranking: Ranking, encoder: StaticEncoder, logit: float, unknown_share: float
-) -> str:
-    """Why the texts get nothing. Talk holds a word that the encoder knows, or none at all."""
-    texts = ranking.query.texts
-    is_made_up = any(map(str.isalnum, "".join(texts))) and not any(
-        encoder.has_known_word(text) for text in texts
-    )
-    if logit < CLEAR_TALK_LOGIT and not is_made_up:
-        return TALK
-    return UNKNOWN_WORDS if unknown_share >= UNKNOWN_SHARE else NOTHING_FITS
 
 
 @frozen
@@ -176,90 +123,6 @@ def weigh_unknown_words(
     if not sum(unknown):
         return UnknownWords()
     return UnknownWords(sum(unknown) / sum(weights.values()), min(unknown))
-
-
-def _lacks_subject(unknown: UnknownWords, evidence: Mapping[str, float]) -> bool:
-    """Whether no capability mentions what the request is about, and nothing else fits well."""
-    return (
-        unknown.share >= UNKNOWN_SHARE
-        and not unknown.is_foreign
-        and all(evidence[name] < border for name, border in WEAK_EVIDENCE.items())
-    )
-
-
-def drop_hits_of_talk(ranking: Ranking, gate: str) -> Ranking:
-    """The judged ranking; without its hits where its texts are no request and the gate is auto.
-    Raises UsageError for another mode than auto and off.
-    """
-    check_gate_mode(gate)
-    if gate == OFF or ranking.gate is None or ranking.gate.is_request:
-        return ranking
-    return replace(ranking, hits=(), confidence=0.0)
-
-
-def check_gate_mode(gate: str) -> None:
-    """Raises UsageError for another mode than auto and off."""
-    if gate not in GATE_MODES:
-        from capdisc_indexer.text.similar_names import unknown_choice
-
-        raise unknown_choice("gate", gate, GATE_MODES)
-
-
-# The text alone.
-
-
-def reads_as_request(texts: Sequence[str]) -> bool:
-    """Whether one of the texts is clearly a request by itself; False without the shipped
-    encoder.
-    """
-    if _try_shipped_encoder() is None:
-        return False
-    return any(_shipped_logit(text) >= CLEAR_LOGIT for text in texts)
-
-
-@lru_cache(maxsize=8)
-def _shipped_logit(text: str) -> float:
-    """The logit by the shipped model and encoder: a search and its gate ask for the same one."""
-    return text_logit(load_gate_model(), load_shipped_encoder(), text)
-
-
-def is_relevant_enough(best: float, texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
-    """Whether the best relevance 0..1 of the hits is enough for these texts to have an answer."""
-    return best >= MIN_RELEVANCE or (
-        best >= MIN_FOREIGN_RELEVANCE and best >= _min_relevance(texts, encoder)
-    )
-
-
-def _min_relevance(texts: Sequence[str], encoder: StaticEncoder | None) -> float:
-    if not reads_as_request(texts):
-        return MIN_RELEVANCE
-    if _has_english_words(texts) or (encoder is not None and is_made_up(texts, encoder)):
-        return MIN_REQUEST_RELEVANCE
-    return MIN_FOREIGN_RELEVANCE
-
-
-def may_be_foreign(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
-    """Whether the texts may be in another language than English: they have words that the encoder
-    knows, and no English stop word.
-    """
-    is_plain = encoder is not None and not is_made_up(texts, encoder)
-    has_content = any(word not in STOP_WORDS for word in content_words(texts))
-    return is_plain and has_content and not _has_english_words(texts)
-
-
-def _has_english_words(texts: Sequence[str]) -> bool:
-    """Whether a stop word of three letters or more is among the words; shorter ones are words of
-    other languages, too ("a", "in", "me").
-    """
-    words = (word.lower() for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS]))
-    return any(len(word) > 2 and word in STOP_WORDS for word in words)
-
-
-def is_made_up(texts: Sequence[str], encoder: StaticEncoder) -> bool:
-    """Whether no word of the texts but stop words is in the encoder's vocabulary."""
-    return not any(
-        encoder.has_known_word(" ".join(content_words([text])) or text) for text in texts
-    )
 
 
 @frozen(kw_only=True)
@@ -402,13 +265,6 @@ def text_features(text: str, token_weights: Sequence[float]) -> dict[str, float]
         "digits": float(any(sign.isdigit() for sign in signs)),
         "code": float(bool(signs & CODE_SIGNS)),
     }
-
-
-def _try_shipped_encoder() -> StaticEncoder | None:
-    try:
-        return load_shipped_encoder()
-    except EncoderError:
-        return None
 
 
 # The text and the evidence together.

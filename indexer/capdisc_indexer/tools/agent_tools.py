@@ -19,7 +19,7 @@ from capdisc_indexer.model.json_types import (
 )
 from capdisc_indexer.rendering.details import fit_categories
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
-from capdisc_indexer.retrieval.request_gate import TALK, judge_request
+from capdisc_indexer.retrieval.verdict import TALK
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.o200k import load_counter
@@ -43,8 +43,6 @@ _MAX_LIMIT = 30
 _DEFAULT_LIMIT = 5
 _SHOWN_CHARACTERS = 160
 _OVERVIEW_TOKENS = 400
-# So many are named where none clearly fits.
-_NEAREST = 3
 # The gate judges what people say, and refuses three in ten of an agent's keywords ("git branch"). In
 # 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a hit
 # so well, and so do 12 of 306 turns of talk.
@@ -103,14 +101,12 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
     """A line for each hit, and what the query asks for that nothing here has."""
     unmatched = ", ".join(one_line(word, 40) for word in found.ranking.unmatched[:12])
     pairs = found.pairs
-    decision = judge_request(ctx.index, found.ranking)
-    has_keywords = decision.parts.get("meets_query", 1.0) >= _KEYWORD_MATCH
-    if pairs and not (decision.is_request or has_keywords or exact_matches(ctx, query)):
-        if decision.reason == TALK:
+    verdict = found.ranking.gate
+    if pairs and verdict and verdict.reason == TALK:
+        has_keywords = verdict.parts["meets_query"] >= _KEYWORD_MATCH
+        if not has_keywords and not exact_matches(ctx, query):
             yield "Nothing: this reads like talk. Say in a sentence what has to be done."
             return
-        yield "Nothing here clearly fits. The nearest, which may not help:"
-        pairs = pairs[:_NEAREST]
     if not pairs:
         yield "Nothing here fits."
     for _, header in pairs:

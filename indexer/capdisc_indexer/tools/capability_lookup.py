@@ -17,8 +17,9 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.rendering.capability_text import availability_note
+from capdisc_indexer.retrieval.candidates import require_known_filters
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.query_rules import require_known_filters, select_shown_hits
+from capdisc_indexer.retrieval.verdict import select_shown_hits
 from capdisc_indexer.text.normalization import one_line, space_identifiers
 from capdisc_indexer.text.similar_names import compact_name, nearest_names
 from capdisc_indexer.tools.tool_types import ToolContext
@@ -61,8 +62,8 @@ def search_capabilities(
     category: str = "",
     mode: str | None = None,
 ) -> SearchResult:
-    """The capabilities that fit the text, best first; their relevance falls with their rank. Raises
-    UsageError for a kind or category that no capability of the index has.
+    """The capabilities that fit the text, best first. Raises UsageError for a kind or category that
+    no capability of the index has.
     """
     check_filters(ctx, kinds, category)
     search_mode = mode or ctx.mode
@@ -76,38 +77,9 @@ def search_capabilities(
         choices=ctx.choices,
     )
     ranking = search_index(ctx.index, query, encoder, search_mode, ctx.available)
-    # A hit of no relevance fills up a ranking, and answers nothing.
-    least = ctx.min_relevance
-    hits = grade_relevance(list(select_shown_hits(ranking.hits, least)), least)
+    hits = tuple(select_shown_hits(ranking.hits, ctx.min_relevance))
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return SearchResult(ranking=replace(ranking, hits=hits), headers=headers)
-
-
-def grade_relevance(hits: Sequence[Hit], least: float) -> tuple[Hit, ...]:
-    """The hits, each of a relevance of `least` or more, with a relevance that falls with their
-    rank.
-
-    The relevance of a search is measured on words and meaning alone: it reaches 1 for all of eight
-    channels that send messages, and may be higher for the second hit than for the first, which
-    stands there for other signs. A reader of an answer takes the figure for the order. So the part
-    of it that lies above `least` is multiplied by the square root of the share that the score
-    has of the best score, and hits that still rise get their mean (isotonic regression by pooling
-    adjacent violators). What is only required by another hit keeps its own.
-    """
-    asked = [hit for hit in hits if not hit.via]
-    best = max((hit.score for hit in asked), default=0.0)
-    if best <= 0:
-        return tuple(hits)
-    pools: list[tuple[float, int]] = []
-    for hit in asked:
-        share = max(0.0, hit.score) / best
-        total, count = least + (hit.relevance - least) * share**0.5, 1
-        while pools and pools[-1][0] / pools[-1][1] < total / count:
-            earlier_total, earlier_count = pools.pop()
-            total, count = total + earlier_total, count + earlier_count
-        pools.append((total, count))
-    graded = (total / count for total, count in pools for _ in range(count))
-    return tuple(hit if hit.via else replace(hit, relevance=next(graded)) for hit in hits)
 
 
 def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None:

@@ -62,6 +62,7 @@ def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer
     return {
         "capabilities": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
         "totalIndexed": len(ctx.index.documents),
+        **({} if search_result.pairs else {"instruction": NOTHING_INSTRUCTION}),
     }
 
 

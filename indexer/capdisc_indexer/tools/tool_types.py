@@ -10,7 +10,8 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor, RankingChoices
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, IsAvailable
+from capdisc_indexer.retrieval.candidates import IsAvailable
+from capdisc_indexer.retrieval.verdict import MIN_SHOWN_RELEVANCE
 from capdisc_indexer.store.snapshot import Index
 
 # What a tool answers: an object that is printed as JSON. The rows in it have types, each declared

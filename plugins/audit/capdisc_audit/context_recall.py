@@ -21,8 +21,7 @@ from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.index_context import assemble_ranking
 from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.query_rules import select_context_hits
-from capdisc_indexer.retrieval.request_gate import judge_request
+from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.token_counts import TokenCounter, find_tokenizer, make_counter
 
@@ -99,9 +98,7 @@ def measure_context_recall(
 def _rank_shown(index: Index, text: str, encoder: Encoder | None, mode: str) -> Ranking:
     """The ranking with the hits that a context lists: none where the text is taken for talk."""
     ranking = search_index(index, Query(texts=(text,), limit=TOP_SUMMARIES), encoder, mode)
-    if not judge_request(index, ranking).is_request:
-        return replace(ranking, hits=())
-    return replace(ranking, hits=select_context_hits(ranking.hits))
+    return replace(ranking, hits=select_context_hits(drop_hits_of_talk(ranking).hits))
 
 
 def _print_context(

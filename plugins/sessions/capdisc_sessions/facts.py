@@ -15,8 +15,8 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Query
+from capdisc_indexer.retrieval.candidates import IsAvailable
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.query_rules import IsAvailable
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import inverse_document_frequency
 from capdisc_indexer.text.normalization import one_line
