@@ -48,8 +48,8 @@ MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
 # where words with this share of what it says are unknown here, and where it is not clearly a
 # request, or no hit comes near by meaning, name or description.
 MIN_CONFIDENCE = 0.06
-MIN_CONFIDENCE_OF_MEANING, WEAK_RELEVANCE = 0.25, 0.2
-MIN_CONFIDENCE_OF_UNKNOWN, UNKNOWN_SHARE = 0.45, 0.4
+MIN_CONFIDENCE_OF_MEANING, WEAK_RELEVANCE = 0.08, 0.2
+MIN_CONFIDENCE_OF_UNKNOWN, UNKNOWN_SHARE = 0.45, 0.62
 WEAK_EVIDENCE = {"cosine": 0.13, "meets_name": 0.2, "meets_description": 0.25}
 # From this score on a turn is a request; the fit moves its scores so that this is the border. A
 # text that is not clearly talk is one with this confidence, too.
