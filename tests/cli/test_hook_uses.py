@@ -125,13 +125,12 @@ def test_the_vectors_of_the_session_are_kept_with_the_use(used, state, monkeypat
     assert (record.used, record.vectors) == (2, VECTORS)
 
 
-def test_offers_uses_and_what_was_ignored_are_counted(state) -> None:
-    use_memory.record_offer(state, ["PDF", "docx"], 1.0)
-    use_memory.record_offer(state, ["pdf"], 2.0)
-    use_memory.record_ignored(state, ["docx"])
+def test_offers_and_uses_are_counted(state) -> None:
+    use_memory.record_offer(state, ["PDF", "docx"])
+    use_memory.record_offer(state, ["pdf"])
     use_memory.record_use(state, "Pdf", VECTORS * 2 + (bytes(192),), shipped_fingerprint(), 3.0)
     assert load_use_memory(state).records == {
-        "docx": UseRecord(offered=1, ignored=1),
+        "docx": UseRecord(offered=1),
         "pdf": UseRecord(offered=2, used=1, last_used=3.0, vectors=VECTORS),
     }
 
@@ -169,16 +168,61 @@ def test_vectors_of_another_encoder_go_and_counts_stay(state) -> None:
      b'{"encoder": "", "vector_bytes": 1, "records": {"a": {"vectors": "01", "b": 1}}}'],
 )  # fmt: skip
 def test_a_damaged_memory_is_an_empty_one(state, data) -> None:
-    use_memory.record_offer(state, ["pdf"], 1.0)
+    use_memory.record_offer(state, ["pdf"])
     use_memory.memory_path(state).write_bytes(data)
     assert load_use_memory(state) == UseMemory()
-    use_memory.record_offer(state, ["pdf"], 1.0)
+    use_memory.record_offer(state, ["pdf"])
     assert load_use_memory(state).records["pdf"].offered == 1
     assert os.stat(use_memory.memory_path(state)).st_mode & 0o077 == 0
 
 
 def test_sessions_that_end_leave_the_memory_alone(state, monkeypatch) -> None:
-    use_memory.record_offer(state, ["pdf"], 1.0)
+    use_memory.record_offer(state, ["pdf"])
     os.utime(use_memory.memory_path(state), (1, 1))
-    client_session.record_printed(state, "claude", "s", {"skill:pdf": "1"})
+    client_session.record_turn(state, "claude", "s", None, {"skill:pdf": ("1", 0.6)})
     assert load_use_memory(state).records
+
+
+# What comes of it.
+
+PROMPT = "join two PDF files into one"
+
+
+def say(capdisc, prompt: str, session: str) -> str:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "session_id": session}
+    return capdisc("hook", "claude", "--no-build", stdin=json.dumps(event)).out
+
+
+def use(capdisc, skill: str, session: str) -> None:
+    event = {
+        "hook_event_name": "PostToolUse", "session_id": session, "tool_name": "Skill",
+        "tool_input": {"skill": skill},
+    }  # fmt: skip
+    assert capdisc("hook", "claude", stdin=json.dumps(event)).out == ""
+
+
+def test_what_the_agent_used_by_itself_is_not_offered_again(capdisc, small) -> None:
+    use(capdisc, "merge-pdfs", "one")
+    assert "merge-pdfs" not in say(capdisc, PROMPT, "one")
+    assert "merge-pdfs" in say(capdisc, PROMPT, "two")
+
+
+def test_the_turns_before_a_use_are_kept_as_vectors_and_not_as_text(capdisc, small, state) -> None:
+    say(capdisc, "the quarterly heron report needs a cover page", "one")
+    use(capdisc, "merge-pdfs", "one")
+    record = load_use_memory(state).records["merge-pdfs"]
+    assert record.used == 1 and len(record.vectors) == 1
+    assert not any(b"heron" in path.read_bytes() for path in state.rglob("*") if path.is_file())
+
+
+def test_the_audit_ends_with_the_week_of_the_hook(capdisc, small) -> None:
+    assert capdisc("audit", "--json").json["hook_week"] is None
+    say(capdisc, PROMPT, "one")
+    say(capdisc, "go on", "one")
+    use(capdisc, "merge-pdfs", "one")
+    week = capdisc("audit", "--json").json["hook_week"]
+    assert (week["prompts"], week["used"]) == (2, 1)
+    assert week["suggestions"] == week["used"] + week["ignored"]
+    assert "merge-pdfs" not in week["never_used"] and week["never_used"]
+    report = capdisc("audit").out
+    assert "capdisc hook, the last seven days" in report and "2 prompts, " in report

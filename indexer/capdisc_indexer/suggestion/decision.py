@@ -28,13 +28,16 @@ EVEN_LOGIT = -1.0
 NEAR_SHARE_CODING, NEAR_SHARE_REQUEST = 0.6, 0.25
 
 
-@frozen(kw_only=True)
+# From this probability on a plain request is sure, in a turn that is not clearly one of coding.
+SURE_REQUEST, SURE_CODING_SHARE = 0.85, 0.88
+
+
+@frozen
 class Offer:
     """A capability to offer, and how likely it is wanted, 0..1."""
 
     header: CapabilityHeader
     probability: float
-    features: Mapping[str, float]
 
 
 @frozen(kw_only=True)
@@ -71,30 +74,27 @@ def coding_share(coding_logit: float) -> float:
 def choose_offers(
     coding: Ensemble, request: Ensemble, share: float, pairs: Iterable[Pair]
 ) -> Decision:
-    """The pairs that are likely enough to be wanted, and near the likeliest. The two ensembles
-    count by the `share` of coding turns, 0..1.
+    """The likeliest pair, if it is likely enough to be wanted, and those near it. The two ensembles
+    count by the `share` of coding turns, 0..1; where a turn may be a plain request, one that is sure
+    as such is enough.
     """
-    offers = sorted(
-        (
-            Offer(
-                header=pair.header,
-                probability=share * logistic(coding.logit(pair.features))
-                + (1.0 - share) * logistic(request.logit(pair.features)),
-                features=pair.features,
-            )
-            for pair in pairs
-        ),
-        key=lambda offer: -offer.probability,
-    )
+    offers = []
+    for pair in pairs:
+        as_request = logistic(request.logit(pair.features))
+        as_coding = logistic(coding.logit(pair.features))
+        probability = share * as_coding + (1.0 - share) * as_request
+        if as_request >= SURE_REQUEST and share < SURE_CODING_SHARE:
+            probability = max(probability, as_request)
+        offers.append(Offer(pair.header, probability))
+    offers.sort(key=lambda offer: -offer.probability)
     threshold = share * coding.threshold + (1.0 - share) * request.threshold
     best = offers[0] if offers else None
     if best is None or best.probability < threshold:
         return Decision(offers=(), best=best, threshold=threshold)
     near_share = share * NEAR_SHARE_CODING + (1.0 - share) * NEAR_SHARE_REQUEST
+    least = near_share * best.probability
     return Decision(
-        offers=tuple(
-            offer for offer in offers if offer.probability >= near_share * best.probability
-        ),
+        offers=tuple(offer for offer in offers if offer.probability >= least),
         best=best,
         threshold=threshold,
     )
