@@ -124,7 +124,8 @@ def test_each_client_gets_its_own_json(capdisc, small, client) -> None:
         text = answer["additionalContext"]
     else:
         specific = answer["hookSpecificOutput"]
-        assert list(answer) == ["hookSpecificOutput"]
+        shown = [] if client == "codex" else ["systemMessage"]
+        assert list(answer) == [*shown, "hookSpecificOutput"]
         wanted = "BeforeAgent" if client == "gemini" else "UserPromptSubmit"
         assert specific["hookEventName"] == wanted
         text = specific["additionalContext"]

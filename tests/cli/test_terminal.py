@@ -17,7 +17,7 @@ from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
-from capdisc_indexer.retrieval.request_gate import GATE_MODES
+from capdisc_indexer.retrieval.verdict import GATE_MODES
 from pseudo_terminal import run_on_terminal
 
 

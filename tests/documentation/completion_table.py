@@ -99,7 +99,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.rendering.templates import STYLE_NAMES
     from capdisc_indexer.retrieval.pipeline import MODES
-    from capdisc_indexer.retrieval.request_gate import GATE_MODES
+    from capdisc_indexer.retrieval.verdict import GATE_MODES
     from capdisc_indexer.text.token_counts import TOKENIZERS
     from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
