@@ -237,7 +237,7 @@ def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch
 
 
 @pytest.mark.parametrize("name", RENDER_FORMATS)
-@pytest.mark.parametrize("budget", [270, 700])
+@pytest.mark.parametrize("budget", [300, 700])
 def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, budget) -> None:
     monkeypatch.setenv("CAPDISC_PIN", "git-status:merge-pdfs:send-email:convert-image")
     for words in ((), (QUERY,)):

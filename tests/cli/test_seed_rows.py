@@ -97,7 +97,7 @@ def test_skills_alone_at_most_so_many_and_none_where_nothing_fits(capdisc, small
 
 def test_words_that_nothing_knows_take_confidence_away(capdisc, small) -> None:
     """Unknown words lower the confidence, down to none (S254)."""
-    asked = ("merge PDF files", "merge quuxly zorbleflux", "frobnicate quuxly zorbleflux")
+    asked = ("merge PDF files", "merge PDF quuxly", "frobnicate quuxly zorbleflux")
     sure = [capdisc("search", text, "--json").json["confidence"] for text in asked]
     assert sure[0] > sure[1] > sure[2] == 0
 

@@ -350,6 +350,17 @@ def _see_state(*patterns: str) -> View:
     return view
 
 
+def _see_printed(top: Path) -> object:
+    """What each session of a client had printed: turns and offers may count twice where a hook ran
+    twice.
+    """
+    folder = top / "home" / ".local" / "state" / "capdisc" / "hook"
+    return {
+        path.name: sorted(json.loads(path.read_text())["printed"])
+        for path in sorted(folder.glob(f"{'?' * 24}.json"))
+    }
+
+
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_times(inner) for key, inner in value.items() if key != "at"}
@@ -481,11 +492,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     **dict(_setup_operations()),
     "hook": Operation(
-        _after(_write_skills, _INDEX, _hook("other")), _hook("s"), _see_state("hook/*.json"),
+        _after(_write_skills, _INDEX, _hook("other")), _hook("s"), _see_printed,
         (Recovery((_hook("s"),), "after"),), is_hook=True,
     ),
     "hook forgets": Operation(
-        _after(_write_skills, _INDEX, _hook("s")), _FORGET, _see_state("hook/*.json"),
+        _after(_write_skills, _INDEX, _hook("s")), _FORGET, _see_printed,
         (Recovery((_FORGET,), "after"),), is_hook=True,
     ),
     "trust": Operation(
