@@ -104,12 +104,15 @@ def test_an_index_that_was_removed_does_not_come_back(index, capdisc, process) -
     result = capdisc("index", "skills", "--index-dir", "index", "--wait")
     assert (result.code, _stale(index)) == (0, "")
 
-    shutil.rmtree(index)
-    (index / "table" / "capability_index.lance").mkdir(parents=True)
-    assert capdisc("index", "skills", "--index-dir", "index").code == 0
+    for name in ("table/capability_index.lance", "table"):
+        shutil.rmtree(index)
+        (index / name).mkdir(parents=True)
+        (index / "checked.json").touch()
+        assert capdisc("index", "skills", "--index-dir", "index").code == 0
 
     shutil.rmtree(index)
     (index / "table").mkdir(parents=True)
+    (index / "table" / "letter.txt").touch()
     assert "holds other files" in capdisc("index", "skills", "--index-dir", "index").err
 
 

@@ -54,8 +54,10 @@ _COUNT_KEYS = set(
 )
 _FOLDER = "indexes"
 _CHECKED_FILE = "checked.json"
-# Files that only an index has. If it is removed while its table is written, the table remains.
-_INDEX_FILES = "CURRENT LOCK gens table/LOCK table/QUEUE table/capability_index.lance".split()
+# What only an index has. If it is removed while a process writes, any of the other names remains.
+_INDEX_FILES = "CURRENT LOCK gens".split()
+_OTHER_INDEX_FILES = frozenset("table checked.json stamps.bin".split())
+_TABLE_FILES = frozenset("LOCK QUEUE STATE capability_index.lance".split())
 # A file that was written so recently may be written again within one step of the clock that stamps
 # it: its stamp is not kept.
 _SETTLED_NS = 2_000_000_000
@@ -143,10 +145,12 @@ def load_unchecked(index_dir: Path) -> Generation | None:
 def check_folder(index_dir: Path) -> None:
     """Raises InputError for a folder with other files than an index, so that both never mix."""
     try:
-        is_empty = next(index_dir.iterdir(), None) is None
+        names = {path.name for path in index_dir.iterdir()}
     except (FileNotFoundError, NotADirectoryError):
         return
-    if not is_empty and not any((index_dir / name).exists() for name in _INDEX_FILES):
+    table_names = {path.name for path in index_dir.glob("table/*")}
+    is_remainder = names <= _OTHER_INDEX_FILES and table_names <= _TABLE_FILES
+    if names.isdisjoint(_INDEX_FILES) and not is_remainder:
         raise InputError(
             f"{index_dir} holds other files, not an index",
             "name an empty folder with --index-dir DIR",

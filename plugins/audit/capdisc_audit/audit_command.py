@@ -21,11 +21,12 @@ from capdisc_audit.audit_report import (
     report_document,
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
-from capdisc_audit.hook_week import count_week, describe_week, week_document
+from capdisc_audit.hook_week import count_week, describe_week
 from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_audit.skill_audit import audit_index, draw_skill_map, problem_counts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -128,7 +129,7 @@ def audit(
     week = count_week(ctx.runtime.user_state_dir(), names)
     if form == "json":
         document = report_document(report, wanted, degraded)
-        console.print_document({**document, "hook_week": week_document(week)})
+        console.print_document({**document, "hook_week": asdict(week) if week else None})
     else:
         sections = make_sections(report, limit)
         if week:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from capdisc.hook import client_session, use_memory
 from capdisc.output.console import format_names
-from capdisc_indexer.model.frozen import asdict, frozen
-from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.frozen import frozen
 
 WEEK_S = 7 * 24 * 3600
 
@@ -59,8 +58,3 @@ def describe_week(week: HookWeek) -> list[str]:
         f"{week.ignored:,} ignored",
         f"never asked for: {len(week.never_used):,} ({format_names(week.never_used)})",
     ]
-
-
-def week_document(week: HookWeek | None) -> JsonObject | None:
-    """The week as JSON."""
-    return asdict(week) if week else None
