@@ -244,13 +244,14 @@ def _leave_out_repetitions(
         new_ids = client_session.record_turn(
             folder, hook_client.name, event.session, answer.turn, offers
         )
-        if new_ids:
-            from capdisc.hook import use_memory
-
-            names = [item.name for item in answer.items if item.id in new_ids]
-            use_memory.record_offer(folder, names)
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
+    if new_ids:
+        from capdisc.hook import use_memory
+
+        names = [item.name for item in answer.items if item.id in new_ids]
+        with suppress(CapdiscError):  # a count that is lost costs no line
+            use_memory.record_offer(folder, names)
     new_items = tuple(item for item in answer.items if item.id in new_ids or item.is_typed)
     repeated_ids = [item.id for item in answer.items if item not in new_items]
     if not repeated_ids:

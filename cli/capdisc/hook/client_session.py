@@ -79,13 +79,8 @@ def read_session(folder: Path, client: str, session: str) -> ClientSession:
 
 def list_sessions(folder: Path, since: float) -> list[ClientSession]:
     """The sessions with a turn since then, in seconds since 1970."""
-    files = (folder / "hook").glob(_FILE_PATTERN)
-    return [_read_session(path) for path in files if path.stat().st_mtime >= since]
-
-
-def name_of(identifier: str) -> str:
-    """The name in an id such as `skill:merge-pdfs@team`, casefolded, as clients know it."""
-    return identifier.rpartition(":")[2].partition("@")[0].casefold()
+    changed_at = _list_files(folder / "hook")
+    return [_read_session(path) for path, moment in changed_at.items() if moment >= since]
 
 
 def record_turn(
@@ -199,10 +194,7 @@ def _write_session(path: Path, session: ClientSession) -> None:
 
 def _drop_old_sessions(folder: Path) -> None:
     """Remove the files of sessions that have ended long ago, and the oldest beyond the limit."""
-    changed_at: dict[Path, float] = {}
-    for path in folder.glob(_FILE_PATTERN):
-        with suppress(OSError):
-            changed_at[path] = path.stat().st_mtime
+    changed_at = _list_files(folder)
     newest_first = sorted(changed_at, key=lambda path: -changed_at[path])
     now_s = time.time()
     for position, path in enumerate(newest_first, 1):
@@ -211,3 +203,12 @@ def _drop_old_sessions(folder: Path) -> None:
         if position >= MAX_SESSIONS or not is_current:
             with suppress(OSError):
                 path.unlink()
+
+
+def _list_files(folder: Path) -> dict[Path, float]:
+    """When the file of each session was changed, in seconds since 1970."""
+    changed_at: dict[Path, float] = {}
+    for path in folder.glob(_FILE_PATTERN):
+        with suppress(OSError):  # another process removes old ones
+            changed_at[path] = path.stat().st_mtime
+    return changed_at

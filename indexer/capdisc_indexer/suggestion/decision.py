@@ -26,8 +26,6 @@ EVEN_LOGIT = -1.0
 # session, and in plain requests. These mostly want something, and siblings are hard to tell apart:
 # a second line there brings the right one of 26 siblings for 63 in a hundred prompts instead of 56.
 NEAR_SHARE_CODING, NEAR_SHARE_REQUEST = 0.6, 0.25
-
-
 # From this probability on a plain request is sure, in a turn that is not clearly one of coding.
 SURE_REQUEST, SURE_CODING_SHARE = 0.85, 0.88
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -62,7 +63,7 @@ def collect_pairs(
         return []
     ids = list(headers)
     cosines = _compare_capabilities(matrix, model, turn, ids)
-    shared = _turn_features(model, turn, rankings, len(index.documents), history)
+    shared = _turn_features(turn, rankings, len(index.documents), history)
     prompt_words = set(simple_words(prompt[:_NAME_TEXT_CHARACTERS].lower())) - STOP_WORDS
     by_search = [_SearchFeatures(ranking) for ranking in rankings]
     pairs = []
@@ -74,7 +75,7 @@ def collect_pairs(
                 **shared,
                 **by_search[0].read(identifier, ""),
                 **by_search[1].read(identifier, "head_"),
-                **_kind_features(model, turn, row),
+                **_kind_features(turn, row),
                 "cosine": row.head - index.generation.background,
                 "cosine_z": row.standing,
                 "name_words": _share_of_name(header["name"], prompt_words),
@@ -155,7 +156,6 @@ def _compare_capabilities(
 
 
 def _turn_features(
-    model: SuggestionModel,
     turn: TurnProfile,
     rankings: tuple[Ranking, Ranking],
     catalogue: int,
@@ -180,7 +180,7 @@ def _turn_features(
     }
 
 
-def _kind_features(model: SuggestionModel, turn: TurnProfile, row: _Cosines) -> dict[str, float]:
+def _kind_features(turn: TurnProfile, row: _Cosines) -> dict[str, float]:
     *kinds, _ = turn.kinds
     matches = [chance * share for chance, share in zip(kinds, row.share, strict=True)]
     typical = [max(0.0, value - MIN_TYPICAL) for value in row.typical]
@@ -189,7 +189,7 @@ def _kind_features(model: SuggestionModel, turn: TurnProfile, row: _Cosines) -> 
     return {
         "kind_match": sum(matches),
         "kind_share": row.share[first],
-        "kind_typical": sum(map(lambda match, value: match * value, matches, typical)),
+        "kind_typical": sum(map(mul, matches, typical)),
         "typical": row.typical[best],
     }
 

@@ -38,7 +38,7 @@ class EarlierTurns:
 
 @frozen(kw_only=True)
 class TurnProfile:
-    """A turn as the model sees it: `head` and `text` are its vectors (dim int8), `kinds` the
+    """A turn as the model sees it: `head` is the vector of its first line (dim int8), `kinds` the
     probability of each kind of work. `coding` is the logit that it is part of a coding session by
     itself, `coding_here` together with the turns before, of which there are `earlier_turns`.
     `asks` and `head_asks` are logits of the gate: how much the turn and its first line read as a

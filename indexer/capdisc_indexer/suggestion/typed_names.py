@@ -27,8 +27,7 @@ def find_typed_names(index: Index, text: str) -> list[CapabilityHeader]:
             if header["name"].casefold() == name.casefold() and not header.get("hidden")
         ]
         if matches:
-            header = index.resolve(name) or matches[0]
-            headers.setdefault(header["id"], header)
+            headers.setdefault(matches[0]["id"], matches[0])
     return list(headers.values())[:_MAX_NAMES]
 
 
@@ -37,15 +36,14 @@ def _list_possible_names(text: str) -> Iterator[str]:
     for place, word in enumerate(words):
         if not word or "://" in word or "." in word.strip("."):
             continue
-        if word.startswith("/"):
-            name = word[1:]
-            if "/" in name:
-                continue
-        else:
-            name = word.rpartition(":")[2]  # the plug-in of a client stands before it
-            neighbours = {near.lower() for near in words[max(place - 1, 0) : place + 2] if near}
-            is_joined = "-" in name or "_" in name
-            if "/" in name or not (is_joined or neighbours & _NOUNS - {word.lower()}):
-                continue
-        if len(name) > 1:
-            yield name.rpartition(":")[2]
+        # The plug-in of a client stands before a colon.
+        name = word.removeprefix("/").rpartition(":")[2]
+        neighbours = {near.lower() for near in words[max(place - 1, 0) : place + 2]}
+        is_marked = (
+            word.startswith("/")
+            or "-" in name
+            or "_" in name
+            or bool(neighbours & _NOUNS - {word.lower()})
+        )
+        if is_marked and len(name) > 1 and "/" not in name:
+            yield name

@@ -9,6 +9,7 @@ from pathlib import Path
 from capdisc.hook import client_session, use_memory
 from capdisc.output.console import format_names
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.tools.capability_lookup import local_name
 
 WEEK_S = 7 * 24 * 3600
 
@@ -36,7 +37,7 @@ def count_week(folder: Path, names: Collection[str]) -> HookWeek | None:
         return None
     suggestions = used = 0
     for session in sessions:
-        suggested = {client_session.name_of(identifier) for identifier in session.printed}
+        suggested = {local_name(identifier).casefold() for identifier in session.printed}
         suggestions += len(suggested)
         used += len(suggested & set(session.used_names))
     records = use_memory.load_use_memory(folder).records
