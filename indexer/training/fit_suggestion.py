@@ -90,7 +90,7 @@ REQUEST_TREES = {"num_leaves": 8, "rounds": 220, "learning_rate": 0.05, "lambda_
 PAIR_WEIGHTS = {CODING: 1.0, PROMPTS: 0.5, OWN: 0.5, LACKING: 0.7, TALK: 0.5}
 DEFENSIBLE_WEIGHT = 0.4
 # The operating points.
-CODING_THRESHOLD, REQUEST_THRESHOLD = 0.55, 0.1
+CODING_THRESHOLD, REQUEST_THRESHOLD = 0.51, 0.12
 
 
 def main() -> None:
@@ -195,7 +195,8 @@ def _decide(
 ) -> list[tuple[float, int]]:
     """The probability and the grade of each offer."""
     pairs = turn.pairs if with_past else [_forget(pair) for pair in turn.pairs]
-    share = coding_share(pairs[0].features["coding"]) if pairs else 0.0
+    shared = pairs[0].features if pairs else {"coding": 0.0, "turn": 0.0}
+    share = coding_share(shared["coding"], shared["turn"])
     decision = choose_offers(coding, request, share, pairs)
     by_id = {pair.header["id"]: pair for pair in pairs}
     return [

@@ -34,6 +34,7 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.retrieval.fusion import raise_own
 from capdisc_indexer.retrieval.verdict import OFF, check_gate_mode, select_shown_hits
 from capdisc_indexer.suggestion.decision import (
     Decision,
@@ -176,11 +177,22 @@ def _judge_turn(
     }
     decision = decide_offers(ctx.index, model, turn, rankings, prompt, history)
     return _JudgedTurn(
-        likely=[(offer.header, offer.probability) for offer in decision.offers],
+        likely=_put_own_first(decision, str(ctx.runtime.workspace)),
         reason="" if decision.offers else "nothing here is likely enough to be wanted",
         verdict=describe_decision(model, turn, decision),
         turn=SessionTurn(turn.head, model.encoder, round(turn.coding, 4)),
     )
+
+
+def _put_own_first(
+    decision: Decision, workspace: str
+) -> Sequence[tuple[CapabilityHeader, float]]:
+    """What is offered, with its probability: of near ones those of the workspace come first."""
+    headers = {offer.header["id"]: offer.header for offer in decision.offers}
+    chances = {offer.header["id"]: offer.probability for offer in decision.offers}
+    raised = raise_own(chances, headers, workspace) if chances else {}
+    order = sorted(chances, key=lambda identifier: -raised[identifier])
+    return [(headers[identifier], chances[identifier]) for identifier in order]
 
 
 def _rank_text(ctx: open_index.CommandContext, text: str) -> Ranking:
@@ -223,7 +235,7 @@ def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _
 def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decision) -> str:
     """The parts of a decision in words."""
     kind = max(range(len(model.kinds)), key=lambda number: turn.kinds[number])
-    share = coding_share(turn.coding_here)
+    share = coding_share(turn.coding_here, turn.earlier_turns)
     work = "no kind of work" if kind == len(model.kinds) - 1 else model.kinds[kind]
     parts = [f"coding session {share:.2f}, {work} {turn.kinds[kind]:.2f}"]
     if best := decision.best:

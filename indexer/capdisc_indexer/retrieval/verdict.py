@@ -51,9 +51,11 @@ MIN_CONFIDENCE = 0.06
 MIN_CONFIDENCE_OF_MEANING, WEAK_RELEVANCE = 0.08, 0.2
 MIN_CONFIDENCE_OF_UNKNOWN, UNKNOWN_SHARE = 0.45, 0.62
 WEAK_EVIDENCE = {"cosine": 0.13, "meets_name": 0.2, "meets_description": 0.25}
-# From this score on a turn is a request; the fit moves its scores so that this is the border. A
-# text that is not clearly talk is one with this confidence, too.
-BORDER, SURE_CONFIDENCE = 0.5, 0.4
+# From this score on a turn is a request; the fit moves its scores so that this is the border. Where
+# something fits, a text that by its words alone is likelier a request than talk is one, too, and with
+# this confidence one that is not clearly talk: of requests in eleven sets 96.4 in a hundred pass,
+# 95.6 without the first of these, of 306 turns of talk 1.6 and 1.3.
+BORDER, LIKELY_LOGIT, SURE_CONFIDENCE = 0.5, 0.0, 0.4
 # From here on a text is clearly a request, whatever was found.
 CLEAR_LOGIT = 1.5
 # A text with a lower logit is called talk. Of any other that is refused the reason says less: to
@@ -95,7 +97,10 @@ def judge(index: Index, ranking: Ranking) -> Verdict:
         fits |= is_foreign and best >= MIN_SHOWN_RELEVANCE and ranking.confidence >= least
         needed = _needed_confidence(best, logit, evidence, unknown, is_foreign)
         fits = fits and ranking.confidence >= needed
-    is_sure = has_vectors and ranking.confidence >= SURE_CONFIDENCE and logit >= CLEAR_TALK_LOGIT
+    is_sure = has_vectors and (
+        logit >= LIKELY_LOGIT
+        or (ranking.confidence >= SURE_CONFIDENCE and logit >= CLEAR_TALK_LOGIT)
+    )
     is_request = fits and (score >= BORDER or is_sure)
     reason = "" if is_request else _find_reason(texts, encoder, logit, fits, unknown.share)
     parts = {"text": logistic(logit), **evidence, "unknown": unknown.share}

@@ -20,8 +20,10 @@ from capdisc_indexer.suggestion.turn_profile import TurnProfile
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS
 
 # Where a turn of a coding session and a plain request are as likely, by the logit of the turn: of
-# requests in public data sets 85 in a hundred lie below -1, of turns that need nothing 4.
+# requests in public data sets 85 in a hundred lie below -1, of turns that need nothing 4. Behind
+# other turns it is less likely to be a plain request, whatever it says: the logit rises with each.
 EVEN_LOGIT = -1.0
+LOGIT_OF_EARLIER_TURN, COUNTED_EARLIER_TURNS = 1.0, 2
 # A further capability is offered only near the first: with this share of its probability in a coding
 # session, and in plain requests. These mostly want something, and siblings are hard to tell apart:
 # a second line there brings the right one of 26 siblings for 63 in a hundred prompts instead of 56.
@@ -58,15 +60,19 @@ def decide_offers(
     history: Mapping[str, UseHistory],
 ) -> Decision:
     """What to offer for a turn, from the rankings of the whole turn and of its first line."""
-    pairs = collect_pairs(index, model, turn, rankings, prompt, history)
-    return choose_offers(model.coding, model.request, coding_share(turn.coding_here), pairs)
+    # A single letter ("q", "y") asks for nothing that a description could answer.
+    has_words = sum(map(str.isalnum, prompt)) > 1
+    pairs = collect_pairs(index, model, turn, rankings, prompt, history) if has_words else ()
+    share = coding_share(turn.coding_here, turn.earlier_turns)
+    return choose_offers(model.coding, model.request, share, pairs)
 
 
-def coding_share(coding_logit: float) -> float:
-    """How likely a turn with this logit is one of a session with a coding agent and no plain
-    request, 0..1.
+def coding_share(coding_logit: float, earlier_turns: float) -> float:
+    """How likely a turn with this logit, behind so many others, is one of a session with a coding
+    agent and no plain request, 0..1.
     """
-    return logistic(coding_logit - EVEN_LOGIT)
+    by_place = LOGIT_OF_EARLIER_TURN * min(earlier_turns, COUNTED_EARLIER_TURNS)
+    return logistic(coding_logit - EVEN_LOGIT + by_place)
 
 
 def choose_offers(
