@@ -150,7 +150,7 @@ def test_a_path_at_the_beginning_is_no_command(ask, small) -> None:
 def test_the_gate_can_be_switched_off_and_says_so(capdisc, small) -> None:
     talk = event("thanks, that was a very good file")
     silent = capdisc("hook", "claude", "--explain", stdin=talk)
-    assert silent.out == "" and "likely enough" in silent.err
+    assert silent.out == "" and "reads like talk" in silent.err
     assert names(capdisc("hook", "claude", "--gate", "off", stdin=talk).out)
 
 

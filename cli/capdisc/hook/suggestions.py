@@ -40,6 +40,7 @@ from capdisc_indexer.suggestion.decision import (
     Decision,
     coding_share,
     decide_offers,
+    is_talk,
     shorten_prompt,
 )
 from capdisc_indexer.suggestion.model import SuggestionModel, load_suggestion_model
@@ -165,10 +166,14 @@ def _judge_turn(
     encoder = _fitting_encoder(ctx)
     if encoder is None or limits.gate == OFF:
         return _judge_by_ranking(ctx, text, limits.gate)
-    model, ranking = load_suggestion_model(), _rank_text(ctx, text)
-    rankings = ranking, ranking if head == text else _rank_text(ctx, head)
+    model = load_suggestion_model()
     context = EarlierTurns(known.turns, known.coding_sum / max(known.turns, 1))
     turn = profile_turn(model, encoder, prompt, context)
+    heard = SessionTurn(turn.head, model.encoder, round(turn.coding, 4))
+    if is_talk(turn):
+        return _JudgedTurn(likely=(), reason="this reads like talk", turn=heard)
+    ranking = _rank_text(ctx, text)
+    rankings = ranking, ranking if head == text else _rank_text(ctx, head)
     memory = load_use_memory(ctx.runtime.user_state_dir())
     history = {
         name: UseHistory(record.used, record.vectors)
@@ -180,7 +185,7 @@ def _judge_turn(
         likely=_put_own_first(decision, str(ctx.runtime.workspace)),
         reason="" if decision.offers else "nothing here is likely enough to be wanted",
         verdict=describe_decision(model, turn, decision),
-        turn=SessionTurn(turn.head, model.encoder, round(turn.coding, 4)),
+        turn=heard,
     )
 
 
