@@ -209,17 +209,16 @@ class OpenIndex:
         best hits in full; `format` is a name of `rendering.formats.FORMATS`. What others wrote
         stands in frames whose marks are made with `mark_key` (1 to 64 bytes): give the same key
         to get the same bytes, or none for a random one, which nobody can imitate. At most `limit`
-        hits are shown (None: `templates.TOP_SUMMARIES`, of those that come near the best one), and
-        none of little relevance. With `gate` "auto", talk ("thanks!") gets no hits but the
-        overview, if `levels` has it; with "off" it is answered too. Paths of files below
-        `workspace` are printed relative to it.
+        hits are shown (None: as many as the budget has lines for), and none of little relevance.
+        With `gate` "auto", talk ("thanks!") gets no hits but the overview, if `levels` has it; with
+        "off" it is answered too. Paths of files below `workspace` are printed relative to it.
 
         Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget
         that has no room for anything.
         """
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
-        from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
+        from capdisc_indexer.rendering.render_job import count_lines
         from capdisc_indexer.retrieval.verdict import (
             OFF,
             check_gate_mode,
@@ -228,7 +227,7 @@ class OpenIndex:
         )
 
         check_gate_mode(gate)
-        most = TOP_SUMMARIES if limit is None else limit
+        most = count_lines(budget) if limit is None else limit
         query = Query(
             texts=(text,),
             kinds=tuple(kinds),
@@ -237,7 +236,7 @@ class OpenIndex:
             choices=RankingChoices(refuses=gate != OFF),
         )
         ranking = drop_hits_of_talk(self.search_query(query, mode))
-        hits = select_context_hits(ranking.hits, with_distant_hits=limit is not None)
+        hits = select_context_hits(ranking.hits, with_distant_hits=True)
         ranking = replace(ranking, hits=hits)
         key = mark_key or os.urandom(MARK_KEY_BYTES)
         base = PurePath(workspace) if workspace else None

@@ -103,7 +103,7 @@ def test_a_request_gets_lines_with_name_reason_and_a_path_that_exists(hook, smal
     context = json.loads(hook(event(REQUEST)))["hookSpecificOutput"]["additionalContext"]
     heading, first, *_ = context.splitlines()
     assert heading.endswith("(read the file before use):")
-    name, reason, path = re.fullmatch(r"- ([\w-]+): (.+)\. Read (\S+)", first).groups()
+    name, reason, path = re.fullmatch(r"- ([\w-]+): (.+)[.…] Read (\S+)", first).groups()
     assert name == "merge-pdfs" and "PDF" in reason
     assert Path(path).read_text().startswith("---\nname: merge-pdfs")
     assert load_token_counter()(context) <= 150

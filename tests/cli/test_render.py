@@ -76,7 +76,7 @@ def test_nothing_fitting_still_gives_a_usable_prompt_and_says_so(capdisc, small)
 
 def test_what_was_cut_is_said_on_stderr_alone(capdisc, small) -> None:
     made = capdisc("render", QUERY, "--budget", "500")
-    assert "notice: tier 2: cut to fit: " in made.err
+    assert "notice: tier 2: left out to fit: " in made.err
     assert "notice" not in made.out
 
 
@@ -152,7 +152,7 @@ def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
         made = capdisc("render", "merge two pdf files", "--budget", str(budget))
         assert "- skill:merge-pdfs: " in made.out
         assert "Available capabilities:" not in made.out
-    assert "Available capabilities:" in capdisc("render", "merge PDF files", "--budget", "700").out
+    assert "Available capabilities:" in capdisc("render", "merge PDF files").out
 
 
 def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypatch) -> None:
@@ -165,7 +165,7 @@ def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypat
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
     for name in TIERED_FORMATS:
-        made = capdisc("render", "tool 7", "--format", name, "--budget", "900")
+        made = capdisc("render", "tool 7", "--format", name, "--budget", "900", "--tier", "0,1,2")
         assert made.code == 0, (name, made.err)
         assert COUNT(made.out) <= 900
         assert "more categories" in made.out
@@ -218,18 +218,17 @@ def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> Non
 LINE = "- tool:git-status: Shows which files"
 
 
+def capability_lines(printed: str) -> list[str]:
+    return [line for line in printed.splitlines() if line.startswith("- ")]
+
+
 def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch) -> None:
     """A pinned capability is first in Tier 1 and displaces no other (S93)."""
     usual = capdisc("render", QUERY, "--tier", "1").out
     monkeypatch.setenv("CAPDISC_PIN", "git-status")
-    first, path, *others = (
-        capdisc("render", QUERY, "--tier", "1")
-        .out.removeprefix("Relevant capabilities:\n")
-        .splitlines()
-    )
+    first, *others = capability_lines(capdisc("render", QUERY, "--tier", "1").out)
     assert first.startswith(LINE)
-    assert path.endswith("/git-status/CAPABILITY.yaml")
-    assert others == usual.removeprefix("Relevant capabilities:\n").splitlines()
+    assert others == capability_lines(usual)
     for words in ((), ("xyzzyplugh",), ("which files are changed",)):
         assert capdisc("render", *words).out.count("- tool:git-status: ") == 1
     done = capdisc("render", QUERY, "--json").json

@@ -260,7 +260,8 @@ def test_a_text_is_added_once_after_the_map_and_within_the_budget(
 ) -> None:
     """Appended text comes once, between overview and hits, cut to fit, in each format (S8)."""
     (hermetic / "note.md").write_text("Invoices go out on Fridays.\n" * 90)
-    made = capdisc("render", QUERY, "--append", "note.md", "--format", form, "--budget", "900")
+    options = ("--append", "note.md", "--format", form, "--budget", "900", "--tier", "0,1,2")
+    made = capdisc("render", QUERY, *options)
     assert COUNT(made.out) <= 900
     assert made.out.count("Invoices go out on Fridays.") > 5
     assert "[cut to fit the budget]" in made.out

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 _OPEN = re.compile(r">>> (?P<id>[^\n]+) \[(?P<nonce>[0-9]{12})\]")
 _FENCE = re.compile(r"(?P<fence>`{4,})markdown")
+_PATH = re.compile(r"  (?:[a-z]+:NAME is in )?/")
 _TEXT_LINES = (
     "Available capabilities:",
     "Relevant capabilities:",
@@ -52,8 +53,8 @@ def _text(printed: str) -> list[Frame]:
 
 
 def _is_path(line: str, above: str) -> bool:
-    """Whether this is the line below a summary that names its file."""
-    return line.startswith("  /") and above.startswith("- ")
+    """Whether this is the line below a summary that names its file, or the rule that it follows."""
+    return bool(_PATH.match(line)) and above.startswith("- ")
 
 
 def _markdown(printed: str) -> list[Frame]:

@@ -66,7 +66,7 @@ _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
 # Characters of the reasons: the longest with which all capabilities fit.
-_REASON_LENGTHS = (110, 80, 50, 0)
+_REASON_LENGTHS = (50, 0)
 # How much less the beginning of a text may fit than a later part, as a difference of cosines.
 _FIRST_LEAD = 0.12
 # A part that is shorter says too little by itself ("Use when asked").
@@ -189,9 +189,7 @@ def _judge_turn(
     )
 
 
-def _put_own_first(
-    decision: Decision, workspace: str
-) -> Sequence[tuple[CapabilityHeader, float]]:
+def _put_own_first(decision: Decision, workspace: str) -> Sequence[tuple[CapabilityHeader, float]]:
     """What is offered, with its probability: of near ones those of the workspace come first."""
     headers = {offer.header["id"]: offer.header for offer in decision.offers}
     chances = {offer.header["id"]: offer.probability for offer in decision.offers}

@@ -37,7 +37,7 @@ from capdisc_indexer.rendering.index_context import (
     load_guidance,
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
-from capdisc_indexer.rendering.render_job import FULL_SUMMARIES, Descriptors
+from capdisc_indexer.rendering.render_job import Descriptors
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
 
@@ -117,7 +117,6 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         levels=levels,
         summaries=None if render_ctx.relevant.is_whole_catalogue else render_ctx.limits.summaries,
         details=details,
-        full_summaries=None if render_ctx.limits.is_summary_count_set else FULL_SUMMARIES,
         missing=_missing(render_ctx, descriptors, [*active, *pinned]),
         guidance=load_guidance(
             render_ctx.ctx.index,
@@ -129,6 +128,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         else {},
         memory=render_ctx.session.memory,
         appended=_appended_texts(render_ctx),
+        is_overview_last=_is_overview_last(render_ctx),
         ids_only=shape.detail == "name",
         hints=shape.hints,
         equal_shares=is_full,
@@ -176,16 +176,26 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
         return (1,)
     if render_ctx.catalogue_mode.is_full:
         return (2,)
-    if (
-        render_ctx.texts
-        or _has_layout(render_ctx)
-        or render_ctx.options.shape.split
-        or render_ctx.form.is_always_split
-    ):
+    if render_ctx.texts or _is_stable(render_ctx):
         return levels
     has_lines = render_ctx.relevant.is_whole_catalogue or render_ctx.pinned
     shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
     return tuple(level for level in levels if shown[level])
+
+
+def _is_stable(render_ctx: RenderContext) -> bool:
+    """Whether the text begins alike from turn to turn."""
+    is_split = render_ctx.options.shape.split or render_ctx.form.is_always_split
+    return bool(is_split or _has_layout(render_ctx))
+
+
+def _is_overview_last(render_ctx: RenderContext) -> bool:
+    """Whether the answer goes before the overview: where there is one, and nobody asks for an
+    overview or for a text that begins alike from turn to turn.
+    """
+    shape = render_ctx.options.shape
+    is_chosen = shape.tier or shape.by_kind or shape.hint or _is_stable(render_ctx)
+    return bool(render_ctx.relevant.ranking.hits) and not is_chosen
 
 
 def _select_budgets(render_ctx: RenderContext) -> Budgets:

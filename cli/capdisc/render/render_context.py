@@ -28,7 +28,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.index_context import split_total
-from capdisc_indexer.rendering.render_job import SessionMemory
+from capdisc_indexer.rendering.render_job import SessionMemory, count_lines
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
@@ -70,8 +70,8 @@ class TokenLimits:
 
 
 def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
-    """The limits. What the total has beyond the budgets of the tiers goes to the details, unless
-    their budget was typed.
+    """The limits. What the total has beyond the budgets of the tiers goes to lines and details,
+    unless their budgets were named. Where a total is named, it says how many lines there are.
     """
     tier_budgets = _parse_tier_numbers("--tier-budget", limits.tier_budget, _BUDGET_SETTINGS)
     tops = _parse_tier_numbers("--tier-top", limits.tier_top, _TOP_SETTINGS)
@@ -80,12 +80,21 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
     )
     total = limits.budget or config["budget"]
     budgets = Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total)
+    shares = split_total(budgets, total)
+    is_lines_set = "1" in tier_budgets or config.origins["tier1_budget"] != "default"
+    is_total_set = limits.budget is not None or config.origins["budget"] != "default"
+    is_summary_count_set = "1" in tops or config.origins["tier1_top_k"] != "default"
+    summaries = tops.get("1", config["tier1_top_k"])
     return TokenLimits(
-        budgets=budgets if "2" in tier_budgets else split_total(budgets, total),
-        is_total_set=limits.budget is not None or config.origins["budget"] != "default",
-        summaries=tops.get("1", config["tier1_top_k"]),
+        budgets=replace(
+            shares,
+            tier1=tier1 if is_lines_set else shares.tier1,
+            tier2=tier2 if "2" in tier_budgets else shares.tier2,
+        ),
+        is_total_set=is_total_set,
+        summaries=summaries if is_summary_count_set or not is_total_set else count_lines(total),
         details=tops.get("2", config["tier2_top_k"]),
-        is_summary_count_set="1" in tops or config.origins["tier1_top_k"] != "default",
+        is_summary_count_set=is_summary_count_set,
     )
 
 
@@ -294,4 +303,5 @@ def _find_capabilities(
             is_whole_catalogue=True,
             catalogue_reader=read_catalogue(),
         )
-    return find_relevant(ctx, options.request, query, read_catalogue, limits.is_summary_count_set)
+    is_named = limits.is_summary_count_set or limits.is_total_set
+    return find_relevant(ctx, options.request, query, read_catalogue, is_named)

@@ -7,7 +7,8 @@ bisection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from capdisc_indexer.model.errors import UsageError
@@ -76,7 +77,12 @@ def _fit_context(job: RenderJob) -> Context:
     """The context with the most tokens whose whole printed text fits, with the longest overview
     beside which there is one. Raises UsageError where there is none.
     """
-    for overview in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
+    overviews: Iterable[Tier | None] = ()
+    if is_level_printed(job, 0):
+        overviews = _overview_candidates(job)
+    if job.inputs.is_overview_last or not is_level_printed(job, 0):
+        overviews = chain((None,), overviews)
+    for overview in overviews:
         best = _fit_with_overview(job, overview)
         if best is not None and has_content(job, best):
             return best
@@ -149,8 +155,10 @@ def _count_whole(job: RenderJob, context: Context) -> Context:
 def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -> Context:
     """The tiers within the budget; tier 0 is `overview` where that is not None."""
     budget_left = budget - frame_tokens(job)
-    tiers = []
-    for level in (level for level in _TIER_BUILDERS if is_level_printed(job, level)):
+    tiers: list[Tier] = []
+    levels = [level for level in _TIER_BUILDERS if is_level_printed(job, level)]
+    is_last = job.inputs.is_overview_last and overview is None and 0 in levels
+    for level in levels[1:] if is_last else levels:
         tier_frame = tier_frame_tokens(job, level)
         tokens_left = (
             overview_budget(job, budget_left)
@@ -167,6 +175,9 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
         tiers.append(tier)
     tiers = _complete_summaries(job, tiers, budget_left)
     budget_left = budget - frame_tokens(job) - sum(tier.tokens for tier in tiers)
+    if is_last:
+        tiers.append(_add_overview(job, budget_left))
+        budget_left -= tiers[-1].tokens
     return Context(
         ranking=job.ranking,
         tiers=tuple(sorted(tiers, key=lambda tier: tier.level)),
@@ -176,6 +187,14 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
         tokenizer=job.counter.name,
         printing=job.printing,
     )
+
+
+def _add_overview(job: RenderJob, budget_left: int) -> Tier:
+    """The overview of what an answer leaves of the budget; what it leaves out is no loss then."""
+    tier_frame = tier_frame_tokens(job, 0)
+    tier = build_overview(job, min(tier_cap(job.budgets, 0), budget_left) - tier_frame)
+    tokens = tier.tokens + tier_frame if tier.blocks else 0
+    return replace(tier, tokens=tokens, dropped=())
 
 
 def _complete_summaries(job: RenderJob, tiers: Sequence[Tier], budget_left: int) -> list[Tier]:

@@ -13,7 +13,12 @@ from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
-from capdisc_indexer.rendering.render_job import TOP_DETAILS, Guidance, RenderInputs
+from capdisc_indexer.rendering.render_job import (
+    DETAIL_FREE_TOKENS,
+    TOP_DETAILS,
+    Guidance,
+    RenderInputs,
+)
 from capdisc_indexer.rendering.token_accounting import (
     CountedDescriptor,
     learn_counts,
@@ -67,6 +72,7 @@ def assemble_ranking(
         descriptors=descriptors,
         levels=form.levels if form.is_catalogue else levels,
         summaries=summaries,
+        is_overview_last=bool(ranking.hits),
         workspace=workspace,
         guidance=load_guidance(index, counter, form, descriptors) if 2 in levels else {},
     )
@@ -108,11 +114,12 @@ def load_guidance(
 
 
 def split_total(budgets: Budgets, total: int) -> Budgets:
-    """The budgets with this total, in tokens. What it has beyond the overview and the summaries is
-    for the details.
+    """The budgets with this total, in tokens: lines may take what the text of the best hits leaves
+    them, and that text what the overview and the lines leave.
     """
     details = max(budgets.tier2, total - budgets.tier0 - budgets.tier1)
-    return replace(budgets, tier2=details, total=total)
+    lines = max(budgets.tier1, total - max(0, total - DETAIL_FREE_TOKENS) // 2)
+    return replace(budgets, tier1=lines, tier2=details, total=total)
 
 
 def catalogue_budgets(total: int) -> Budgets:

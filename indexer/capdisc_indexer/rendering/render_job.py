@@ -16,16 +16,26 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Tier 1 has so many lines at most, the first of them in full. Over ten judged sets 30 lines, without
-# those that `select_context_hits` leaves out, hold 1.6 points more of the right answers than 20
-# for 110 tokens more, and 11 points more than 5 lines.
-TOP_SUMMARIES, FULL_SUMMARIES = 30, 5
+# Tier 1 has so many lines at most where nobody names a budget, and then of the hits near the best
+# one alone (`select_context_hits`): over ten judged sets 20 lines hold 1.6 points fewer of the right
+# answers for 110 tokens less, and 5 lines 11 points fewer.
+TOP_SUMMARIES = 30
 TOP_DETAILS = 2
-# So many tokens of a budget are for the first lines, and the sections of the best capability that
-# fit, before the overview or short lines get any.
+# Where somebody names a budget, it may have a line for so many of its tokens, up to a limit: a short
+# one has 15 to 25.
+TOKENS_OF_A_LINE, MOST_SUMMARIES = 15, 100
+# So many tokens of a budget are for the answer before the overview gets any.
 ANSWER_TOKENS = 500
+# Up to this budget lines go before the text of the best hits, which takes what they leave; of what
+# lies above it, the text gets half.
+DETAIL_FREE_TOKENS = 600
 # Gives the lines of a session's memory that fit so many tokens, counted by the function.
 SessionMemory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
+
+
+def count_lines(budget: int) -> int:
+    """How many hits a context of so many tokens may list."""
+    return min(MOST_SUMMARIES, max(TOP_SUMMARIES, budget // TOKENS_OF_A_LINE))
 
 
 class Descriptors(Protocol):
@@ -58,8 +68,8 @@ class RenderInputs:
       hits, whatever the query.
     - `missing`: what each capability lacks here, by id. `guidance`: by category in lower case.
       `appended`: the caller's own texts.
-    - `full_summaries`: how many lines of tier 1 are as long as the description needs; those after
-      them are short (None: all are long).
+    - `is_overview_last`: the overview gets what the answer leaves, and is not the same from turn to
+      turn.
     - `ids_only`: tier 1 has ids alone. `hints`: it has usage hints, too.
     - `equal_shares`: the capabilities of tier 2 share it equally, each with at most
       `max_tokens_each` tokens (0: no limit).
@@ -71,13 +81,13 @@ class RenderInputs:
     levels: tuple[int, ...] = (0, 1, 2)
     summaries: int | None = TOP_SUMMARIES
     details: int | None = TOP_DETAILS
-    full_summaries: int | None = FULL_SUMMARIES
     pinned_summaries: Sequence[Descriptor] = ()
     pinned: Sequence[Descriptor] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     guidance: Mapping[str, Guidance] = field(default_factory=dict)
     memory: SessionMemory | None = None
     appended: Sequence[str] = ()
+    is_overview_last: bool = False
     ids_only: bool = False
     hints: bool = False
     equal_shares: bool = False

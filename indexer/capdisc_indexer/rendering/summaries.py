@@ -1,56 +1,59 @@
-"""Builds tier 1: a line for each of the first hits, shortened before any is left out."""
+"""Builds tier 1: a line for each of the first hits. As many hits as fit get a short line; what is
+left makes lines longer, from the first on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
 from capdisc_indexer.rendering.capability_text import (
     name_line,
     pointer_line,
-    short_line,
     shorter_descriptions,
     shorter_lines,
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, Descriptors, RenderJob
+from capdisc_indexer.rendering.render_job import DETAIL_FREE_TOKENS, Descriptors, RenderJob
+from capdisc_indexer.text.location import location_rule
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
-# for the last tokens of a budget was looked for in all of 80,000 capabilities.
-_MAX_MISSES = 200
-# Short lines take at most a quarter of what a budget has above ANSWER_TOKENS, before the details are
-# built; afterwards they take what is left. Without that limit, the text of the best hit had no
-# room in 500 tokens.
-_SHORT_LINES_DIVISOR = 4
+# for the last tokens of a budget was looked for in all of 80,000 capabilities, and one of hits named
+# the seventeenth in place of the first.
+_MAX_MISSES_OF_HITS, _MAX_MISSES = 3, 200
+# Before hits with less than this share of the best score get a line, so many of the first get a
+# longer one. It costs 0.1 of 82 points of what 150 tokens tell, and reads better.
+_NEAR_SHARE, _LONGER_LINES = 0.5, 3
+# Where the paths follow from the ids is looked for in so many of the first capabilities.
+_RULED_LINES = 100
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 1 of at most so many tokens: first lines in full, then short lines.
-
-    A line in full is shortened where another one of them would not fit at all. The short lines share
-    what is left. Those that do not fit are counted, not named: in JSON their names would cost as
-    many tokens as the lines.
+    """Tier 1 of at most so many tokens. Of hits those that do not fit are counted, not named: in
+    JSON their names would cost as many tokens as the lines. A short line is no loss to report.
     """
-    descriptors, count = _select_descriptors(job), job.inputs.full_summaries
-    if job.inputs.summaries is None or count is None:
-        return fit_lines(job, descriptors, tokens_left, 1)
-    listed = list(descriptors)
-    count += sum(d.id in {pinned.id for pinned in job.inputs.pinned_summaries} for d in listed)
-    first = fit_lines(job, listed[:count], tokens_left, 1)
-    short_lines_tokens = min(tokens_left - first.tokens, _tokens_beside_details(job))
-    others = fit_lines(job, listed[count:], short_lines_tokens, 1, is_short=True)
-    left_out = sum(not block.clipped for block in others.dropped)
-    return _tier(1, [*first.blocks, *others.blocks], first.dropped, left_out)
+    descriptors = _select_descriptors(job)
+    tokens_left = min(tokens_left, _tokens_beside_details(job))
+    tier = fit_lines(job, descriptors, tokens_left, 1)
+    if job.inputs.summaries is None:
+        return tier
+    left_out = sum(not block.clipped for block in tier.dropped)
+    return replace(tier, dropped=(), omitted=tier.omitted + left_out)
 
 
 def _tokens_beside_details(job: RenderJob) -> int:
-    """The most tokens of the short lines: few as long as the details have not taken theirs."""
-    has_details = 2 in job.inputs.levels and 2 in job.form.levels
-    if job.in_full is not None or not has_details:
+    """The most tokens of the lines as long as the details have not taken theirs."""
+    if job.in_full is not None or not _has_details(job) or job.inputs.summaries is None:
         return job.budgets.total
-    return max(0, job.budgets.total - ANSWER_TOKENS) // _SHORT_LINES_DIVISOR
+    return job.budgets.total - max(0, job.budgets.total - DETAIL_FREE_TOKENS) // 2
+
+
+def _has_details(job: RenderJob) -> bool:
+    return 2 in job.inputs.levels and 2 in job.form.levels
 
 
 def _select_descriptors(job: RenderJob) -> Descriptors:
@@ -75,28 +78,35 @@ class _ChainedDescriptors:
         return len(self._pinned) + len(self._hits)
 
 
-def fit_lines(
-    job: RenderJob,
-    descriptors: Descriptors,
-    tokens_left: int,
-    level: int,
-    *,
-    is_short: bool = False,
-) -> Tier:
-    """A tier of lines for these capabilities, none of them long where `is_short`, of at most so many
-    tokens; `dropped` names what was shortened or left out for it.
+def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
+    """A tier of lines for these capabilities, of at most so many tokens; `dropped` names what was
+    shortened or left out for it. Where they are a listing and no hits, a line may be the id
+    alone, and that of the first hit where no line of any fits. Before the text of the best hits is chosen, only hits near the best one
+    have long lines.
     """
-    full_lines = _fit_full_lines(job, descriptors, tokens_left, is_short)
-    if full_lines is not None:
-        return _tier(level, full_lines, [])
-    choices, tried = _fit_shortest_lines(job, descriptors, tokens_left, is_short)
-    tokens_left -= sum(choice[0].tokens for choice in choices)
-    blocks: list[Block] = []
-    for choice in choices:
-        tokens_left += choice[0].tokens
-        blocks.append(next(block for block in reversed(choice) if block.tokens <= tokens_left))
-        tokens_left -= blocks[-1].tokens
-    return _tier(level, blocks, _list_dropped(tried, blocks, level), len(descriptors) - len(tried))
+    rules = _find_rules(job, descriptors)
+    is_listing = level != 1 or job.inputs.summaries is None
+    is_before_details = not is_listing and job.in_full is None and _has_details(job)
+    if not is_before_details:
+        full = _choose_lines(job, descriptors, tokens_left, rules, is_listing, is_longest=True)
+        if not full.left_out:
+            return _tier(level, [lines[-1] for lines in full.lines], [])
+    short = _choose_lines(job, descriptors, tokens_left, rules, is_listing)
+    if not (short.lines or is_listing):
+        first = list(islice(descriptors, 1))
+        short = _choose_lines(job, first, tokens_left, rules, is_listing=True)
+    long_ids = _find_near_ids(job) if is_before_details else None
+    blocks = _lengthen_lines(short.lines, tokens_left, long_ids)
+    dropped = [
+        DroppedBlock(id=lines[-1].id, tier=level, tokens=lines[-1].tokens, clipped=True)
+        for lines, block in zip(short.lines, blocks, strict=True)
+        if block.tokens < lines[-1].tokens
+    ]
+    dropped += [
+        DroppedBlock(id=block.id, tier=level, tokens=block.tokens) for block in short.left_out
+    ]
+    omitted = len(descriptors) - len(short.lines) - len(short.left_out)
+    return _tier(level, blocks, dropped, omitted)
 
 
 def _tier(
@@ -108,99 +118,149 @@ def _tier(
     )
 
 
-def _fit_full_lines(
-    job: RenderJob, descriptors: Descriptors, tokens_left: int, is_short: bool
-) -> list[Block] | None:
-    """All lines in full; None where they have more tokens than that."""
-    blocks: list[Block] = []
+@frozen
+class _ChosenLines:
+    """For each capability that has a line those that it may have, short ones first, and the longest
+    lines of those that were tried and have none.
+    """
+
+    lines: Sequence[Sequence[Block]]
+    left_out: Sequence[Block]
+
+
+def _choose_lines(
+    job: RenderJob,
+    descriptors: Descriptors,
+    tokens_left: int,
+    rules: Mapping[str, str],
+    is_listing: bool,
+    *,
+    is_longest: bool = False,
+) -> _ChosenLines:
+    """The capabilities whose shortest line fits, in order; with `is_longest` whose longest one does,
+    up to the first where that does not.
+    """
+    chosen: list[Sequence[Block]] = []
+    left_out: list[Block] = []
+    told_rules: set[str] = set()
+    misses = 0
+    near = () if is_listing or is_longest else _find_near_ids(job)
     for d in descriptors:
-        blocks.append(_full_block(job, d, is_short))
-        tokens_left -= blocks[-1].tokens
-        if tokens_left < 0:
-            return None
+        if near and d.id not in near:
+            tokens_left -= _skip_shortest_lines(chosen, tokens_left)
+            near = ()
+        place = _describe_place(job, d, rules, told_rules)
+        lines = _line_blocks(job, d, place, is_listing)
+        block = lines[-1 if is_longest else 0]
+        if block.tokens <= tokens_left:
+            chosen.append(lines)
+            tokens_left -= block.tokens
+            told_rules.add(place)
+            misses = 0
+            continue
+        left_out.append(lines[-1])
+        misses += 1
+        if is_longest or misses == (_MAX_MISSES if is_listing else _MAX_MISSES_OF_HITS):
+            break
+    return _ChosenLines(chosen, left_out)
+
+
+def _find_near_ids(job: RenderJob) -> Collection[str]:
+    """The pinned capabilities, and the hits that come near the best one by their score."""
+    hits = job.ranking.hits
+    min_score = _NEAR_SHARE * max((hit.score for hit in hits), default=0.0)
+    near_ids = {hit.id for hit in hits if hit.score >= min_score}
+    return near_ids | {d.id for d in job.inputs.pinned_summaries}
+
+
+def _skip_shortest_lines(chosen: list[Sequence[Block]], tokens_left: int) -> int:
+    """Take the shortest line from the choice of the first capabilities, as far as the tokens reach.
+    Returns how many they need for that.
+    """
+    spent = 0
+    for place, lines in enumerate(chosen[:_LONGER_LINES]):
+        extra_tokens = lines[1].tokens - lines[0].tokens if len(lines) > 1 else 0
+        if 0 < extra_tokens <= tokens_left - spent:
+            chosen[place], spent = lines[1:], spent + extra_tokens
+    return spent
+
+
+def _lengthen_lines(
+    lines: Sequence[Sequence[Block]], tokens_left: int, ids: Collection[str] | None
+) -> list[Block]:
+    """A line of each, at first the shortest: as many of those with these ids (None: of all) as fit
+    become longer by one step, the first before others, then by the next.
+    """
+    blocks = [choices[0] for choices in lines]
+    tokens_left -= sum(block.tokens for block in blocks)
+    for length in range(1, max(map(len, lines), default=0)):
+        for place, choices in enumerate(lines):
+            extra_tokens = choices[min(length, len(choices) - 1)].tokens - blocks[place].tokens
+            if 0 < extra_tokens <= tokens_left and (ids is None or choices[0].id in ids):
+                tokens_left -= extra_tokens
+                blocks[place] = choices[min(length, len(choices) - 1)]
     return blocks
 
 
-def _fit_shortest_lines(
-    job: RenderJob, descriptors: Descriptors, tokens_left: int, is_short: bool
-) -> tuple[list[list[Block]], list[Block]]:
-    """The lines to choose from, shortest first, of each capability whose shortest line fits; and
-    the full lines of all that were tried.
-    """
-    choices: list[list[Block]] = []
-    tried: list[Block] = []
-    misses = 0
-    for d in descriptors:
-        full_line = _full_block(job, d, is_short)
-        tried.append(full_line)
-        choice = sorted([full_line, *_shorter_blocks(job, d)], key=_token_count)
-        if choice[0].tokens <= tokens_left:
-            choices.append(choice)
-            tokens_left -= choice[0].tokens
-            misses = 0
-        else:
-            misses += 1
-            if misses == _MAX_MISSES:
-                break
-    return choices, tried
-
-
-def _token_count(block: Block) -> int:
-    return block.tokens
-
-
-def _list_dropped(
-    full_lines: Sequence[Block], blocks: Sequence[Block], level: int
-) -> list[DroppedBlock]:
-    shown_tokens = {block.id: block.tokens for block in blocks}
-    return [
-        DroppedBlock(
-            id=block.id, tier=level, tokens=block.tokens, clipped=block.id in shown_tokens
-        )
-        for block in full_lines
-        if shown_tokens.get(block.id, -1) < block.tokens
-    ]
-
-
-def _full_block(job: RenderJob, d: Descriptor, is_short: bool) -> Block:
-    """The longest line of the capability, made once for a job."""
-    key = (d.id, f"{is_short}", f"{d.id in (job.in_full or ())}")
+def _line_blocks(job: RenderJob, d: Descriptor, place: str, is_listing: bool) -> Sequence[Block]:
+    """The lines that the capability may have, short ones first, made once for a job."""
+    key = (d.id, f"{place}\n{is_listing}", f"{d.id in (job.in_full or ())}")
     if key not in job.lines:
-        job.lines[key] = [_line_block(job, d, _full_line(job, d, is_short))]
-    return job.lines[key][0]
-
-
-def _full_line(job: RenderJob, d: Descriptor, is_short: bool) -> str:
-    """The longest line of the capability."""
-    inputs, note = job.inputs, job.inputs.note(d)
-    if inputs.ids_only:
-        return name_line(d)
-    if d.id in (job.in_full or ()):
-        return pointer_line(d, note)
-    return short_line(d, note) if is_short else summary_line(d, note, inputs.hints)
-
-
-def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
-    key = (d.id, "shorter", f"{d.id in (job.in_full or ())}")
-    if key not in job.lines:
-        job.lines[key] = _make_shorter_blocks(job, d)
+        blocks = [
+            _line_block(job, shortened, line, place)
+            for shortened, line in _list_lines(job, d, is_listing)
+        ]
+        job.lines[key] = sorted(blocks, key=_count_block)
     return job.lines[key]
 
 
-def _make_shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
-    if 0 not in job.form.levels:  # the format prints the description itself instead of a line
-        return [_line_block(job, shortened, "") for shortened in shorter_descriptions(d)]
-    if job.inputs.ids_only:
-        lines = [name_line(d)]
-    elif d.id in (job.in_full or ()):
-        lines = [shortest_line(d)]
-    else:
-        lines = shorter_lines(d, job.inputs.note(d))
-    return [_line_block(job, d, line) for line in lines]
+def _count_block(block: Block) -> int:
+    return block.tokens
 
 
-def _line_block(job: RenderJob, d: Descriptor, line: str) -> Block:
-    """The line with the path of the capability's file."""
-    path = job.location(d).path
-    pieces = (job.form.summary(d, line, path), job.form.location(path))
+def _list_lines(job: RenderJob, d: Descriptor, is_listing: bool) -> list[tuple[Descriptor, str]]:
+    """The texts of the lines, each with what it is about: a format without level 0 prints the
+    description itself instead of a line.
+    """
+    inputs, note = job.inputs, job.inputs.note(d)
+    if 0 not in job.form.levels:
+        return [(shortened, "") for shortened in (*shorter_descriptions(d), d)]
+    if inputs.ids_only:
+        return [(d, name_line(d))]
+    if d.id in (job.in_full or ()):
+        return [(d, shortest_line(d)), (d, pointer_line(d, note))]
+    lines = [*shorter_lines(d, note), summary_line(d, note, inputs.hints)]
+    return [(d, line) for line in ([shortest_line(d), *lines] if is_listing else lines)]
+
+
+def _line_block(job: RenderJob, d: Descriptor, line: str, place: str) -> Block:
+    """The line, with where the capability's file lies."""
+    location = job.form.location(place) if place else ""
+    pieces = [piece for piece in (job.form.summary(d, line, place), location) if piece]
     return Block(id=d.id, text="".join(pieces), tokens=sum(map(job.counter.count, pieces)))
+
+
+# Where the files lie. Where the paths of several capabilities of a kind follow from their ids, the
+# first of them says the rule, and the others say nothing.
+
+
+def _find_rules(job: RenderJob, descriptors: Descriptors) -> Mapping[str, str]:
+    """The rule of each kind that more than one of the first capabilities follow."""
+    if job.form.is_catalogue:
+        return {}
+    counts: dict[str, Counter[str]] = {}
+    for d in islice(descriptors, _RULED_LINES):
+        counts.setdefault(d.kind, Counter())[location_rule(d, job.location(d))] += 1
+    first = {kind: rules.most_common(1)[0] for kind, rules in counts.items()}
+    return {kind: rule for kind, (rule, count) in first.items() if count > 1}
+
+
+def _describe_place(
+    job: RenderJob, d: Descriptor, rules: Mapping[str, str], told_rules: set[str]
+) -> str:
+    """The path of the capability's file, or the rule that it follows; "" where it is told already."""
+    location = job.location(d)
+    rule = rules.get(d.kind, "")
+    if not rule or location_rule(d, location) != rule:
+        return location.path
+    return "" if rule in told_rules else rule

@@ -17,8 +17,8 @@ from capdisc_indexer.rendering.capability_text import (
     guidance_id,
     guidance_text,
     pointer_line,
-    short_line,
     shorter_lines,
+    shortest_line,
     summary_line,
 )
 from capdisc_indexer.rendering.formats import FORMATS
@@ -31,7 +31,7 @@ from capdisc_indexer.rendering.formats.format import (
 )
 from capdisc_indexer.rendering.formats.text import TEXT
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
-from capdisc_indexer.text.location import Location, locate
+from capdisc_indexer.text.location import Location, locate, location_rule
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 
@@ -113,7 +113,7 @@ def _collect_texts(descriptor: Descriptor, workspace: PurePath | None) -> _Count
     locations = [
         line
         for base in dict.fromkeys((workspace, None))
-        for line in _location_pieces(locate(descriptor, base))
+        for line in _location_pieces(descriptor, locate(descriptor, base))
     ]
     listing = listing_line(descriptor)
     return _CountedTexts(
@@ -148,8 +148,9 @@ def location_lines(location: Location) -> list[str]:
     return [line for line in (f"File: {location.path}\n", folder) if line]
 
 
-def _location_pieces(location: Location) -> list[str]:
-    return [TEXT.location(location.path), *location_lines(location)]
+def _location_pieces(descriptor: Descriptor, location: Location) -> list[str]:
+    places = (location.path, location_rule(descriptor, location))
+    return [*map(TEXT.location, places), *location_lines(location)]
 
 
 def full_size(counts: StoredCounts) -> list[int]:
@@ -230,11 +231,20 @@ def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
     if not descriptor.available:
         choices.append(())
     notes = [availability_note(names, descriptor.available) for names in choices]
-    summaries = [summary_line(descriptor), *shorter_lines(descriptor), pointer_line(descriptor)]
+    summaries = [
+        summary_line(descriptor),
+        *shorter_lines(descriptor),
+        shortest_line(descriptor),
+        pointer_line(descriptor),
+    ]
     with_notes = [
-        line(descriptor, note)
-        for line in (summary_line, pointer_line, short_line)
+        line
         for note in notes
+        for line in (
+            summary_line(descriptor, note),
+            pointer_line(descriptor, note),
+            *shorter_lines(descriptor, note),
+        )
     ]
     return _SummaryLines([*summaries, *with_notes], notes)
 

@@ -50,6 +50,28 @@ def locate(descriptor: Descriptor, workspace: PurePath | None) -> Location:
     return Location(path, _folder_of(path) if is_own_folder else "")
 
 
+def location_rule(descriptor: Descriptor, location: Location) -> str:
+    """Where the other capabilities of this kind lie if they lie like this one: in folders of their
+    names, or in the same file.
+
+    "skill:NAME is in .claude/skills/NAME/SKILL.md", of skill:pdf in .claude/skills/pdf/SKILL.md;
+    "tools.json, as each tool below", of a tool beside others
+    """
+    kind, _, name = descriptor.id.partition(":")
+    before, found, after = f"/{location.path}".rpartition(f"/{name}/")
+    if not found:
+        return f"{location.path}{_SAME_FILE.format(kind=descriptor.kind)}"
+    return f"{kind}{_BY_NAME}{before[1:]}{'/' if before else ''}NAME/{after}"
+
+
+_SAME_FILE, _BY_NAME = ", as each {kind} below", ":NAME is in "
+
+
+def is_location_rule(text: str) -> bool:
+    """Whether a text is what `location_rule` gives, and no path."""
+    return _BY_NAME in text or text.endswith(" below")
+
+
 def _folder_of(path: str) -> str:
     folder, _, _ = path.rpartition("/")
     return folder if folder and _is_normal(path) else PurePath(path).parent.as_posix()

@@ -1,8 +1,9 @@
 """How many of the right answers stand in a context, and how many tokens does it spend on them?
 
-A context is what `capdisc render` prints of a query without the overview. Beside it stand two ways
-to do without: the first hits by words alone, and the list of everything, each a whole line of name
-and description as clients print it, as many as fit the budget.
+A context is what `capdisc render` prints of a query without the overview. Beside it stand three ways
+to do without: the same ranking as a plain list, a line of name and first sentence for each hit, the
+first hits by words alone, and the list of everything, both with a whole line of name and description
+as clients print it; of each as many lines as fit the budget.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.rendering.capability_text import first_sentence
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.index_context import assemble_ranking
-from capdisc_indexer.rendering.render_job import TOP_SUMMARIES
+from capdisc_indexer.rendering.render_job import count_lines
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.token_counts import TokenCounter, find_tokenizer, make_counter
 
-CONTEXT, FIRST_HITS, LISTING = WAYS = ("context", "first hits", "listing")
-# So many hits by words alone have a line, as far as they fit.
+CONTEXT, PLAIN_LIST, FIRST_HITS, LISTING = WAYS = (
+    "context", "plain list", "first hits", "listing",
+)  # fmt: skip
+# So many hits have a line in a list, as far as they fit.
 _LISTED_HITS = 100
 
 
@@ -78,11 +82,15 @@ def measure_context_recall(
     ]
     shown: list[dict[str, list[_Shown]]] = [{way: [] for way in WAYS} for _ in budgets]
     for done, query in enumerate(queries, 1):
-        ranking = _rank_shown(index, query.text, encoder, mode)
+        ranking = search_index(
+            index, Query(texts=(query.text,), limit=_LISTED_HITS), encoder, mode
+        )
+        plain_lines = list(_plain_lines(index, ranking, counter))
         lines = list(_hit_lines(index, query.text))
         for place, budget in enumerate(budgets):
             context = _print_context(index, ranking, budget, counter, workspace)
             shown[place][CONTEXT].append(context)
+            shown[place][PLAIN_LIST].append(_take_lines(plain_lines, budget))
             shown[place][FIRST_HITS].append(_take_lines(lines, budget))
             shown[place][LISTING].append(listing[place])
         progress("Rendering", done, len(queries))
@@ -95,12 +103,6 @@ def measure_context_recall(
     ]
 
 
-def _rank_shown(index: Index, text: str, encoder: Encoder | None, mode: str) -> Ranking:
-    """The ranking with the hits that a context lists: none where the text is taken for talk."""
-    ranking = search_index(index, Query(texts=(text,), limit=TOP_SUMMARIES), encoder, mode)
-    return replace(ranking, hits=select_context_hits(drop_hits_of_talk(ranking).hits))
-
-
 def _print_context(
     index: Index,
     ranking: Ranking,
@@ -108,16 +110,33 @@ def _print_context(
     counter: TokenCounter,
     workspace: PurePath | None,
 ) -> _Shown:
-    """The capabilities that summaries and details hold. A hit stands for its near copies, too."""
+    """The capabilities that summaries and details hold, of what fits: nothing where the text is
+    taken for talk. A hit stands for its near copies, too.
+    """
+    number = count_lines(budget)
+    fitting = select_context_hits(drop_hits_of_talk(ranking).hits, with_distant_hits=True)
+    ranking = replace(ranking, hits=fitting[:number])
     try:
         context = assemble_ranking(
-            index, ranking, budget, FORMATS["text"], (1, 2), counter, TOP_SUMMARIES, workspace
+            index, ranking, budget, FORMATS["text"], (1, 2), counter, number, workspace
         )
     except UsageError:  # not even the frame of a context fits
         return _Shown(frozenset(), 0)
     printed_ids = {block.id for tier in context.tiers for block in tier.blocks}
     copies = {copy for hit in ranking.hits if hit.id in printed_ids for copy in hit.copies}
     return _Shown(frozenset(printed_ids | copies), context.tokens)
+
+
+def _plain_lines(
+    index: Index, ranking: Ranking, counter: TokenCounter
+) -> Iterable[tuple[str, int]]:
+    """The ids of all hits, with the tokens of a line of name and first sentence."""
+    headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
+    texts = [
+        f"- {headers[hit.id]['name']}: {first_sentence(headers[hit.id]['description'])}\n"
+        for hit in ranking.hits
+    ]
+    return zip([hit.id for hit in ranking.hits], counter.count_many(texts), strict=True)
 
 
 def _hit_lines(index: Index, text: str) -> Iterable[tuple[str, int]]:

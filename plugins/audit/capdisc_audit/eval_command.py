@@ -136,6 +136,7 @@ def eval_(
     budget: Annotated[
         str,
         option(
+            "--budgets",
             "--budget",
             metavar="N,…",
             help="Measure printed contexts of at most so many tokens instead of rankings.",
@@ -155,8 +156,9 @@ def eval_(
     QRELS has the judgements: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
     "id", "grade"}.
 
-    With --budget 300,1200: how many of the right answers stand in what render prints for so many
-    tokens, beside the first hits by words alone and the list of everything.
+    With --budgets 150,300,600: how many of the right answers stand in what render prints for so
+    many tokens, beside a plain list of its ranking, the first hits by words alone, and the list of
+    everything.
 
     With --triggers: whether the phrases of each capability find it, whether near misses do not
     (phrases of its neighbours, what it is not for, requests of files with should_trigger), and
@@ -170,7 +172,7 @@ def eval_(
         "--compare": compare,
         "--run": run,
         "--plot": plot,
-        "--budget": budget,
+        "--budgets": budget,
     }
     check_options(trigger_options, [name for name, value in others.items() if value])
     if trigger_options.triggers:
@@ -186,7 +188,7 @@ def eval_(
     budgets = _parse_budgets(budget)
     if budgets and (compare or run):
         raise UsageError(
-            "--budget measures one mode, and prints no ranking",
+            "--budgets measures one mode, and prints no ranking",
             "leave out --compare and --run",
         )
     if queries == qrels == user_files.STDIN:

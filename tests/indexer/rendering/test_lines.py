@@ -28,14 +28,20 @@ def test_a_line_has_the_name_what_it_does_its_parameters_and_needs() -> None:
 
 
 def test_a_description_is_cut_on_a_word() -> None:
-    """A description is cut on a word at 240, 120 or 50 characters (S136)."""
+    """A description is cut on a word at 240 or 110 characters, or after eight words (S136)."""
     one = capability(description="paper crane " * 50)
-    lines = [summary_line(one), *shorter_lines(one)]
-    assert [len(line) <= limit for line, limit in zip(lines, (252, 132, 62, 9), strict=True)] == [
-        True
-    ] * 4
-    assert all(line.endswith(("crane…", "paper…")) for line in lines[:3])
-    assert lines[3] == "tool:fold"
+    full, sentence, brief = summary_line(one), *shorter_lines(one)
+    assert len(full) <= 252 and len(sentence) <= 122
+    assert all(line.endswith(("crane…", "paper…")) for line in (full, sentence))
+    assert brief == f"tool:fold: {'paper crane ' * 4}".rstrip() + "…"
+
+
+def test_a_short_line_is_one_sentence() -> None:
+    """A first sentence is whole where it is short, and no second one begins."""
+    one = capability(description="Folds paper. Use it for cranes, boats and hats of any size.")
+    assert shorter_lines(one) == ["tool:fold: Folds paper.", "tool:fold: Folds paper."]
+    unspaced = capability(description="把很多个文件合并成一个文件" * 20)
+    assert all(len(line) <= 122 for line in shorter_lines(unspaced))
 
 
 def test_a_description_of_121_characters_is_whole() -> None:
@@ -48,7 +54,7 @@ def test_a_description_of_121_characters_is_whole() -> None:
 def test_what_warns_is_the_last_to_go() -> None:
     """However short a line gets, its warnings stay (S137)."""
     one = capability(description="paper " * 80, confirm=True)
-    for line in (summary_line(one, "[missing: KEY]"), *shorter_lines(one, "[missing: KEY]")[:-1]):
+    for line in (summary_line(one, "[missing: KEY]"), *shorter_lines(one, "[missing: KEY]")):
         assert line.endswith("Ask before use. [missing: KEY]")
 
 

@@ -12,9 +12,13 @@ from capdisc_indexer.model.types import UNLIMITED, Block, Context, Tier
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.formats.text import TEXT, imitates_frame, text_inside
 from capdisc_indexer.rendering.layout import format_full_text, format_halves
+from capdisc_indexer.text.location import is_location_rule
 from capdisc_indexer.text.normalization import one_line
 
 SCHEMA_VERSION = 1
+# A budget below this has room for what was found, and not for what is known about it: the other
+# fields have 200 tokens, and 30 to 60 more for each result.
+MIN_FULL_DOCUMENT_TOKENS = 400
 # The query is repeated within the budget, so a long prompt must not use it up.
 MAX_QUERY_ECHO = 160
 # So many ids of what was left out stand in a tier: each costs as much as a short line would.
@@ -34,9 +38,15 @@ def format_json(form: RenderFormat, context: Context) -> str:
 
 
 def context_document(context: Context) -> JsonObject:
-    """The context as a value for any format of data."""
+    """The context as a value for any format of data; with a small budget without what is known
+    about the request and the results.
+    """
+    if context.budgets.total < MIN_FULL_DOCUMENT_TOKENS:
+        return _short_document(context)
     ranking = context.ranking
     facts = context.printing.facts
+    result_facts: ResultFacts = facts.get("results", _nothing_known)
+    has_prompt = bool(context.printing.layout or context.printing.split)
     return {
         "schema_version": SCHEMA_VERSION,
         "query": [one_line(text, MAX_QUERY_ECHO) for text in ranking.query.texts],
@@ -49,7 +59,32 @@ def context_document(context: Context) -> JsonObject:
         **_cost_fields(context),
         **{name: value for name, value in facts.items() if name not in _PLACED_FACTS},
         **_prompt_fields(context),
-        "tiers": _tier_documents(context),
+        "tiers": _tier_documents(context, result_facts, has_prompt),
+    }
+
+
+def _short_document(context: Context) -> JsonObject:
+    """What was found, the path of each, and what is missing."""
+    result_facts: ResultFacts = context.printing.facts.get("results", _nothing_known)
+    has_prompt = bool(context.printing.layout or context.printing.split)
+
+    def result_paths(identifier: str) -> Mapping[str, object]:
+        path = result_facts(identifier).get("path")
+        return {"path": path} if path else {}
+
+    documents = _tier_documents(context, result_paths, has_prompt)
+    degraded = {"degraded": list(context.ranking.degraded)} if context.ranking.degraded else {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **degraded,
+        "tokens": context.text_tokens,
+        **_prompt_fields(context),
+        "tiers": [
+            {"level": tier["level"], "blocks": tier["blocks"]}
+            | ({"left_out_count": tier["left_out_count"]} if tier["left_out_count"] else {})
+            for tier in documents
+            if tier["blocks"]
+        ],
     }
 
 
@@ -111,10 +146,10 @@ def _join_blocks(tier: Tier) -> str:
     return "".join(block.text for block in tier.blocks).rstrip("\n")
 
 
-def _tier_documents(context: Context) -> list[JsonObject]:
+def _tier_documents(
+    context: Context, result_facts: ResultFacts, has_prompt: bool
+) -> list[JsonObject]:
     """The tiers; what is known of a capability stands where it comes first."""
-    result_facts: ResultFacts = context.printing.facts.get("results", _nothing_known)
-    has_prompt = bool(context.printing.layout or context.printing.split)
     described_ids: set[str] = set()
     tiers = (tier for tier in context.tiers if tier.level not in _EXTRA_LEVELS)
     return [_tier_document(tier, result_facts, described_ids, has_prompt) for tier in tiers]
@@ -149,11 +184,20 @@ def _tier_document(
 
 def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object]) -> JsonObject:
     """A block with its text, unless the prompt holds it, and what is known of its capability. The
-    line of its path is a field.
+    line that says where its file lies is a field.
     """
     imitation = {"imitates_frame": True} if imitates_frame(block.text) else {}
-    text = block.text.removesuffix(TEXT.location(str(facts.get("path")))).rstrip("\n")
-    return {"id": block.id, **facts, **imitation, **({} if has_prompt else {"text": text})}
+    text = {} if has_prompt else {"text": _without_place(block, str(facts.get("path")))}
+    return {"id": block.id, **facts, **imitation, **text}
+
+
+def _without_place(block: Block, path: str) -> str:
+    """The text without the line of the path, or of the rule that the path follows."""
+    *lines, last_line = block.text.rstrip("\n").split("\n")
+    is_rule = len(lines) == 1 and is_location_rule(last_line)
+    if is_rule or f"{last_line}\n" == TEXT.location(path):
+        return "\n".join(lines)
+    return "\n".join((*lines, last_line))
 
 
 JSON = text_inside("json", format_json, needs_facts=True)

@@ -20,7 +20,8 @@ def escape(text: str) -> str:
 
 def _format_summary(descriptor: Descriptor, line: str, path: str) -> str:
     identifier = escape(one_line(descriptor.id, 100))
-    return f'<capability id="{identifier}" path="{escape(path)}">{escape(line)}</capability>\n'
+    place = f' path="{escape(path)}"' if path else ""
+    return f'<capability id="{identifier}"{place}>{escape(line)}</capability>\n'
 
 
 def _escape_literal(text: str) -> str:
