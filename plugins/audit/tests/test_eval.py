@@ -354,9 +354,9 @@ def test_contexts_are_measured_by_the_tokens_they_spend(capdisc, judged) -> None
 
 
 def test_the_table_of_contexts_has_a_row_for_each_budget(capdisc, judged) -> None:
-    found = capdisc("eval", *judged(), "--budget", "300,1200")
+    found = capdisc("eval", *judged(), "--budgets", "300,1200")
     heading, first, second, legend = found.out.splitlines()
-    assert heading.split() == ["budget", "context", "first", "hits", "listing"]
+    assert heading.split() == ["budget", "context", "plain", "list", "first", "hits", "listing"]
     assert [first.split()[0], second.split()[0]] == ["300", "1,200"]
     assert legend.startswith("3 queries")
 
