@@ -169,9 +169,9 @@ def _judge_turn(
     model = load_suggestion_model()
     context = EarlierTurns(known.turns, known.coding_sum / max(known.turns, 1))
     turn = profile_turn(model, encoder, prompt, context)
-    heard = SessionTurn(turn.head, model.encoder, round(turn.coding, 4))
+    session_turn = SessionTurn(turn.head, model.encoder, round(turn.coding, 4))
     if is_talk(turn):
-        return _JudgedTurn(likely=(), reason="this reads like talk", turn=heard)
+        return _JudgedTurn(likely=(), reason="this reads like talk", turn=session_turn)
     ranking = _rank_text(ctx, text)
     rankings = ranking, ranking if head == text else _rank_text(ctx, head)
     memory = load_use_memory(ctx.runtime.user_state_dir())
@@ -185,7 +185,7 @@ def _judge_turn(
         likely=_put_own_first(decision, str(ctx.runtime.workspace)),
         reason="" if decision.offers else "nothing here is likely enough to be wanted",
         verdict=describe_decision(model, turn, decision),
-        turn=heard,
+        turn=session_turn,
     )
 
 
@@ -193,7 +193,7 @@ def _put_own_first(decision: Decision, workspace: str) -> Sequence[tuple[Capabil
     """What is offered, with its probability: of near ones those of the workspace come first."""
     headers = {offer.header["id"]: offer.header for offer in decision.offers}
     chances = {offer.header["id"]: offer.probability for offer in decision.offers}
-    raised = raise_own(chances, headers, workspace) if chances else {}
+    raised = raise_own(chances, headers, workspace)
     order = sorted(chances, key=lambda identifier: -raised[identifier])
     return [(headers[identifier], chances[identifier]) for identifier in order]
 

@@ -14,10 +14,10 @@ from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.render_job import (
-    DETAIL_FREE_TOKENS,
     TOP_DETAILS,
     Guidance,
     RenderInputs,
+    share_for_lines,
 )
 from capdisc_indexer.rendering.token_accounting import (
     CountedDescriptor,
@@ -118,7 +118,7 @@ def split_total(budgets: Budgets, total: int) -> Budgets:
     them, and that text what the overview and the lines leave.
     """
     details = max(budgets.tier2, total - budgets.tier0 - budgets.tier1)
-    lines = max(budgets.tier1, total - max(0, total - DETAIL_FREE_TOKENS) // 2)
+    lines = max(budgets.tier1, share_for_lines(total))
     return replace(budgets, tier1=lines, tier2=details, total=total)
 
 

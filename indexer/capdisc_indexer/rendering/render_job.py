@@ -38,6 +38,11 @@ def count_lines(budget: int) -> int:
     return min(MOST_SUMMARIES, max(TOP_SUMMARIES, budget // TOKENS_OF_A_LINE))
 
 
+def share_for_lines(budget: int) -> int:
+    """How many of so many tokens lines may take before the text of the best hits has its share."""
+    return budget - max(0, budget - DETAIL_FREE_TOKENS) // 2
+
+
 class Descriptors(Protocol):
     """Capabilities that can be walked through several times, and counted; they need not be in
     memory.

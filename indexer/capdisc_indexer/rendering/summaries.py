@@ -18,7 +18,7 @@ from capdisc_indexer.rendering.capability_text import (
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.render_job import DETAIL_FREE_TOKENS, Descriptors, RenderJob
+from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, share_for_lines
 from capdisc_indexer.text.location import location_rule
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
@@ -49,7 +49,7 @@ def _tokens_beside_details(job: RenderJob) -> int:
     """The most tokens of the lines as long as the details have not taken theirs."""
     if job.in_full is not None or not _has_details(job) or job.inputs.summaries is None:
         return job.budgets.total
-    return job.budgets.total - max(0, job.budgets.total - DETAIL_FREE_TOKENS) // 2
+    return share_for_lines(job.budgets.total)
 
 
 def _has_details(job: RenderJob) -> bool:
@@ -80,9 +80,10 @@ class _ChainedDescriptors:
 
 def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
     """A tier of lines for these capabilities, of at most so many tokens; `dropped` names what was
-    shortened or left out for it. Where they are a listing and no hits, a line may be the id
-    alone, and that of the first hit where no line of any fits. Before the text of the best hits is chosen, only hits near the best one
-    have long lines.
+    shortened or left out for it.
+
+    In a listing a line may be the id alone; of hits only that of the first one, where no line fits.
+    Before the text of the best hits is chosen, only hits near the best one have long lines.
     """
     rules = _find_rules(job, descriptors)
     is_listing = level != 1 or job.inputs.summaries is None

@@ -103,8 +103,7 @@ def judge(index: Index, ranking: Ranking) -> Verdict:
         is_foreign = may_be_foreign(texts, encoder)
         least = load_calibration().least_confidence
         fits |= is_foreign and best >= MIN_SHOWN_RELEVANCE and ranking.confidence >= least
-        is_english = has_english_words(texts)
-        needed = _needed_confidence(best, logit, evidence, unknown, is_english, is_foreign)
+        needed = _needed_confidence(best, texts, logit, evidence, unknown, is_foreign)
         fits = fits and ranking.confidence >= needed
     is_sure = has_vectors and (
         logit >= LIKELY_LOGIT
@@ -137,14 +136,15 @@ def is_relevant_enough(
 
 def _needed_confidence(
     best: float,
+    texts: Sequence[str],
     logit: float,
     evidence: Mapping[str, float],
     unknown: UnknownWords,
-    is_english: bool,
     is_foreign: bool,
 ) -> float:
     """The confidence 0..1 that an answer needs; `best` is the best relevance of its hits."""
-    if unknown.share >= WHOLLY_UNKNOWN_SHARE and is_english and not evidence["coverage"]:
+    is_wholly_unknown = unknown.share >= WHOLLY_UNKNOWN_SHARE and not evidence["coverage"]
+    if is_wholly_unknown and has_english_words(texts):
         return MIN_CONFIDENCE_OF_WHOLLY_UNKNOWN
     if unknown.share >= UNKNOWN_SHARE and not unknown.is_foreign:
         is_weak = all(evidence[name] < border for name, border in WEAK_EVIDENCE.items())

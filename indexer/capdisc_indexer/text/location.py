@@ -60,16 +60,8 @@ def location_rule(descriptor: Descriptor, location: Location) -> str:
     kind, _, name = descriptor.id.partition(":")
     before, found, after = f"/{location.path}".rpartition(f"/{name}/")
     if not found:
-        return f"{location.path}{_SAME_FILE.format(kind=descriptor.kind)}"
-    return f"{kind}{_BY_NAME}{before[1:]}{'/' if before else ''}NAME/{after}"
-
-
-_SAME_FILE, _BY_NAME = ", as each {kind} below", ":NAME is in "
-
-
-def is_location_rule(text: str) -> bool:
-    """Whether a text is what `location_rule` gives, and no path."""
-    return _BY_NAME in text or text.endswith(" below")
+        return f"{location.path}, as each {descriptor.kind} below"
+    return f"{kind}:NAME is in {before[1:]}{'/' if before else ''}NAME/{after}"
 
 
 def _folder_of(path: str) -> str:

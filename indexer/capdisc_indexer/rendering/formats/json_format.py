@@ -10,9 +10,13 @@ from collections.abc import Callable, Mapping
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import UNLIMITED, Block, Context, Tier
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
-from capdisc_indexer.rendering.formats.text import TEXT, imitates_frame, text_inside
+from capdisc_indexer.rendering.formats.text import (
+    LINE_BEGINNING,
+    TEXT,
+    imitates_frame,
+    text_inside,
+)
 from capdisc_indexer.rendering.layout import format_full_text, format_halves
-from capdisc_indexer.text.location import is_location_rule
 from capdisc_indexer.text.normalization import one_line
 
 SCHEMA_VERSION = 1
@@ -183,21 +187,13 @@ def _tier_document(
 
 
 def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object]) -> JsonObject:
-    """A block with its text, unless the prompt holds it, and what is known of its capability. The
-    line that says where its file lies is a field.
+    """A block with its text, unless the prompt holds it, and what is known of its capability. Where
+    the file lies is a field: below a line it is left out.
     """
     imitation = {"imitates_frame": True} if imitates_frame(block.text) else {}
-    text = {} if has_prompt else {"text": _without_place(block, str(facts.get("path")))}
-    return {"id": block.id, **facts, **imitation, **text}
-
-
-def _without_place(block: Block, path: str) -> str:
-    """The text without the line of the path, or of the rule that the path follows."""
-    *lines, last_line = block.text.rstrip("\n").split("\n")
-    is_rule = len(lines) == 1 and is_location_rule(last_line)
-    if is_rule or f"{last_line}\n" == TEXT.location(path):
-        return "\n".join(lines)
-    return "\n".join((*lines, last_line))
+    is_line = block.text.startswith(LINE_BEGINNING)
+    text = block.text.partition("\n")[0] if is_line else block.text.rstrip("\n")
+    return {"id": block.id, **facts, **imitation, **({} if has_prompt else {"text": text})}
 
 
 JSON = text_inside("json", format_json, needs_facts=True)

@@ -17,6 +17,8 @@ from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
 from capdisc_indexer.rendering.layout import format_halves, format_layout
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
 
+# With this begins the line of a capability; its text in full is framed.
+LINE_BEGINNING = "- "
 TEXT = RenderFormat(
     name="text",
     levels=(0, 1, 2),
@@ -30,8 +32,8 @@ TEXT = RenderFormat(
         "Additional Context:\n",
     ),
     endings=('More: capdisc search "what you need", capdisc show ID\n', "", "", "", ""),
-    category=lambda line: f"- {line}\n",
-    summary=lambda _, line, path: f"- {line}\n",
+    category=lambda line: f"{LINE_BEGINNING}{line}\n",
+    summary=lambda _, line, path: f"{LINE_BEGINNING}{line}\n",
     location=lambda path: f"  {path}\n",
     frame_open=lambda label, text: f">>> {label} [{frame_mark(text)}]\n",
     chunk=lambda chunk: chunk,
