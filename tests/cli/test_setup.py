@@ -713,7 +713,7 @@ def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(
         return "y"
 
     monkeypatch.setattr(setup_changes, "read_answer", change_and_agree)
-    monkeypatch.setattr(setup_changes, "_has_person", lambda _: True)
+    monkeypatch.setattr(setup_changes, "has_person", lambda _: True)
     done = capdisc("setup", "cursor")
     assert done.code == 3 and "changed while you were asked" in done.err
     assert place("cursor").read_text() == '{"newer": 1}'

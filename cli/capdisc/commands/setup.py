@@ -12,21 +12,26 @@ from capdisc.commands import setup_changes
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.setup import settings_files
+from capdisc.output.questions import YES, read_answer
+from capdisc.setup import recorded_entries, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
     MCP,
     PROJECT,
     SCOPES,
+    USER,
     base_folders,
     is_present,
 )
 from capdisc.setup.file_changes import FileChange, plan_setup, plan_undo
 from capdisc.setup.settings_entries import (
     ABSENT,
+    BEHIND,
     BLOCK,
+    MOVED,
     PRESENT,
+    SKILLS,
     SettingsEntry,
     find_state,
     find_states,
@@ -83,6 +88,13 @@ def setup(
             help="With --gateway: approve this tool, SERVER.TOOL or 'SERVER.*' (repeatable).",
         ),
     ] = None,
+    move: Annotated[
+        bool,
+        option(
+            "--move",
+            help="With --gateway: move the client's other servers behind it, without a question.",
+        ),
+    ] = False,
     allow_run: Annotated[
         bool, option("--allow-run", help="The MCP server also makes calls that you agreed to.")
     ] = False,
@@ -105,22 +117,19 @@ def setup(
     --mcp is refused. Exit status 1: something is left to do by hand; 5: nobody said yes.
 
     --gateway asks the other MCP servers for their tools, and you which of those that are not
-    declared as read-only agents may call; --undo takes these approvals back, too.
+    declared as read-only agents may call. As long as the client starts these servers, too, it
+    lists their tools a second time: setup offers to move their entries to capdisc's own file.
+    --undo takes back all of it.
 
     Example: capdisc setup
     """
     runtime = surroundings.current_runtime()
     options = _server_options(gateway, server or (), allow_run, tools or ())
-    if approve and not gateway:
-        raise UsageError("--approve goes with --gateway", "one tool alone: capdisc trust tool:ID")
+    _check_options(client, scope, gateway, approve or (), move)
     if client is None:
         if hook or mcp or scope or undo or yes or options:
             raise UsageError("name a client", "see which are here: capdisc setup")
         return _print_clients(runtime, json)
-    if client not in CLIENT_NAMES:
-        raise unknown_choice("client", client, CLIENT_NAMES)
-    if scope is not None and scope not in SCOPES:
-        raise unknown_choice("--scope", scope, SCOPES)
     if client == AGENTS_MD:
         if hook or mcp or scope or options:
             raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")
@@ -139,10 +148,17 @@ def setup(
         raise UsageError(
             f"{options[0]} is an option of the MCP server", "leave out --hook and --undo, or it"
         )
-    changes = _plan_undo(runtime, entries, selected) if undo else _plan_setup(runtime, selected)
     plan = None
     if servers and (gateway or undo):
         plan = _plan_approvals(runtime, servers, undo, server or (), approve or ())
+    moves = []
+    if plan and gateway:
+        moves = _choose_moves(runtime, client, servers, plan, move, is_asked=not (yes or json))
+    changes = (
+        _plan_undo(runtime, client, entries, selected)
+        if undo
+        else _plan_setup(runtime, [*selected, *moves])
+    )
     request = setup_changes.SetupRequest(
         client=client,
         was_present=client == AGENTS_MD
@@ -153,6 +169,20 @@ def setup(
         left_out=left_out,
     )
     return setup_changes.carry_out(runtime, request, changes, plan)
+
+
+def _check_options(
+    client: str | None, scope: str | None, gateway: bool, approve: Sequence[str], move: bool
+) -> None:
+    """Raises UsageError for options that do not go together, and for unknown names."""
+    if approve and not gateway:
+        raise UsageError("--approve goes with --gateway", "one tool alone: capdisc trust tool:ID")
+    if move and not gateway:
+        raise UsageError("--move goes with --gateway", "see: capdisc setup --help")
+    if client is not None and client not in CLIENT_NAMES:
+        raise unknown_choice("client", client, CLIENT_NAMES)
+    if scope is not None and scope not in SCOPES:
+        raise unknown_choice("--scope", scope, SCOPES)
 
 
 def _server_options(
@@ -250,18 +280,71 @@ def _plan_approvals(
     return plan
 
 
+def _choose_moves(
+    runtime: surroundings.Runtime,
+    client: str,
+    paths: Sequence[Path],
+    plan: GatewayPlan,
+    is_named: bool,
+    is_asked: bool,
+) -> list[SettingsEntry]:
+    """The entries that move the client's other servers behind the gateway, where that is in the
+    same file, and somebody says so. Servers of a project stay with those who share it.
+    """
+    served = [server for server in plan.selection.served if server.client == client]
+    own_path = runtime.user_config.with_name("mcp.json")
+    moves = [
+        move
+        for path in paths
+        for move in recorded_entries.list_moves(
+            client,
+            path,
+            [server for server in served if server.path == str(path) and server.scope == USER],
+            own_path,
+        )
+    ]
+    names = [move.keys[-1] for move in moves if move.part == MOVED]
+    if not names or is_named:
+        return moves
+    title, shown = CLIENTS[client].title, console.format_names(names)
+    if is_asked and setup_changes.has_person(runtime):
+        question = f"{title} starts {shown}, too. Move behind the gateway alone? [y/N]"
+        return moves if read_answer(question) in YES else []
+    console.print_notice(
+        f"notice: {title} itself starts {shown}, too; to have them behind the gateway alone, add "
+        "--move"
+    )
+    return []
+
+
 def _plan_undo(
     runtime: surroundings.Runtime,
+    client: str,
     entries: Sequence[SettingsEntry],
     selected: Sequence[SettingsEntry],
 ) -> list[FileChange]:
-    """The changes that take out the selected entries of files into which setup put some."""
-    changes, groups = [], _group_by_file(entries)
-    for path, group in _group_by_file(selected).items():
+    """The changes that take out the selected entries of files into which setup put some, and with
+    the MCP server what moved behind the gateway.
+    """
+    has_server = any(entry.part == MCP for entry in selected)
+    paths = [entry.path for entry in selected]
+    paths += [runtime.user_config.with_name("mcp.json")] if has_server else []
+    changes = []
+    for path in dict.fromkeys(paths):
         record = settings_files.load_record(runtime.user_state_dir(), path)
+        if record is None:
+            continue
+        recorded = recorded_entries.list_recorded("", path, record, (SKILLS, BEHIND, MOVED))
+        group = [entry for entry in selected if entry.path == path]
+        group += [
+            entry
+            for entry in recorded
+            if has_server and entry.client == client and entry.part != SKILLS
+        ]
         # With a previous one, an undo may have been killed at its end.
-        if record and (record.previous or any(entry.name in record.entries for entry in group)):
-            kept_entries = [entry for entry in groups[path] if entry not in group]
+        if record.previous or any(entry.name in record.entries for entry in group):
+            here = [entry for entry in entries if entry.path == path]
+            kept_entries = [entry for entry in (*here, *recorded) if entry not in group]
             changes.append(plan_undo(path, group, kept_entries, record))
     # The first file of setup goes last: it remembers the folders that were created for all.
     return changes[::-1]

@@ -22,9 +22,9 @@ from capdisc.setup.client_settings import (
     settings_path,
 )
 from capdisc.setup.file_changes import FileChange
-from capdisc.setup.settings_entries import BLOCK
+from capdisc.setup.settings_entries import BEHIND, BLOCK, MOVED, SKILLS
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
@@ -32,14 +32,21 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 if TYPE_CHECKING:
     from capdisc_run.setup_gateway import GatewayPlan
 
-_PART_TITLES = {HOOK: "the hook", MCP: "the MCP server", BLOCK: "the block"}
+_PART_TITLES = {
+    HOOK: "the hook",
+    MCP: "the MCP server",
+    BLOCK: "the block",
+    SKILLS: "the states of these skills",
+    BEHIND: "the servers behind the gateway",
+    MOVED: "no server that moved behind the gateway",
+}
 
 
 @frozen(kw_only=True)
 class SetupRequest:
     """For which client something is put in, or taken out (`undo`), and who is told how.
     `was_present` says that the client seems to be installed, `left_out` why the MCP server is not
-    put in ("": nothing is left out).
+    put in ("": nothing is left out). `facts` are more fields of the document of --json.
     """
 
     client: str
@@ -48,6 +55,7 @@ class SetupRequest:
     yes: bool
     json: bool
     left_out: str = ""
+    facts: JsonObject = field(default_factory=dict)
 
 
 def carry_out(
@@ -63,7 +71,7 @@ def carry_out(
     for change in pending:
         settings_files.check_link(change.path, runtime.workspace, runtime.home)
         settings_files.check_writable(change.path)
-    is_asked = not (request.json or request.yes) and _has_person(runtime)
+    is_asked = not (request.json or request.yes) and has_person(runtime)
     new_folders = list(dict.fromkeys(_find_new_folders(pending)))
     if not request.json:
         console.print_lines(_format_changes(request, changes, plan))
@@ -128,12 +136,13 @@ def _find_new_folders(pending: Sequence[FileChange]) -> Iterator[str]:
             yield str(missing[-1])
 
 
-def _has_person(runtime: surroundings.Runtime) -> bool:
+def has_person(runtime: surroundings.Runtime) -> bool:
+    """Whether somebody is there to answer a question."""
     return runtime.stdin_is_terminal and runtime.stderr_is_terminal
 
 
 def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError:
-    if json or not _has_person(runtime):
+    if json or not has_person(runtime):
         return ApprovalRequiredError(
             "nothing was written: nobody is there to say yes",
             "look at the change, then run it at a terminal or add --yes",
@@ -188,7 +197,7 @@ def _print_next_steps(
     if plan:
         setup_gateway = registry.load_service("gateway-setup")
 
-        setup_gateway.print_next_steps(runtime, plan, client, title)
+        setup_gateway.print_next_steps(plan)
     if not pending:
         return
     project_paths = {
@@ -269,6 +278,7 @@ def _result_document(
         "undo": request.undo,
         "files": [_change_document(change, is_agreed) for change in changes],
         "left_out": request.left_out or None,
+        **request.facts,
     }
     if plan:
         setup_gateway = registry.load_service("gateway-setup")

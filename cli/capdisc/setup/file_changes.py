@@ -18,6 +18,8 @@ from capdisc.setup.json_text import UneditableError, ValuePath
 from capdisc.setup.settings_entries import (
     BLOCK,
     BYTE_ORDER_MARK,
+    MOVED,
+    SKILLS,
     SettingsEntry,
     load_data,
     locate_entry,
@@ -142,8 +144,9 @@ def plan_undo(
                 text = _remove_entry(entry, text, remaining.pop(name))
         splices = []
         for kept_entry in kept_entries:
-            if kept_entry.name in remaining:
-                changed, _ = _put_entry(_with_options(kept_entry, before), text)
+            standing = _as_it_stands(kept_entry, before) if kept_entry.name in remaining else None
+            if standing:
+                changed, _ = _put_entry(standing, text)
                 splices.append(settings_files.compare_texts(text, changed, kept_entry.name))
                 text = changed
     except UneditableError as error:
@@ -170,12 +173,16 @@ def plan_undo(
     )
 
 
-def _with_options(entry: SettingsEntry, text: str) -> SettingsEntry:
-    """The entry as the text has it, where it is a server: setup may have added options to it."""
-    if entry.part != MCP:
+def _as_it_stands(entry: SettingsEntry, text: str) -> SettingsEntry | None:
+    """The entry as the text has it, since somebody may have changed a server, or what a client
+    lists of a skill; None for what somebody has taken out.
+    """
+    if entry.part in (HOOK, MOVED) or (isinstance(entry.content, str) and not entry.keys):
         return entry
     location = locate_entry(entry, load_data(entry.path, text)[0])
-    return replace(entry, content=location.value) if location else entry
+    if location is None:
+        return entry if entry.part == MCP else None
+    return replace(entry, content=location.value)
 
 
 def _is_empty(text: str, entry: SettingsEntry) -> bool:
@@ -190,7 +197,7 @@ def _is_empty(text: str, entry: SettingsEntry) -> bool:
 
 def _put_entry(entry: SettingsEntry, text: str) -> tuple[str, PlacedEntry | None]:
     """The text with the entry, and what stood in its place; None where the text has it already."""
-    if isinstance(entry.content, str):
+    if isinstance(entry.content, str) and not entry.keys:
         if entry.part == BLOCK:
             changed = marked_block.put_block(text, entry.content, entry.path)
             has_block = marked_block.has_block(text, entry.path)
@@ -203,6 +210,13 @@ def _put_entry(entry: SettingsEntry, text: str) -> tuple[str, PlacedEntry | None
         body = json.dumps(entry.template, indent=2) + "\n"
     data, is_editable = load_data(entry.path, body)
     location, editor = locate_entry(entry, data), _editor(entry.path)
+    if entry.part == MOVED:
+        if location is None:
+            return text, None
+        if not is_editable:
+            raise UneditableError
+        changed = editor.remove_value(body, location.path)
+        return bom + changed, PlacedEntry(before=location.value, depth=len(entry.keys))
     if location is not None:
         value = update_value(entry, location.value)
         if value is None:
@@ -223,7 +237,7 @@ def _remove_entry(entry: SettingsEntry, text: str, placement: PlacedEntry) -> st
     """The text without the entry, or with what stood in its place before."""
     if entry.part == BLOCK:
         return text if placement.before else marked_block.remove_block(text, entry.path)
-    if isinstance(entry.content, str):
+    if isinstance(entry.content, str) and not entry.keys:
         if text and text != placement.before:
             raise InputError(
                 f"{entry.path} was edited since setup wrote it",
@@ -231,22 +245,31 @@ def _remove_entry(entry: SettingsEntry, text: str, placement: PlacedEntry) -> st
             )
         return text
     bom, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
-    if not body.strip():
-        return text
+    return bom + _remove_value(entry, body, placement) if body.strip() else text
+
+
+def _remove_value(entry: SettingsEntry, body: str, placement: PlacedEntry) -> str:
+    """The text of a settings file without the value of the entry, or with the one of before."""
     data, is_editable = load_data(entry.path, body)
     location, editor = locate_entry(entry, data), _editor(entry.path)
-    if location is None or location.value == placement.before:
-        return text
+    value = location.value if location else None
+    is_chosen_since = entry.part == SKILLS and value != entry.content
+    if value == placement.before or is_chosen_since:
+        return body
     if not is_editable:
         raise UneditableError
+    if location is None:
+        is_restored = entry.part == MOVED
+        return (
+            str(editor.insert_value(body, entry.keys, placement.before)) if is_restored else body
+        )
     if placement.before is not None:
-        restored: str = editor.replace_value(body, location.value_path, placement.before)
-        return bom + restored
-    shortened: str = editor.remove_value(body, location.path)
+        return str(editor.replace_value(body, location.value_path, placement.before))
+    shortened = str(editor.remove_value(body, location.path))
     for length in range(len(location.path) - 1, placement.depth, -1):
         if value_at(load_data(entry.path, shortened)[0], location.path[:length]) in ({}, []):
-            shortened = editor.remove_value(shortened, location.path[:length])
-    return bom + shortened
+            shortened = str(editor.remove_value(shortened, location.path[:length]))
+    return shortened
 
 
 # Settings files as data.
@@ -271,7 +294,7 @@ def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, 
         if key not in value:
             break
         value, depth = value[key], depth + 1
-        is_list = entry.part == HOOK and depth == len(entry.keys)
+        is_list = (entry.part == HOOK or entry.is_item) and depth == len(entry.keys)
         if not isinstance(value, list if is_list else dict):
             name, kind = ".".join(entry.keys[:depth]), "array" if is_list else "object"
             raise InputError(
@@ -279,6 +302,8 @@ def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, 
             )
     if entry.part == MCP:
         return (*entry.keys, SERVER_NAME), depth
+    if entry.has_own_keys:
+        return entry.keys, depth
     count = len(value) if depth == len(entry.keys) else 0
     return (*entry.keys, count), depth
 
@@ -300,6 +325,7 @@ def _write_snippets(entries: Sequence[SettingsEntry], path: Path, text: str) -> 
             continue
         value_path, depth = _insertion_path(entry, data)
         if path.suffix == ".toml":
+            value_path, _ = _insertion_path(entry, load_data(path, toml_text)[0])
             toml_text = _editor(path).insert_value(toml_text, value_path, entry.content)
         else:
             _add_missing(missing, value_path, depth, entry.content)

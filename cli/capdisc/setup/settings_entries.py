@@ -32,6 +32,9 @@ from capdisc_indexer.model.json_types import JsonObject
 
 PRESENT, ABSENT, OUTDATED, UNREADABLE = "yes", "no", "other version", "unreadable"
 BLOCK = "block"
+# What a client lists of one skill; a server that the gateway serves, in capdisc's file and taken
+# out of the client's.
+SKILLS, BEHIND, MOVED = "skills", "behind", "moved"
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -39,9 +42,11 @@ BYTE_ORDER_MARK = "\ufeff"
 class SettingsEntry:
     """One thing that setup puts into a file.
 
-    `part` is hook, mcp or block. `content` is the value of a settings file, or the text of a block
-    or of a file of its own. `keys` lead to the list of hooks or the table of servers. `template`
-    is the content of a file that setup creates.
+    `part` is hook, mcp, block, skills, behind or moved. `content` is the value of a settings file,
+    or the text of a block or of a file of its own. `keys` lead to the list of hooks, the table of
+    servers, or the value itself; with `is_item`, to a list that the value is an item of. `label`
+    tells entries apart that have the same keys. `template` is the content of a file that setup
+    creates.
     """
 
     client: str
@@ -49,12 +54,19 @@ class SettingsEntry:
     path: Path
     content: JsonObject | str
     keys: tuple[str, ...] = ()
+    is_item: bool = False
+    label: str = ""
     template: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The name of the entry in the record of its file: `claude hook SessionStart`."""
-        return " ".join((self.client, self.part, *self.keys[1:]))
+        return " ".join((self.client, self.part, *([self.label] if self.label else self.keys[1:])))
+
+    @property
+    def has_own_keys(self) -> bool:
+        """Whether `keys` lead to this one value, not to a list or a table of several."""
+        return self.part in (SKILLS, BEHIND, MOVED) and not self.is_item
 
 
 def list_entries(
@@ -109,7 +121,7 @@ def find_state(entry: SettingsEntry) -> str:
         text = settings_files.read_text(entry.path)
         if text is None:
             return ABSENT
-        if isinstance(entry.content, str):
+        if isinstance(entry.content, str) and not entry.keys:
             return _state_of_text(entry, text)
         location = locate_entry(entry, load_data(entry.path, text)[0])
     except InputError:
@@ -186,7 +198,7 @@ class EntryLocation:
 
     path: ValuePath
     value_path: ValuePath
-    value: JsonObject
+    value: Any
 
 
 def locate_entry(entry: SettingsEntry, data: JsonObject) -> EntryLocation | None:
@@ -194,11 +206,19 @@ def locate_entry(entry: SettingsEntry, data: JsonObject) -> EntryLocation | None
     container = value_at(data, entry.keys)
     if entry.part == HOOK:
         return next(_locate_hooks(entry, container), None)
-    path = (*entry.keys, SERVER_NAME)
+    if entry.is_item:
+        return next(_locate_items(entry, container), None)
+    path: ValuePath = entry.keys if entry.has_own_keys else (*entry.keys, SERVER_NAME)
     value = value_at(data, path)
-    return (
-        EntryLocation(path=path, value_path=path, value=value) if isinstance(value, dict) else None
-    )
+    is_found = value is not None if entry.has_own_keys else isinstance(value, dict)
+    return EntryLocation(path=path, value_path=path, value=value) if is_found else None
+
+
+def _locate_items(entry: SettingsEntry, items: object) -> Iterator[EntryLocation]:
+    for position, item in enumerate(items if isinstance(items, list) else ()):
+        if item == entry.content:
+            path: ValuePath = (*entry.keys, position)
+            yield EntryLocation(path=path, value_path=path, value=item)
 
 
 def _locate_hooks(entry: SettingsEntry, groups: object) -> Iterator[EntryLocation]:
@@ -229,10 +249,12 @@ def _runs_hook(client: str, hook: Mapping[str, Any]) -> bool:
     )
 
 
-def update_value(entry: SettingsEntry, value: JsonObject) -> JsonObject | None:
+def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
     """The value with the command of this capdisc, and with the options that somebody has added;
     None where it has that command.
     """
+    if entry.has_own_keys or entry.is_item:
+        return None if value == entry.content else entry.content
     assert isinstance(entry.content, dict)
     if entry.part == MCP:
         return _update_server(entry.content, value)

@@ -30,6 +30,7 @@ _REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "uses": ("event",),
         "listing": ("version", "line", "order", "overflow", "sources"),
         "validation": ("like",),
+        "visibility": ("user", "keys", "form", "states"),
     }
 )
 _SETUP_SECTIONS = ("settings", "servers", "next")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json as json_module
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
+from capdisc.commands import setup_changes
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.setup.file_changes import FileChange
+from capdisc.setup.recorded_entries import NAME_ONLY
+from capdisc.setup.settings_entries import PRESENT, find_states
+from capdisc_audit import client_state, savings
 from capdisc_audit.audit_report import (
     ReportSection,
     draw_sections,
@@ -22,8 +25,13 @@ from capdisc_audit.audit_report import (
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
 from capdisc_audit.hook_week import count_week, describe_week
-from capdisc_audit.listing_budgets import ListingSettings
-from capdisc_audit.skill_audit import audit_index, draw_skill_map, problem_counts
+from capdisc_audit.skill_audit import (
+    audit_index,
+    draw_skill_map,
+    file_of,
+    list_client_skills,
+    problem_counts,
+)
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict
@@ -36,9 +44,6 @@ _LISTED_KINDS = ("skill", "command")
 _FORMATS = ("text", "markdown", "json")
 # Searches of one audit for each of the two questions: 3 s together.
 _MAX_SEARCHES, _ALL_SEARCHES = 250, 1_000_000_000
-# A use counts half as much each week, but a tenth at least, as Claude Code 2.1 weighs it.
-_HALF_LIFE_DAYS, _LEAST_WEIGHT = 7.0, 0.1
-_MS_PER_DAY = 86_400_000
 
 
 def audit(
@@ -81,6 +86,15 @@ def audit(
         bool,
         option("--thorough", help="Try every near pair and every phrase, however long it takes."),
     ] = False,
+    fix: Annotated[
+        bool,
+        option("--fix", help="Have CLIENT list skills that were never used by their names alone."),
+    ] = False,
+    off: Annotated[bool, option("--off", help="With --fix: switch them off instead.")] = False,
+    undo: Annotated[bool, option("--undo", help="Take back what --fix has set.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --fix or --undo: write without a question.")
+    ] = False,
     svg: Annotated[
         Path | None,
         option("--svg", metavar="FILE", help="Draw a map of the skills as SVG.", panel="Output"),
@@ -96,29 +110,55 @@ def audit(
     """Print what clients show of the skills within their own budgets, what each skill costs, and
     which skills compete.
 
-    Every skill of the index counts as installed. docs/audit.md has the figures of each client and
-    where they come from.
+    Each client counts the skills of its own folders, and those that lie in no client's folder.
+    docs/audit.md has the figures of each client and where they come from. --fix shows what it
+    would write into the settings of the client, and what that saves in each turn.
 
     Example: capdisc audit claude --window 200000
     """
     wanted = _check_options(client, budget, error, format, svg)
+    _check_fix(client, fix, off, undo, yes)
+    if client and undo:
+        runtime = surroundings.current_runtime()
+        changes = savings.plan_undo_of_saving(runtime, client)
+        return _carry_out(runtime, client, changes, yes, json, undo=True)
     form = "json" if json else format
     if svg:
         user_files.check_target(surroundings.current_runtime().expand(svg))
     with open_index.open_index(index_dir, fresh) as ctx:
-        headers = _load_headers(ctx, kind)
+        folders = client_state.find_folders(ctx.runtime, CLIENT_LISTINGS)
+        headers = [
+            header
+            for header in _load_headers(ctx, kind)
+            if client is None or folders.reads(client, file_of(header))
+        ]
         if not headers:
-            _print_nothing(ctx, kind)
+            _print_nothing(ctx, kind, client)
             return ExitCode.FINDINGS
-        encoder, degraded = _load_encoder(ctx)
         settings = {
-            name: _read_settings(ctx.runtime, name, window, budget or None)
+            name: client_state.read_settings(ctx.runtime, name, window, budget or None)
             for name in ([client] if client else CLIENT_LISTINGS)
         }
+        if client and fix:
+            skills = list_client_skills(client, headers)
+            paths = {skill.path for skill in skills if folders.is_of_plugin(client, skill.path)}
+            used = client_state.read_used_names(ctx.runtime, settings[client])
+            saving = savings.choose_saving(
+                ctx.runtime, client, skills, settings[client], used, paths, off
+            )
+            return _fix(ctx.runtime, client, saving, yes, json)
+        encoder, degraded = _load_encoder(ctx)
         searches = _ALL_SEARCHES if thorough else _MAX_SEARCHES
         with console.progress_bar(ctx.runtime.stderr_is_terminal) as progress:
             report = audit_index(
-                ctx.index, headers, settings, client is not None, encoder, searches, progress
+                ctx.index,
+                headers,
+                settings,
+                client is not None,
+                encoder,
+                searches,
+                progress,
+                folders.reads,
             )
         if svg:
             title = f"Skills in {ctx.runtime.workspace.name or 'this index'}"
@@ -170,6 +210,84 @@ def _check_options(
     return wanted
 
 
+def _check_fix(client: str | None, fix: bool, off: bool, undo: bool, yes: bool) -> None:
+    """Raises UsageError for options that do not go together, and for a client without them."""
+    if fix and undo:
+        raise UsageError("--fix and --undo are opposites", "leave out one of them")
+    if off and not fix:
+        raise UsageError("--off goes with --fix", "capdisc audit claude --fix --off")
+    if not (fix or undo):
+        if yes:
+            raise UsageError("--yes goes with --fix or --undo", "capdisc audit claude --fix --yes")
+        return
+    if client is None:
+        raise UsageError("name a client", "capdisc audit claude --fix")
+    savings.check_client(client)
+
+
+def _fix(
+    runtime: surroundings.Runtime, client: str, saving: savings.Saving, yes: bool, json: bool
+) -> int:
+    """Show what the saving is, and write it once somebody agrees; the exit status."""
+    title = find_client(client).title
+    if not json:
+        console.print_lines(_describe_saving(title, saving))
+    if saving.changed and not saving.is_use_known:
+        console.print_notice("notice: no use of a skill is recorded here, so it is all of them")
+    changes = savings.plan_saving(runtime, client, saving)
+    facts: JsonObject = {
+        "listed": saving.listed,
+        "changed": saving.changed,
+        "windows": [
+            {"window": window, "tokens_before": before, "tokens_after": after}
+            for window, (before, after) in saving.tokens.items()
+        ],
+    }
+    if not saving.changed and not json:
+        return ExitCode.OK
+    status = _carry_out(runtime, client, changes, yes, json, facts=facts)
+    parts = find_states(runtime, client).values() if saving.changed else ()
+    if parts and not any(PRESENT in states.values() for states in parts):
+        console.print_notice(
+            f"notice: {title} has neither capdisc's hook nor its server, so nothing names the "
+            f"skills that fit: capdisc setup {client}"
+        )
+    return status
+
+
+def _describe_saving(title: str, saving: savings.Saving) -> Iterator[str]:
+    """What the list takes of each turn, and what it would take; for a larger window, too."""
+    count = console.format_count(saving.listed, "skill")
+    (_, (before, after)), *larger = saving.tokens.items()
+    if not saving.changed:
+        yield f"{title} lists {count} in {before:,} tokens: nothing to save"
+        return
+    verb = "by their names alone" if saving.state == NAME_ONLY else "switched off"
+    yield (
+        f"{title} lists {count} in {before:,} tokens of each turn; "
+        f"{after:,} with {saving.changed:,} {verb}"
+    )
+    for window, (before, after) in larger:
+        yield f"with a window of {window:,} tokens: {before:,}; then {after:,}"
+    if saving.unseen and saving.state == NAME_ONLY:
+        yield f"in use, but without room for a description: {saving.unseen:,}; --off makes room"
+
+
+def _carry_out(
+    runtime: surroundings.Runtime,
+    client: str,
+    changes: Sequence[FileChange],
+    yes: bool,
+    json: bool,
+    undo: bool = False,
+    facts: JsonObject | None = None,
+) -> int:
+    request = setup_changes.SetupRequest(
+        client=client, was_present=True, undo=undo, yes=yes, json=json, facts=facts or {}
+    )
+    return setup_changes.carry_out(runtime, request, changes, None)
+
+
 def _load_headers(
     ctx: open_index.CommandContext, kinds: list[str] | None
 ) -> list[CapabilityHeader]:
@@ -182,9 +300,12 @@ def _load_headers(
     return list(ctx.index.heads(query))
 
 
-def _print_nothing(ctx: open_index.CommandContext, kinds: list[str] | None) -> None:
+def _print_nothing(
+    ctx: open_index.CommandContext, kinds: list[str] | None, client: str | None
+) -> None:
     others = ctx.index.overview["kinds"]
-    console.print_notice("notice: there are no skills in this index")
+    reader = f" that {find_client(client).title} reads" if client else ""
+    console.print_notice(f"notice: there are no skills in this index{reader}")
     if others and not kinds:
         names = ", ".join(f"{count:,} {kind}" for kind, count in others.items())
         console.print_notice(f"hint: it holds {names}: capdisc audit --kind {next(iter(others))}")
@@ -198,107 +319,3 @@ def _load_encoder(ctx: open_index.CommandContext) -> tuple[Encoder | None, tuple
     problem = f"searching by words alone{f' ({failure})' if failure else ''}"
     console.print_notice(f"notice: {problem}")
     return None, (*ctx.degraded, problem)
-
-
-# What a client's own files and variables say about its list. Only Claude Code documents such
-# settings: the share of the window, the limit for one description, what is switched off; and it
-# records how often each skill was used.
-
-
-def _read_settings(
-    runtime: surroundings.Runtime, client: str, window: int | None, budget: int | None
-) -> ListingSettings:
-    """The settings of a client here: as typed, else as its user has set them."""
-    if client == "claude":
-        return _read_claude_settings(runtime, window, budget)
-    variable = find_client(client).budget_variable
-    set_budget = _positive_integer(runtime.environ.get(variable, ""))
-    origins = (f"${variable}",) if set_budget and budget is None else ()
-    return ListingSettings(window=window, budget=budget or set_budget, origins=origins)
-
-
-def _read_claude_settings(
-    runtime: surroundings.Runtime, window: int | None, budget: int | None
-) -> ListingSettings:
-    base = runtime.environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(base) if base else runtime.home / ".claude"
-    places = [
-        folder / "settings.json",
-        runtime.workspace / ".claude" / "settings.json",
-        runtime.workspace / ".claude" / "settings.local.json",
-    ]
-    state = (Path(base) if base else runtime.home) / ".claude.json"
-    merged: JsonObject = {}
-    origins = []
-    for place in dict.fromkeys(places):  # the workspace may be the home folder
-        values = {
-            key: value
-            for key, value in _read_object(place).items()
-            if key.startswith("skill") or key == "disableBundledSkills"
-        }
-        overrides = {**_mapping(merged, "skillOverrides"), **_mapping(values, "skillOverrides")}
-        merged |= values | ({"skillOverrides": overrides} if overrides else {})
-        origins += [str(place)] if values else []
-    uses = _weigh_uses(_mapping(_read_object(state), "skillUsage"), 1000 * time.time())
-    origins += [str(state)] if uses else []
-    variable = _positive_integer(runtime.environ.get("SLASH_COMMAND_TOOL_CHAR_BUDGET", ""))
-    origins += ["$SLASH_COMMAND_TOOL_CHAR_BUDGET"] if variable and budget is None else []
-    share, longest = (
-        merged.get("skillListingBudgetFraction"),
-        merged.get("skillListingMaxDescChars"),
-    )
-    return ListingSettings(
-        window=window,
-        budget=budget or variable,
-        share=share if isinstance(share, int | float) and 0 < share <= 1 else None,
-        max_description=longest if isinstance(longest, int) and longest > 0 else None,
-        has_own_skills=merged.get("disableBundledSkills") is not True,
-        uses=uses,
-        overrides={
-            name: value
-            for name, value in _mapping(merged, "skillOverrides").items()
-            if isinstance(value, str)
-        },
-        origins=tuple(origins),
-    )
-
-
-def _weigh_uses(usage: Mapping[str, Any], now_ms: float) -> dict[str, float]:
-    """How much each skill is in use, by its name; a skill of a plugin is `plugin:name` there."""
-    uses: dict[str, float] = {}
-    for key, record in usage.items():
-        count, last_ms = (
-            (record.get("usageCount"), record.get("lastUsedAt"))
-            if isinstance(record, dict)
-            else (None, None)
-        )
-        if isinstance(count, int | float) and isinstance(last_ms, int | float):
-            days = max(0.0, (now_ms - last_ms) / _MS_PER_DAY)
-            weight = count * max(0.5 ** (days / _HALF_LIFE_DAYS), _LEAST_WEIGHT)
-            name = key.rpartition(":")[2]
-            uses[name] = max(uses.get(name, 0.0), weight)
-    return uses
-
-
-def _read_object(path: Path) -> JsonObject:
-    """The JSON object in a file of the client; an empty one where there is none. A notice names a
-    file that cannot be read.
-    """
-    try:
-        content = json_module.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or "it is not JSON"
-        console.print_notice(f"notice: {path} is left out: {reason}")
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _mapping(values: JsonObject, name: str) -> JsonObject:
-    inner = values.get(name)
-    return inner if isinstance(inner, dict) else {}
-
-
-def _positive_integer(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None

@@ -91,8 +91,8 @@ class ListingSettings:
     """What a user has set in a client, or asks for here.
 
     `window` is the context window in tokens, `budget` the whole budget in the client's unit,
-    `share` the share of the window; `uses` and `overrides` are by name of the skill. `origins`
-    says where each came from.
+    `share` the share of the window; `uses` are by name of the skill, `overrides` by name or path.
+    `origins` says where each came from.
     """
 
     window: int | None = None
@@ -366,7 +366,7 @@ def _choose_listed(
     names: set[str] = set()
     for skill in skills:
         key = skill.folder if rule.names_by_folder and skill.folder else skill.name
-        override = settings.overrides.get(key, "on")
+        override = settings.overrides.get(key, settings.overrides.get(skill.path, "on"))
         is_repeated = key in names and not rule.lists_same_names
         if override in ("off", "user-invocable-only") or is_repeated:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
@@ -92,12 +92,19 @@ def audit_index(
     encoder: Encoder | None,
     searches: int,
     progress: Progress,
+    reads: Callable[[str, str], bool],
 ) -> AuditReport:
-    """The audit of these capabilities, with the lists of the clients that `settings` names. At
-    most `searches` searches look for overlaps, and as many try phrases, at 10 ms each.
+    """The audit of these capabilities, with the lists of the clients that `settings` names, each of
+    those whose files it `reads`. At most `searches` searches look for overlaps, and as many try
+    phrases, at 10 ms each.
     """
     copies = find_copies(headers)
-    clients = tuple(_audit_client(name, headers, settings[name]) for name in settings)
+    clients = tuple(
+        _audit_client(
+            name, [header for header in headers if reads(name, file_of(header))], settings[name]
+        )
+        for name in settings
+    )
     return AuditReport(
         total=len(headers),
         noun="skill" if {header["kind"] for header in headers} == {"skill"} else "capability",
@@ -116,7 +123,7 @@ def audit_index(
 def _audit_client(
     name: str, headers: Sequence[CapabilityHeader], settings: ListingSettings
 ) -> ClientReport:
-    listed = _listed_skills(name, headers)
+    listed = list_client_skills(name, headers)
     listing = list_skills(find_client(name), listed, settings)
     is_open = settings.window is None and settings.budget is None
     large = None
@@ -129,7 +136,13 @@ def _audit_client(
     return ClientReport(listing=listing, settings=settings, with_large_window=large)
 
 
-def _listed_skills(client: str, headers: Sequence[CapabilityHeader]) -> list[ListedSkill]:
+def file_of(header: CapabilityHeader) -> str:
+    """The absolute path of the file of a capability."""
+    root, path = header["source"]["root"], header["source"]["path"]
+    return path if path.startswith("/") else f"{root}/{path}"
+
+
+def list_client_skills(client: str, headers: Sequence[CapabilityHeader]) -> list[ListedSkill]:
     """The skills as this client reads them, by name."""
     rule = find_client(client)
     roots: dict[str, int] = {}
@@ -145,7 +158,7 @@ def _listed_skills(client: str, headers: Sequence[CapabilityHeader]) -> list[Lis
                 name=header["name"],
                 description=header["description"],
                 when_to_use=header.get("usage_hint", ""),
-                path=path if path.startswith("/") else f"{root}/{path}",
+                path=file_of(header),
                 short_path=f"r{number}/{path.removeprefix(root).lstrip('/')}",
                 folder=PurePath(path).parent.name if path.endswith("/SKILL.md") else "",
             )

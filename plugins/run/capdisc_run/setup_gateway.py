@@ -171,7 +171,7 @@ def plan_document(runtime: Runtime, plan: GatewayPlan) -> JsonObject:
     }
 
 
-def print_next_steps(runtime: Runtime, plan: GatewayPlan, client: str, title: str) -> None:
+def print_next_steps(plan: GatewayPlan) -> None:
     """Print what is left to do for the person who set the gateway up."""
     remaining = [tool for tool in plan.waiting if tool.digest not in plan.granted]
     if plan.granted:
@@ -182,13 +182,6 @@ def print_next_steps(runtime: Runtime, plan: GatewayPlan, client: str, title: st
         console.print_notice(
             f"notice: {count} not approved: agents ask you, or are refused; later: "
             f"capdisc trust {remaining[0].descriptor.id}"
-        )
-    own = [server.name for server in plan.selection.served if server.client == client]
-    if own:
-        console.print_notice(
-            f"notice: {title} itself starts {console.format_names(own)}, too; to have them behind "
-            "the gateway alone, move their entries to "
-            f"{runtime.user_config.with_name('mcp.json')}"
         )
 
 

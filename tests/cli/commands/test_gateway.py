@@ -323,6 +323,49 @@ def test_setup_takes_back_only_what_it_was_given(user_file, hermetic, capdisc) -
     assert "nothing to do" in capdisc("setup", "claude", "--undo", "--yes").out
 
 
+def test_other_servers_move_behind_the_gateway_and_back(user_file, hermetic, capdisc) -> None:
+    notes = entry(hermetic, env={"PLACE": "${NO_SUCH:-x}"}, timeout=5000)
+    path = user_file(notes=notes)
+    before = path.read_bytes()
+    own = Path(os.environ["HOME"]) / ".config/capdisc/mcp.json"
+    words = ("setup", "claude", "--mcp", "--gateway", "--approve", "notes.*", "--yes")
+    done = capdisc(*words, "--move")
+    assert done.code == 0 and "itself starts" not in done.err
+    assert list(json.loads(path.read_text())["mcpServers"]) == ["capdisc"]
+    assert json.loads(own.read_text())["mcpServers"] == {"notes": notes}
+    assert own.stat().st_mode & 0o077 == 0  # entries may hold tokens
+
+    async def conversation(agent: Agent) -> Any:
+        return await agent.run("tool:notes.write_note", text="milk")
+
+    # What was approved is approved still.
+    assert talk(conversation)[0] is False
+    assert capdisc("setup", "claude", "--mcp", "--gateway", "--move", "--yes").code == 0
+    assert capdisc("setup", "claude", "--undo", "--yes").code == 0
+    assert path.read_bytes() == before and not own.exists()
+
+
+def test_a_server_that_was_edited_is_put_back_beside_what_came_since(
+    user_file, hermetic, capdisc
+) -> None:
+    path = user_file(notes=entry(hermetic))
+    words = ("setup", "claude", "--mcp", "--gateway", "--move", "--yes")
+    assert capdisc(*words).code == 0
+    state = json.loads(path.read_text())
+    state["mcpServers"]["later"] = {"command": "x"}
+    path.write_text(json.dumps({**state, "theme": "dark"}))
+    assert capdisc("setup", "claude", "--undo", "--yes").code == 0
+    servers = {"later": {"command": "x"}, "notes": entry(hermetic)}
+    assert json.loads(path.read_text()) == {"mcpServers": servers, "theme": "dark"}
+
+
+def test_a_person_is_asked_whether_servers_move(user_file, hermetic, capdisc) -> None:
+    path = user_file(notes=entry(hermetic))
+    code, shown = setup_lines(["", "y", "y"], "claude", "--mcp", "--gateway")
+    assert code == 0 and "Claude Code starts notes, too." in shown, shown
+    assert list(json.loads(path.read_text())["mcpServers"]) == ["capdisc"]
+
+
 def test_nothing_is_approved_without_a_yes(user_file, hermetic, capdisc) -> None:
     path = user_file(notes=entry(hermetic))
     before = path.read_bytes()

@@ -1,0 +1,155 @@
+"""Entries for single skills and servers: what a client lists of a skill, and servers that move
+behind the gateway. The record of a file names those that were put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc.context.surroundings import Runtime
+from capdisc.setup.client_settings import base_folders
+from capdisc.setup.settings_entries import (
+    BEHIND,
+    MOVED,
+    SKILLS,
+    SettingsEntry,
+    load_data,
+    value_at,
+)
+from capdisc.setup.settings_files import SetupRecord, read_text
+from capdisc_indexer.config.client_servers import ServerDeclaration
+from capdisc_indexer.config.client_table import client_entry, client_sections
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.json_types import JsonObject
+
+# What a client may list of a skill, as Claude Code calls it.
+NAME_ONLY, OFF = "name-only", "off"
+_OWN_TABLE = ("mcpServers",)
+
+
+def list_visibility_files(runtime: Runtime, client: str) -> list[Path]:
+    """The files in which a user says what the client lists of single skills, the user's first."""
+    section, folders = client_sections("visibility")[client], base_folders(runtime)
+    names = [*section["user"], *section.get("workspace", ())]
+    return [Path(name.format_map(folders)) for name in names]
+
+
+def list_switches(client: str, path: Path, states: Mapping[str, str]) -> list[SettingsEntry]:
+    """The entries that give skills these states in a file: by name or, where the client goes by
+    files, by the path of SKILL.md.
+    """
+    section: JsonObject = client_sections("visibility")[client]
+    keys = tuple(section["keys"])
+    is_item = section["form"] != "member"
+    contents: Mapping[str, Any] = {
+        "member": lambda name, state: state,
+        "item": lambda name, state: name,
+        "table": lambda name, state: {"path": name, "enabled": False},
+    }
+    return [
+        SettingsEntry(
+            client=client,
+            part=SKILLS,
+            path=path,
+            content=contents[section["form"]](name, state),
+            keys=keys if is_item else (*keys, name),
+            is_item=is_item,
+            label=f"{state} {name}",
+        )
+        for name, state in states.items()
+    ]
+
+
+def read_switches(client: str, path: Path) -> dict[str, str]:
+    """The state of each skill that this file names, by name or path of SKILL.md. Raises InputError
+    for a file that cannot be read.
+    """
+    section: JsonObject = client_sections("visibility")[client]
+    text = read_text(path)
+    values = value_at(load_data(path, text)[0], section["keys"]) if text else None
+    if isinstance(values, dict):
+        return {name: state for name, state in values.items() if isinstance(state, str)}
+    names = [
+        item.get("path", item.get("name"))
+        if isinstance(item, dict) and item.get("enabled") is False
+        else item
+        for item in (values if isinstance(values, list) else ())
+    ]
+    return dict.fromkeys((name for name in names if isinstance(name, str)), OFF)
+
+
+def list_moves(
+    client: str, path: Path, servers: Iterable[ServerDeclaration], own_path: Path
+) -> list[SettingsEntry]:
+    """The entries that take these servers out of the client's file, and put them into capdisc's own
+    one, which the gateway reads. A server whose name is taken there, or which does not stand in
+    the client's table for all projects, stays.
+    """
+    table = tuple(client_entry(client)["servers"]["table"])
+    standing, known = _read_table(path, table), _read_table(own_path, _OWN_TABLE)
+    moved = [server for server in servers if server.name in standing and server.name not in known]
+    return [
+        entry
+        for server in moved
+        for entry in (
+            SettingsEntry(
+                client=client,
+                part=BEHIND,
+                path=own_path,
+                content=_write_server(server),
+                keys=(*_OWN_TABLE, server.name),
+            ),
+            SettingsEntry(
+                client=client, part=MOVED, path=path, content={}, keys=(*table, server.name)
+            ),
+        )
+    ]
+
+
+def list_recorded(
+    client: str, path: Path, record: SetupRecord, parts: Sequence[str]
+) -> list[SettingsEntry]:
+    """The entries of these parts, and of any client where `client` is "", that the record of the
+    file has.
+    """
+    entries = []
+    for name in record.entries:
+        owner, part, *rest = name.split(" ", 2)
+        if part not in parts or client not in ("", owner):
+            continue
+        if part == SKILLS:
+            state, _, label = rest[0].partition(" ")
+            entries += list_switches(owner, path, {label: state})
+        else:
+            table = _OWN_TABLE if part == BEHIND else client_entry(owner)["servers"]["table"]
+            keys = (*table, rest[0])
+            entries.append(
+                SettingsEntry(client=owner, part=part, path=path, content={}, keys=keys)
+            )
+    return entries
+
+
+def _read_table(path: Path, table: Sequence[str]) -> Mapping[str, Any]:
+    try:
+        text = read_text(path)
+        servers = value_at(load_data(path, text)[0], tuple(table)) if text else None
+    except InputError:
+        servers = None
+    return servers if isinstance(servers, dict) else {}
+
+
+def _write_server(server: ServerDeclaration) -> JsonObject:
+    """The server as most clients write it."""
+    entry: JsonObject = {"url": server.url} if server.url else {"command": server.command}
+    fields: JsonObject = {
+        "args": list(server.args),
+        "env": dict(server.env),
+        "cwd": server.cwd,
+        "headers": dict(server.headers),
+        "timeout": int(server.timeout_s * 1000),
+        "includeTools": list(server.only),
+        "excludeTools": list(server.without),
+    }
+    return entry | {name: value for name, value in fields.items() if value}

@@ -1,0 +1,197 @@
+"""What a client reads here, by its own files and variables: the folders of its skills, the settings of its
+list, and which skills were used.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from capdisc.context import client_places, surroundings
+from capdisc.hook import use_memory
+from capdisc.output import console
+from capdisc.setup import recorded_entries
+from capdisc_audit.client_listings import find_client
+from capdisc_audit.listing_budgets import ListingSettings
+from capdisc_indexer.config.client_table import (
+    client_sections,
+    conventional_places,
+    conventional_roots,
+)
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+
+# A use counts half as much each week, but a tenth at least, as Claude Code 2.1 weighs it.
+_HALF_LIFE_DAYS, _LEAST_WEIGHT = 7.0, 0.1
+_MS_PER_DAY = 86_400_000
+
+
+@frozen(kw_only=True)
+class ReadFolders:
+    """The folders from which each client reads skills and commands here, those of plugins apart;
+    `known` are those of all clients.
+    """
+
+    folders: Mapping[str, Collection[str]]
+    plugins: Mapping[str, Collection[str]]
+    known: Collection[str]
+
+    def reads(self, client: str, path: str) -> bool:
+        """Whether the client reads this file; one that lies in no client's folder counts for all."""
+        own = (*self.folders[client], *self.plugins[client])
+        return _is_below(path, own) or not _is_below(path, self.known)
+
+    def is_of_plugin(self, client: str, path: str) -> bool:
+        """Whether a plugin of the client brings this file."""
+        return _is_below(path, self.plugins[client])
+
+
+def _is_below(path: str, folders: Collection[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def find_folders(runtime: surroundings.Runtime, clients: Collection[str]) -> ReadFolders:
+    """The folders of these clients here; a client that the table has no folders for has none."""
+    installed = client_places.find_plugins_here(runtime, "all")[0]
+    plugins: dict[str, list[str]] = {client: [] for client in clients}
+    for plugin in installed:
+        paths = map(str, (*plugin.skills, *plugin.agents, *plugin.commands))
+        plugins.setdefault(plugin.client, []).extend(paths)
+    sections = client_sections("skills")
+    folders = {
+        client: _list_folders(runtime, client) if client in sections else [] for client in clients
+    }
+    known = [
+        *_list_folders(runtime, "all"),
+        *(path for paths in plugins.values() for path in paths),
+    ]
+    return ReadFolders(folders=folders, plugins=plugins, known=known)
+
+
+def _list_folders(runtime: surroundings.Runtime, profile: str) -> list[str]:
+    places = (profile, runtime.cwd, runtime.workspace, runtime.home)
+    roots = [str(path) for _, path in conventional_roots(*places)]
+    patterns = (path for _, _, path in conventional_places(*places))
+    return roots + [str(path.parent if "*" in path.name else path) for path in patterns]
+
+
+def read_used_names(runtime: surroundings.Runtime, settings: ListingSettings) -> set[str]:
+    """The casefolded names of what was ever used here, as the client and the hook count."""
+    records = use_memory.load_use_memory(runtime.user_state_dir()).records
+    used = {name for name, record in records.items() if record.used}
+    return used | {name.casefold() for name in settings.uses}
+
+
+def read_settings(
+    runtime: surroundings.Runtime, client: str, window: int | None, budget: int | None
+) -> ListingSettings:
+    """The settings of a client here: as typed, else as its user has set them."""
+    if client == "claude":
+        return _read_claude_settings(runtime, window, budget)
+    variable = find_client(client).budget_variable
+    set_budget = _positive_integer(runtime.environ.get(variable, ""))
+    origins = [f"${variable}"] if set_budget and budget is None else []
+    overrides: dict[str, str] = {}
+    if client in client_sections("visibility"):
+        for place in recorded_entries.list_visibility_files(runtime, client):
+            try:
+                states = recorded_entries.read_switches(client, place)
+            except InputError as error:
+                console.print_notice(f"notice: {error.message}: it is left out")
+                continue
+            overrides |= states
+            origins += [str(place)] if states else []
+    return ListingSettings(
+        window=window, budget=budget or set_budget, overrides=overrides, origins=tuple(origins)
+    )
+
+
+def _read_claude_settings(
+    runtime: surroundings.Runtime, window: int | None, budget: int | None
+) -> ListingSettings:
+    base = runtime.environ.get("CLAUDE_CONFIG_DIR")
+    folder = Path(base) if base else runtime.home / ".claude"
+    places = [
+        folder / "settings.json",
+        runtime.workspace / ".claude" / "settings.json",
+        runtime.workspace / ".claude" / "settings.local.json",
+    ]
+    state = (Path(base) if base else runtime.home) / ".claude.json"
+    merged: JsonObject = {}
+    origins = []
+    for place in dict.fromkeys(places):  # the workspace may be the home folder
+        values = {
+            key: value
+            for key, value in _read_object(place).items()
+            if key.startswith("skill") or key == "disableBundledSkills"
+        }
+        overrides = {**_mapping(merged, "skillOverrides"), **_mapping(values, "skillOverrides")}
+        merged |= values | ({"skillOverrides": overrides} if overrides else {})
+        origins += [str(place)] if values else []
+    uses = _weigh_uses(_mapping(_read_object(state), "skillUsage"), 1000 * time.time())
+    origins += [str(state)] if uses else []
+    variable = _positive_integer(runtime.environ.get("SLASH_COMMAND_TOOL_CHAR_BUDGET", ""))
+    origins += ["$SLASH_COMMAND_TOOL_CHAR_BUDGET"] if variable and budget is None else []
+    share, longest = (
+        merged.get("skillListingBudgetFraction"),
+        merged.get("skillListingMaxDescChars"),
+    )
+    return ListingSettings(
+        window=window,
+        budget=budget or variable,
+        share=share if isinstance(share, int | float) and 0 < share <= 1 else None,
+        max_description=longest if isinstance(longest, int) and longest > 0 else None,
+        has_own_skills=merged.get("disableBundledSkills") is not True,
+        uses=uses,
+        overrides={
+            name: value
+            for name, value in _mapping(merged, "skillOverrides").items()
+            if isinstance(value, str)
+        },
+        origins=tuple(origins),
+    )
+
+
+def _weigh_uses(usage: Mapping[str, Any], now_ms: float) -> dict[str, float]:
+    """How much each skill is in use, by its name; a skill of a plugin is `plugin:name` there."""
+    uses: dict[str, float] = {}
+    for key, record in usage.items():
+        count, last_ms = (
+            (record.get("usageCount"), record.get("lastUsedAt"))
+            if isinstance(record, dict)
+            else (None, None)
+        )
+        if isinstance(count, int | float) and isinstance(last_ms, int | float):
+            days = max(0.0, (now_ms - last_ms) / _MS_PER_DAY)
+            weight = count * max(0.5 ** (days / _HALF_LIFE_DAYS), _LEAST_WEIGHT)
+            name = key.rpartition(":")[2]
+            uses[name] = max(uses.get(name, 0.0), weight)
+    return uses
+
+
+def _read_object(path: Path) -> JsonObject:
+    """The JSON object in a file of the client; an empty one where there is none. A notice names a
+    file that cannot be read.
+    """
+    try:
+        content = json_module.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "it is not JSON"
+        console.print_notice(f"notice: {path} is left out: {reason}")
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _mapping(values: JsonObject, name: str) -> JsonObject:
+    inner = values.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _positive_integer(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
