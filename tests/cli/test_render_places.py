@@ -87,3 +87,30 @@ def test_what_does_not_fit_fills_no_budget(capdisc, small) -> None:
     assert 0 < len(fitting) < len(hits)
     printed = capdisc("render", words, "--budget", "6000", "--tier", "1").out
     assert set(read_places(printed)) == fitting
+
+
+def test_the_short_line_is_the_sentence_that_fits_the_request(
+    capdisc, hermetic, write_skill
+) -> None:
+    """Once such lines said "This skill should be used when the user asks to…", whatever was asked."""
+    folder = hermetic / ".claude" / "skills"
+    write_skill(
+        folder,
+        "dossier",
+        "Collects what is known about a company from public registers and reports. "
+        "Compare balance sheets of several years and draw the figures as charts.",
+    )
+    write_skill(
+        folder,
+        "atlas",
+        "This skill should be used when the user asks to draw balance figures of countries on a map.",
+    )
+    for number in range(6):
+        write_skill(folder, f"other-{number}", f"Draws charts of the balance of river {number}.")
+    assert capdisc("index").code == 0
+    done = capdisc("render", "compare balance sheets of several years", "--budget", "50")
+    assert "skill:dossier: Compare balance sheets of several years and draw…" in done.out
+    done = capdisc("render", "draw figures of countries on a map", "--budget", "50")
+    assert "skill:atlas: draw balance figures of countries on a map." in done.out
+    done = capdisc("render", "which company is it, from public registers", "--budget", "50")
+    assert "skill:dossier: Collects what is known about a company" in done.out

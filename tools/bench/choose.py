@@ -16,25 +16,15 @@ import argparse
 import json
 import os
 import random
-import re
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import xllamacpp
+from judged_sets import Request, has_name, index_catalogue, read_lines, read_requests
 
 _DESCRIPTION_CHARACTERS = 300
 _SYSTEM = "You choose the one tool or skill that fits a request. Answer with its name alone."
-
-
-@dataclass(frozen=True)
-class Request:
-    """What somebody asks for, and the names of what is right for it."""
-
-    text: str
-    right: frozenset[str]
 
 
 def main() -> None:
@@ -106,10 +96,6 @@ def search(run: Callable[..., str], text: str) -> list[dict[str, str]]:
     return hits
 
 
-def has_name(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
-
-
 def start_model(path: str) -> xllamacpp.Server:
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx, params.n_parallel, params.verbosity = path, 32_768, 1, 0
@@ -135,61 +121,6 @@ def ask(
         }
     )
     return answer["choices"][0]["message"]["content"], answer["usage"]["prompt_tokens"]
-
-
-def read_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
-
-
-def read_requests(folder: Path, names: dict[str, str]) -> list[Request]:
-    """The requests of the folder that have a right answer."""
-    right: dict[str, set[str]] = {}
-    for line in read_lines(folder / "qrels.tsv"):
-        query, identifier, _ = line.split("\t")
-        right.setdefault(query, set()).add(names.get(identifier, identifier))
-    queries = map(json.loads, read_lines(folder / "queries.jsonl"))
-    return [
-        Request(query["text"], frozenset(right[query["qid"]]))
-        for query in queries
-        if query["qid"] in right
-    ]
-
-
-def index_catalogue(
-    capdisc: str, folder: Path, entries: list[dict[str, str]], scratch: Path
-) -> Callable[..., str]:
-    """Index the catalogue in a workspace of its own; what runs capdisc there."""
-    workspace, home = scratch / "workspace", scratch / "home"
-    (workspace / ".git").mkdir(parents=True)
-    home.mkdir()
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "NO_COLOR": "1"}
-
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [capdisc, *words],
-            cwd=workspace,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    is_skills = all(entry.get("content") for entry in entries)
-    for entry in entries if is_skills else ():
-        place = workspace / ".claude" / "skills" / entry["name"] / "SKILL.md"
-        place.parent.mkdir(parents=True)
-        place.write_text("".join(skill_lines(entry)), encoding="utf-8")
-    if not is_skills:
-        (workspace / "corpus.jsonl").write_bytes((folder / "corpus.jsonl").read_bytes())
-    run("index", *([] if is_skills else ["corpus.jsonl"]), "--wait")
-    return run
-
-
-def skill_lines(entry: dict[str, str]) -> Iterator[str]:
-    description = json.dumps(entry.get("description", ""), ensure_ascii=False)
-    yield f"---\nname: {entry['name']}\ndescription: {description}\n---\n"
-    yield entry["content"]
 
 
 if __name__ == "__main__":

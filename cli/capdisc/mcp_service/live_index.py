@@ -62,9 +62,7 @@ class BackgroundBuild:
             if process.poll() is not None:
                 break
             if time.monotonic() > ends:
-                raise IndexStateError(
-                    "the index is being built for the first time", "ask again in a minute"
-                )
+                raise IndexStateError("the index is being built", "ask again in a minute")
             time.sleep(_BUILD_POLL_SECONDS)
         if not is_done():
             raise IndexStateError(
@@ -137,8 +135,10 @@ class LiveIndex:
         self._follow_place(builds)
         if builds and not self.version():
             self._await_first(is_stopped)
-        if builds and self._shared is None and not self.version():
-            self._build.wait(lambda: bool(self.version()) or is_stopped())
+        if builds and self._shared is None:
+            version = self.version()
+            if not version or self._is_unreadable():
+                self._build.wait(lambda: self.version() != version or is_stopped())
         with self._lock:
             current = self._load_newest()
             if self._take_in_changes(current):
@@ -150,6 +150,20 @@ class LiveIndex:
             with self._lock:
                 current.users -= 1
                 self._release(current)
+
+    def _is_unreadable(self) -> bool:
+        """Whether nothing was read so far, and what is published cannot be: after an upgrade it is of
+        another version. A server that has read one leaves it to the newer capdisc, which would
+        build anew what this one builds.
+        """
+        if self._newest is not None:
+            return False
+        with self._lock:
+            try:
+                self._load_newest()
+            except IndexStateError:
+                return True
+        return False
 
     def _follow_place(self, builds: bool) -> None:
         """Answer from the index of another place, if that is the right one now and is there, or

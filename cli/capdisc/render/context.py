@@ -31,6 +31,7 @@ from capdisc_indexer.model.types import (
     Query,
 )
 from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.index_context import (
     catalogue_budgets,
     learn_stored_counts,
@@ -38,6 +39,7 @@ from capdisc_indexer.rendering.index_context import (
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.render_job import Descriptors
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
 
@@ -95,8 +97,8 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
     """What the tiers are made of."""
     shape, is_full = render_ctx.options.shape, render_ctx.catalogue_mode.is_full
-    active = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.session.active)
-    pinned = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.pinned)
+    active = _learn_counts(render_ctx, render_ctx.session.active)
+    pinned = _learn_counts(render_ctx, render_ctx.pinned)
     descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in pinned})
     details: int | None = render_ctx.limits.details
     if is_full:
@@ -144,11 +146,16 @@ def _descriptors(render_ctx: RenderContext, pinned_ids: Collection[str]) -> Desc
     if render_ctx.relevant.catalogue_reader is None:
         # What is listed in full has no limit of details.
         details = None if render_ctx.relevant.is_whole_catalogue else render_ctx.limits.details
-        return learn_stored_counts(
-            render_ctx.counter, render_ctx.form, render_ctx.relevant.stored, details
-        )
+        return _learn_counts(render_ctx, render_ctx.relevant.stored, details)
     render_ctx.relevant.catalogue_reader.leave_out(pinned_ids)
     return render_ctx.relevant.catalogue_reader
+
+
+def _learn_counts(
+    render_ctx: RenderContext, stored: Iterable[CountedDescriptor], details: int | None = None
+) -> list[Descriptor]:
+    words = request_words(render_ctx.relevant.ranking.query.texts)
+    return learn_stored_counts(render_ctx.counter, render_ctx.form, stored, details, words)
 
 
 def _missing(

@@ -88,8 +88,10 @@ def list_moves(
     the client's table for all projects, stays.
     """
     table = tuple(client_entry(client)["servers"]["table"])
-    standing, known = _read_table(path, table), _read_table(own_path, _OWN_TABLE)
-    moved = [server for server in servers if server.name in standing and server.name not in known]
+    standing, taken_names = _read_table(path, table), _read_table(own_path, _OWN_TABLE)
+    moved = [
+        server for server in servers if server.name in standing and server.name not in taken_names
+    ]
     return [
         entry
         for server in moved
@@ -116,15 +118,15 @@ def list_recorded(
     """
     entries = []
     for name in record.entries:
-        owner, part, *rest = name.split(" ", 2)
+        owner, part, label = [*name.split(" ", 2), ""][:3]
         if part not in parts or client not in ("", owner):
             continue
         if part == SKILLS:
-            state, _, label = rest[0].partition(" ")
-            entries += list_switches(owner, path, {label: state})
+            state, _, skill = label.partition(" ")
+            entries += list_switches(owner, path, {skill: state})
         else:
             table = _OWN_TABLE if part == BEHIND else client_entry(owner)["servers"]["table"]
-            keys = (*table, rest[0])
+            keys = (*table, label)
             entries.append(
                 SettingsEntry(client=owner, part=part, path=path, content={}, keys=keys)
             )

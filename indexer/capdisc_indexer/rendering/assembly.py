@@ -23,6 +23,7 @@ from capdisc_indexer.model.types import (
     Ranking,
     Tier,
 )
+from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.details import (
     build_details,
     build_overview,
@@ -59,6 +60,7 @@ def assemble(
         budgets=budgets,
         counter=counter,
         printing=printing or PrintOptions(),
+        request_words=request_words(ranking.query.texts),
     )
     if form.additive and counter.additive and not job.printing.layout:
         context = _assemble_tiers(job, budgets.total)

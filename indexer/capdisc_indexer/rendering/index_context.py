@@ -4,12 +4,13 @@ settings, no session, no template. The command line builds its contexts from the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import PurePath
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Budgets, Context, Descriptor, Query, Ranking
 from capdisc_indexer.rendering.assembly import assemble
+from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
@@ -66,7 +67,8 @@ def assemble_ranking(
     """
     headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     stored = (index.with_counts(headers[hit.id]) for hit in ranking.hits)
-    descriptors = learn_stored_counts(counter, form, stored, TOP_DETAILS)
+    words = request_words(ranking.query.texts)
+    descriptors = learn_stored_counts(counter, form, stored, TOP_DETAILS, words)
     inputs = RenderInputs(
         overview=index.overview["categories"] if 0 in levels else (),
         descriptors=descriptors,
@@ -85,14 +87,15 @@ def learn_stored_counts(
     form: RenderFormat,
     stored: Iterable[CountedDescriptor],
     details: int | None = None,
+    words: Set[str] = frozenset(),
 ) -> list[Descriptor]:
     """The capabilities; the counter learns their stored counts, those of texts in full only of the
-    first `details` (None: of all).
+    first `details` (None: of all). `words` are those of the request.
     """
     descriptors = []
     for place, (descriptor, counts) in enumerate(stored):
         with_detail = details is None or place < details
-        learn_counts(counter, form, descriptor, counts, with_detail)
+        learn_counts(counter, form, descriptor, counts, with_detail, words)
         descriptors.append(descriptor)
     return descriptors
 

@@ -4,7 +4,7 @@ that carries both from stage to stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
@@ -110,7 +110,7 @@ class RenderInputs:
 @frozen(kw_only=True)
 class RenderJob:
     """One context to assemble. `in_full` are the ids whose text tier 2 prints, so that tier 1 only
-    points to it (None: tier 2 is not built yet).
+    points to it (None: tier 2 is not built yet). `request_words` choose the sentence of a short line.
 
     The other fields are caches, since a fit by bisection asks for the same in each step:
     `full_tokens` has the tokens of capabilities in full by id, which took 6 s for 1,800
@@ -125,6 +125,7 @@ class RenderJob:
     budgets: Budgets
     counter: TokenCounter
     printing: PrintOptions
+    request_words: Set[str] = frozenset()
     full_tokens: dict[str, int] = field(default_factory=dict)
     in_full: frozenset[str] | None = None
     lines: dict[tuple[str, str, str], list[Block]] = field(default_factory=dict)

@@ -4,7 +4,6 @@ left makes lines longer, from the first on.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
@@ -19,7 +18,7 @@ from capdisc_indexer.rendering.capability_text import (
     summary_line,
 )
 from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, share_for_lines
-from capdisc_indexer.text.location import location_rule
+from capdisc_indexer.text.location import find_common_rules, location_rule
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
 # for the last tokens of a budget was looked for in all of 80,000 capabilities, and one of hits named
@@ -230,7 +229,7 @@ def _list_lines(job: RenderJob, d: Descriptor, is_listing: bool) -> list[tuple[D
         return [(d, name_line(d))]
     if d.id in (job.in_full or ()):
         return [(d, shortest_line(d)), (d, pointer_line(d, note))]
-    lines = [*shorter_lines(d, note), summary_line(d, note, inputs.hints)]
+    lines = [*shorter_lines(d, note, job.request_words), summary_line(d, note, inputs.hints)]
     return [(d, line) for line in ([shortest_line(d), *lines] if is_listing else lines)]
 
 
@@ -249,11 +248,8 @@ def _find_rules(job: RenderJob, descriptors: Descriptors) -> Mapping[str, str]:
     """The rule of each kind that more than one of the first capabilities follow."""
     if job.form.is_catalogue:
         return {}
-    counts: dict[str, Counter[str]] = {}
-    for d in islice(descriptors, _RULED_LINES):
-        counts.setdefault(d.kind, Counter())[location_rule(d, job.location(d))] += 1
-    first = {kind: rules.most_common(1)[0] for kind, rules in counts.items()}
-    return {kind: rule for kind, (rule, count) in first.items() if count > 1}
+    first = islice(descriptors, _RULED_LINES)
+    return find_common_rules((d.id, d.kind, job.location(d).path) for d in first)
 
 
 def _describe_place(
@@ -262,6 +258,6 @@ def _describe_place(
     """The path of the capability's file, or the rule that it follows; "" where it is told already."""
     location = job.location(d)
     rule = rules.get(d.kind, "")
-    if not rule or location_rule(d, location) != rule:
+    if not rule or location_rule(d.id, d.kind, location.path) != rule:
         return location.path
     return "" if rule in told_rules else rule

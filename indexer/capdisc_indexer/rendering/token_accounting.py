@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, combinations, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
@@ -16,6 +16,8 @@ from capdisc_indexer.rendering.capability_text import (
     detail_text,
     guidance_id,
     guidance_text,
+    later_lines,
+    may_have_later_line,
     pointer_line,
     shorter_lines,
     shortest_line,
@@ -50,7 +52,7 @@ _MAX_COUNTED_NEEDS = 3
 
 class PieceCounts(TypedDict):
     """Token counts of one capability, as the index stores them: its pieces in the order of
-    `_render_pieces` by format, the chunks of its text in full, which all formats share, its line
+    `_render_pieces` and `_later_pieces` by format, the chunks of its text in full, which all formats share, its line
     in a listing, and by text the lines that say where its file lies; also the characters of the
     text in full.
     """
@@ -108,7 +110,11 @@ def _collect_texts(descriptor: Descriptor, workspace: PurePath | None) -> _Count
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
     pieces = {
-        form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS
+        form.name: [
+            *_render_pieces(form, descriptor, text, lines),
+            *_later_pieces(form, descriptor, lines),
+        ]
+        for form in _COUNTED_FORMATS
     }
     locations = [
         line
@@ -149,7 +155,7 @@ def location_lines(location: Location) -> list[str]:
 
 
 def _location_pieces(descriptor: Descriptor, location: Location) -> list[str]:
-    places = (location.path, location_rule(descriptor, location))
+    places = (location.path, location_rule(descriptor.id, descriptor.kind, location.path))
     return [*map(TEXT.location, places), *location_lines(location)]
 
 
@@ -198,9 +204,10 @@ def learn_counts(
     descriptor: Descriptor,
     counts: StoredCounts,
     with_detail: bool = True,
+    words: Set[str] = frozenset(),
 ) -> None:
     """Give the counter the stored counts of this capability in this format; without `with_detail`
-    those of its lines alone.
+    those of its lines alone. `words` are those of the request, which may choose a later sentence.
     """
     if not counts or form.is_catalogue:
         return
@@ -214,6 +221,9 @@ def learn_counts(
             else _line_pieces(form, descriptor, lines)
         )
         counter.learn(dict(zip(pieces, stored, strict=False)))
+        if may_have_later_line(descriptor.description, words):
+            later = _later_pieces(form, descriptor, lines)
+            counter.learn(dict(zip(later, stored[len(stored) - len(later) :], strict=True)))
     if with_detail:
         counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
 
@@ -258,6 +268,15 @@ def _render_pieces(
         form.frame_open(label, text),
         form.frame_close(label, text),
         form.chunk(CLIPPED_MARK.format(id=descriptor.id)),
+    ]
+
+
+def _later_pieces(form: RenderFormat, descriptor: Descriptor, lines: _SummaryLines) -> list[str]:
+    """The lines of later sentences, whose counts stand behind all others."""
+    return [
+        form.summary(descriptor, line, "")
+        for note in ("", *lines.notes)
+        for line in later_lines(descriptor, note)
     ]
 
 

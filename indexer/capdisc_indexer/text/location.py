@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from capdisc_indexer.model.frozen import frozen
@@ -50,18 +52,31 @@ def locate(descriptor: Descriptor, workspace: PurePath | None) -> Location:
     return Location(path, _folder_of(path) if is_own_folder else "")
 
 
-def location_rule(descriptor: Descriptor, location: Location) -> str:
+def location_rule(identifier: str, kind: str, path: str) -> str:
     """Where the other capabilities of this kind lie if they lie like this one: in folders of their
     names, or in the same file.
 
-    "skill:NAME is in .claude/skills/NAME/SKILL.md", of skill:pdf in .claude/skills/pdf/SKILL.md;
-    "tools.json, as each tool below", of a tool beside others
+    >>> location_rule("skill:pdf", "skill", ".claude/skills/pdf/SKILL.md")
+    'skill:NAME is in .claude/skills/NAME/SKILL.md'
+    >>> location_rule("tool:read", "tool", "tools.json")
+    'tools.json, as each tool below'
     """
-    kind, _, name = descriptor.id.partition(":")
-    before, found, after = f"/{location.path}".rpartition(f"/{name}/")
+    prefix, _, name = identifier.partition(":")
+    before, found, after = f"/{path}".rpartition(f"/{name}/")
     if not found:
-        return f"{location.path}, as each {descriptor.kind} below"
-    return f"{kind}:NAME is in {before[1:]}{'/' if before else ''}NAME/{after}"
+        return f"{path}, as each {kind} below"
+    return f"{prefix}:NAME is in {before[1:]}{'/' if before else ''}NAME/{after}"
+
+
+def find_common_rules(files: Iterable[tuple[str, str, str]]) -> Mapping[str, str]:
+    """By kind the rule that most of its capabilities follow, where more than one does; of each
+    capability its id, kind and path.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for identifier, kind, path in files:
+        counts.setdefault(kind, Counter())[location_rule(identifier, kind, path)] += 1
+    first = {kind: rules.most_common(1)[0] for kind, rules in counts.items()}
+    return {kind: rule for kind, (rule, count) in first.items() if count > 1}
 
 
 def _folder_of(path: str) -> str:

@@ -6,7 +6,7 @@ definitions; the tools of the other modules serve it only where somebody asks fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from capdisc_indexer.model.errors import UsageError
@@ -17,10 +17,11 @@ from capdisc_indexer.model.json_types import (
     CategoryRecord,
     JsonSchema,
 )
+from capdisc_indexer.rendering.capability_text import fitting_text, request_words
 from capdisc_indexer.rendering.details import fit_categories
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.retrieval.verdict import TALK
-from capdisc_indexer.text.location import locate_file
+from capdisc_indexer.text.location import find_common_rules, locate_file, location_rule
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.similar_names import nearest_names
@@ -109,27 +110,47 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
             return
     if not pairs:
         yield "Nothing here fits."
-    for _, header in pairs:
-        yield _hit_line(ctx, header)
+    words = request_words([query])
+    places = _describe_places(ctx, [header for _, header in pairs])
+    for (_, header), place in zip(pairs, places, strict=True):
+        yield _hit_line(ctx, header, words, place)
     if unmatched:
         yield f"Nothing here mentions: {unmatched}"
     if not pairs:
         yield "Try other words, or work without."
 
 
-def _hit_line(ctx: ToolContext, header: CapabilityHeader) -> str:
-    """Id, description, path, and what to know before it is used."""
+def _describe_places(ctx: ToolContext, headers: Sequence[CapabilityHeader]) -> list[str]:
+    """Where each capability lies: a rule that several follow stands with the first of them alone."""
+    files = [
+        (
+            header["id"],
+            header["kind"],
+            one_line(locate_file(header["source"]["path"], ctx.workspace), 300),
+        )
+        for header in headers
+    ]
+    rules = find_common_rules(files)
+    places: list[str] = []
+    for header, (identifier, kind, path) in zip(headers, files, strict=True):
+        rule = location_rule(identifier, kind, path)
+        place = rule if rules.get(kind) == rule else path
+        is_told = place in places or header["source"]["format"] in _LISTS
+        places.append("" if is_told else place)
+    return places
+
+
+def _hit_line(ctx: ToolContext, header: CapabilityHeader, words: Set[str], place: str) -> str:
+    """Id, what of the description fits the request, where it lies, what to know before its use."""
     remarks = [
         "" if ctx.available(header) else "not usable here",
         "stale: its file is broken now" if header.get("stale") else "",
         "review before use" if header.get("warnings") else "",
         "ask before use" if header.get("confirm") else "",
     ]
-    path = ""
-    if header["source"]["format"] not in _LISTS:
-        path = one_line(locate_file(header["source"]["path"], ctx.workspace), 300)
-    notes = "; ".join(remark for remark in (path, *remarks) if remark)
-    about = one_line(header["description"], _SHOWN_CHARACTERS) or one_line(header["name"], 80)
+    notes = "; ".join(remark for remark in (place, *remarks) if remark)
+    about = fitting_text(header["description"], words, _SHOWN_CHARACTERS)
+    about = about or one_line(header["name"], 80)
     return f"{one_line(header['id'], 200)}: {about}{f' ({notes})' if notes else ''}"
 
 

@@ -33,17 +33,17 @@ _MS_PER_DAY = 86_400_000
 @frozen(kw_only=True)
 class ReadFolders:
     """The folders from which each client reads skills and commands here, those of plugins apart;
-    `known` are those of all clients.
+    `all_folders` are those of all clients.
     """
 
     folders: Mapping[str, Collection[str]]
     plugins: Mapping[str, Collection[str]]
-    known: Collection[str]
+    all_folders: Collection[str]
 
     def reads(self, client: str, path: str) -> bool:
         """Whether the client reads this file; one that lies in no client's folder counts for all."""
-        own = (*self.folders[client], *self.plugins[client])
-        return _is_below(path, own) or not _is_below(path, self.known)
+        own_folders = (*self.folders[client], *self.plugins[client])
+        return _is_below(path, own_folders) or not _is_below(path, self.all_folders)
 
     def is_of_plugin(self, client: str, path: str) -> bool:
         """Whether a plugin of the client brings this file."""
@@ -65,11 +65,11 @@ def find_folders(runtime: surroundings.Runtime, clients: Collection[str]) -> Rea
     folders = {
         client: _list_folders(runtime, client) if client in sections else [] for client in clients
     }
-    known = [
+    all_folders = [
         *_list_folders(runtime, "all"),
         *(path for paths in plugins.values() for path in paths),
     ]
-    return ReadFolders(folders=folders, plugins=plugins, known=known)
+    return ReadFolders(folders=folders, plugins=plugins, all_folders=all_folders)
 
 
 def _list_folders(runtime: surroundings.Runtime, profile: str) -> list[str]:

@@ -57,11 +57,11 @@ class Saving:
 
 def check_client(client: str) -> None:
     """Raises UsageError for a client that has no state of single skills."""
-    known = client_sections("visibility")
-    if client not in known:
+    sections = client_sections("visibility")
+    if client not in sections:
         raise UsageError(
             f"{find_client(client).title} has no setting for single skills that capdisc knows",
-            f"these have: {', '.join(known)}",
+            f"these have: {', '.join(sections)}",
         )
 
 
@@ -148,12 +148,14 @@ def plan_undo_of_saving(runtime: Runtime, client: str) -> list[FileChange]:
         record = settings_files.load_record(runtime.user_state_dir(), path)
         entries = list_recorded(client, path, record, (SKILLS,)) if record else []
         if record and entries:
-            kept: list[SettingsEntry] = [
+            all_entries: list[SettingsEntry] = [
                 *list_entries(runtime, client, None, both_scopes=True),
                 *list_recorded("", path, record, (SKILLS, BEHIND, MOVED)),
             ]
-            others = [entry for entry in kept if entry.path == path and entry not in entries]
-            changes.append(plan_undo(path, entries, others, record))
+            kept_entries = [
+                entry for entry in all_entries if entry.path == path and entry not in entries
+            ]
+            changes.append(plan_undo(path, entries, kept_entries, record))
     return changes
 
 

@@ -287,7 +287,9 @@ def test_setup_lists_what_writes_and_approves_what_a_person_names(
 ) -> None:
     path = user_file(notes=entry(hermetic))
     before = path.read_bytes()
-    code, shown = setup_lines(["no_such", "2 notes.drop*", "y"], "claude", "--mcp", "--gateway")
+    code, shown = setup_lines(
+        ["n", "no_such", "2 notes.drop*", "y"], "claude", "--mcp", "--gateway"
+    )
     assert code == 0
     assert "only read, so called without a question: tell_pid" in shown
     assert "   2  notes.write_note: Writes a note." in shown
@@ -361,7 +363,7 @@ def test_a_server_that_was_edited_is_put_back_beside_what_came_since(
 
 def test_a_person_is_asked_whether_servers_move(user_file, hermetic, capdisc) -> None:
     path = user_file(notes=entry(hermetic))
-    code, shown = setup_lines(["", "y", "y"], "claude", "--mcp", "--gateway")
+    code, shown = setup_lines(["y", "", "y"], "claude", "--mcp", "--gateway")
     assert code == 0 and "Claude Code starts notes, too." in shown, shown
     assert list(json.loads(path.read_text())["mcpServers"]) == ["capdisc"]
 

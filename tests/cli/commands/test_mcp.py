@@ -397,3 +397,16 @@ def test_a_workspace_that_gets_its_first_skill_is_answered_from_its_own_index(
     before, after = run_session(talk)
     assert "skill:crane" in before[1] and "skill:boat" not in before[1]
     assert "skill:crane" in after[1] and "skill:boat" in after[1]
+
+
+def test_an_index_of_another_version_is_built_anew_at_the_first_call(
+    hermetic: Path, write_skill, capdisc
+) -> None:
+    """Once each call of an agent failed after an upgrade, until somebody typed `capdisc index`."""
+    write_skill(hermetic / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
+    assert capdisc("index").code == 0
+    index_dir = Path(capdisc("status", "--json").json["index_dir"])
+    (path,) = index_dir.glob("gens/*/MANIFEST")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": 1}))
+    failed, text = call_once("search_capabilities", {"query": "fold a paper boat"})
+    assert not failed and "skill:boat" in text
