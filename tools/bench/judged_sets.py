@@ -28,7 +28,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_requests(folder: Path, names: dict[str, str]) -> list[Request]:
-    """The requests of the folder that have a right answer."""
+    """The requests of the folder that have a right answer, by these names of ids, else by ids."""
     right: dict[str, set[str]] = {}
     for line in read_lines(folder / "qrels.tsv"):
         query, identifier, _ = line.split("\t")

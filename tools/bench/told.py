@@ -59,8 +59,9 @@ def main() -> None:
 def measure(capdisc: str, folder: Path, sample: int) -> dict[str, list[float]]:
     """The share of needs that each way tells, by budget."""
     entries: list[Entry] = list(map(json.loads, read_lines(folder / "corpus.jsonl")))
-    by_name = {entry["name"]: entry for entry in entries}
-    requests = read_requests(folder, {entry["id"]: entry["name"] for entry in entries})
+    by_id = {entry["id"]: entry for entry in entries}
+    texts_of = {(entry["name"], entry.get("description", "")): entry for entry in entries}
+    requests = read_requests(folder, {})
     random.Random(1).shuffle(requests)
     requests = requests[:sample]
     sums: dict[str, list[float]] = {}
@@ -68,11 +69,14 @@ def measure(capdisc: str, folder: Path, sample: int) -> dict[str, list[float]]:
         run = index_catalogue(capdisc, folder, entries, Path(scratch))
         for request in requests:
             answer = json.loads(run("search", request.text, "--json", "-k", "100"))
-            hits = [by_name[hit["name"]] for hit in answer["hits"] if hit["name"] in by_name]
+            hits = [
+                texts_of.get((hit["name"], hit["description"] or ""), hit)
+                for hit in answer["hits"]
+            ]
+            needs = [by_id[identifier] for identifier in request.right if identifier in by_id]
             for way, texts in list_ways(run, request.text, hits, entries).items():
                 shares = sums.setdefault(way, [0.0] * len(BUDGETS))
                 for place, text in enumerate(texts):
-                    needs = [by_name[name] for name in request.right if name in by_name]
                     found = sum(
                         (has_name(text, entry["name"]) or has_name(text, entry["id"]))
                         and (way == "names" or tells(text, entry))

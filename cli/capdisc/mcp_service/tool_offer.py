@@ -105,8 +105,11 @@ def _complete_document(document: JsonObject) -> JsonObject:
     schema = document["inputSchema"]
     properties = {**schema.get("properties", {})}
     properties.setdefault("cursor", _CURSOR_SCHEMA)
+    # Claude Code hides tools of servers from its model otherwise; these few are there to find others.
+    meta = {"_meta": {"anthropic/alwaysLoad": True}} if document["name"] in AGENT_TOOLS else {}
     return {
         "title": readable_title(document["name"]),
         **document,
         "inputSchema": {**schema, "properties": properties},
+        **meta,
     }
