@@ -121,7 +121,9 @@ def mcp(
             if shared or opened or index_dir
             else lambda: locate_index(runtime, runtime.config(), None)
         )
-        live = LiveIndex(runtime, config, place, shared, await_first, find_place)
+        live = LiveIndex(
+            runtime, config, place, shared, await_first, find_place, is_named=bool(index_dir)
+        )
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None

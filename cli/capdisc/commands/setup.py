@@ -157,7 +157,7 @@ def setup(
     changes = (
         _plan_undo(runtime, client, entries, selected)
         if undo
-        else _plan_setup(runtime, [*selected, *moves])
+        else _plan_setup(runtime, [*moves, *selected])
     )
     request = setup_changes.SetupRequest(
         client=client,
@@ -291,7 +291,9 @@ def _choose_moves(
     """The entries that move the client's other servers behind the gateway, where that is in the
     same file, and somebody says so. Servers of a project stay with those who share it.
     """
-    served = [server for server in plan.selection.served if server.client == client]
+    # One that did not list its tools may not work behind the gateway, such as after a login.
+    listed = registry.load_service("gateway-setup").list_answering(runtime, plan)
+    served = [server for server in listed if server.client == client]
     own_path = runtime.user_config.with_name("mcp.json")
     moves = [
         move
@@ -308,11 +310,11 @@ def _choose_moves(
         return moves
     title, shown = CLIENTS[client].title, console.format_names(names)
     if is_asked and setup_changes.has_person(runtime):
-        question = f"{title} starts {shown}, too. Move behind the gateway alone? [y/N]"
+        question = f"{title} also starts {shown} itself. Move behind the gateway? [y/N]"
         return moves if read_answer(question) in YES else []
     console.print_notice(
-        f"notice: {title} itself starts {shown}, too; to have them behind the gateway alone, add "
-        "--move"
+        f"notice: {title} itself starts {shown}, too; add --move to serve them only through the "
+        "gateway"
     )
     return []
 
@@ -328,7 +330,9 @@ def _plan_undo(
     """
     has_server = any(entry.part == MCP for entry in selected)
     paths = [entry.path for entry in selected]
+    # Last, since a server leaves this file only if it comes back into the client's own.
     paths += [runtime.user_config.with_name("mcp.json")] if has_server else []
+    returning: set[str] = set()
     changes = []
     for path in dict.fromkeys(paths):
         record = settings_files.load_record(runtime.user_state_dir(), path)
@@ -336,11 +340,10 @@ def _plan_undo(
             continue
         recorded = recorded_entries.list_recorded("", path, record, (SKILLS, BEHIND, MOVED))
         group = [entry for entry in selected if entry.path == path]
-        group += [
-            entry
-            for entry in recorded
-            if has_server and entry.client == client and entry.part != SKILLS
-        ]
+        moves = [entry for entry in recorded if has_server and entry.client == client]
+        if path.exists():
+            returning |= {entry.keys[-1] for entry in moves if entry.part == MOVED}
+        group += [entry for entry in moves if entry.part != SKILLS and entry.keys[-1] in returning]
         # With a previous one, an undo may have been killed at its end.
         if record.previous or any(entry.name in record.entries for entry in group):
             here = [entry for entry in entries if entry.path == path]

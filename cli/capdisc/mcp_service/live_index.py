@@ -19,7 +19,7 @@ from capdisc.context.shared_store import find_store
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy
-from capdisc_indexer.model.errors import CapdiscError, IndexStateError
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError, OlderIndexError
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import Index
@@ -97,7 +97,7 @@ class LiveIndex:
     `find_place` says before a call where the index lies now: a workspace that gets its first skill
     is answered from an index of its own from then on. None: where it lay at the start.
     `await_first` waits, before a first build, for another one that may be under way; its argument
-    says whether the caller is gone.
+    says whether the caller is gone. `is_named`: somebody named the index, which is left as it is.
     """
 
     def __init__(
@@ -108,10 +108,11 @@ class LiveIndex:
         shared: SharedIndex | None,
         await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
         find_place: Callable[[], IndexPlace] | None = None,
+        is_named: bool = False,
     ) -> None:
         self._runtime, self._config, self._await_first = runtime, config, await_first
         self._place, self._index_dir, self._shared = place, place.index_dir, shared
-        self._find_place = find_place
+        self._find_place, self._is_named = find_place, is_named
         self._lag = Freshness()
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
@@ -137,7 +138,7 @@ class LiveIndex:
             self._await_first(is_stopped)
         if builds and self._shared is None:
             version = self.version()
-            if not version or self._is_unreadable():
+            if not version or self._is_older():
                 self._build.wait(lambda: self.version() != version or is_stopped())
         with self._lock:
             current = self._load_newest()
@@ -151,18 +152,20 @@ class LiveIndex:
                 current.users -= 1
                 self._release(current)
 
-    def _is_unreadable(self) -> bool:
-        """Whether nothing was read so far, and what is published cannot be: after an upgrade it is of
-        another version. A server that has read one leaves it to the newer capdisc, which would
-        build anew what this one builds.
+    def _is_older(self) -> bool:
+        """Whether nothing was read so far, and what is published is of an earlier version, which a
+        command would build anew, too.
         """
-        if self._newest is not None:
+        is_fixed = self._is_named or self._config["fresh"] == "off"
+        if self._newest is not None or is_fixed:
             return False
         with self._lock:
             try:
                 self._load_newest()
-            except IndexStateError:
+            except OlderIndexError:
                 return True
+            except IndexStateError:
+                return False
         return False
 
     def _follow_place(self, builds: bool) -> None:

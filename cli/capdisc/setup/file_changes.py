@@ -80,9 +80,8 @@ def plan_setup(
             changed, placement = _put_entry(entry, text)
             if placement is not None:
                 splices.append(settings_files.compare_texts(text, changed, entry.name))
-                if (
-                    placement.before is None
-                ):  # the record of an entry that somebody removed is void
+                # The record of an entry that somebody removed, or put back, is void.
+                if placement.before is None or entry.part == MOVED:
                     placed.pop(entry.name, None)
                 placed.setdefault(entry.name, placement)
                 text = changed
@@ -152,7 +151,7 @@ def plan_undo(
     except UneditableError as error:
         raise InputError(
             f"{path} was edited, and is written now in a way that setup cannot change",
-            f"take out the entry {SERVER_NAME} by hand",
+            f"take out by hand: {', '.join(entry.label or SERVER_NAME for entry in entries)}",
         ) from error
     is_removed = not record.existed and not remaining and _is_empty(text, entries[0])
     return FileChange(
@@ -254,7 +253,8 @@ def _remove_value(entry: SettingsEntry, body: str, placement: PlacedEntry) -> st
     location, editor = locate_entry(entry, data), _editor(entry.path)
     value = location.value if location else None
     is_chosen_since = entry.part == SKILLS and value != entry.content
-    if value == placement.before or is_chosen_since:
+    is_put_back = entry.part == MOVED and value is not None
+    if value == placement.before or is_chosen_since or is_put_back:
         return body
     if not is_editable:
         raise UneditableError
@@ -290,7 +290,7 @@ def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, 
     """
     depth = 0
     value: Any = data
-    for key in entry.keys:
+    for key in entry.keys[:-1] if entry.has_own_keys else entry.keys:
         if key not in value:
             break
         value, depth = value[key], depth + 1

@@ -15,6 +15,7 @@ from capdisc.setup.settings_entries import (
     MOVED,
     SKILLS,
     SettingsEntry,
+    list_words,
     load_data,
     value_at,
 )
@@ -71,26 +72,31 @@ def read_switches(client: str, path: Path) -> dict[str, str]:
     values = value_at(load_data(path, text)[0], section["keys"]) if text else None
     if isinstance(values, dict):
         return {name: state for name, state in values.items() if isinstance(state, str)}
-    names = [
-        item.get("path", item.get("name"))
-        if isinstance(item, dict) and item.get("enabled") is False
-        else item
-        for item in (values if isinstance(values, list) else ())
-    ]
-    return dict.fromkeys((name for name in names if isinstance(name, str)), OFF)
+    states = {}
+    for item in values if isinstance(values, list) else ():
+        is_table = isinstance(item, dict)
+        name = item.get("path", item.get("name")) if is_table else item
+        if isinstance(name, str):
+            states[name] = "on" if is_table and item.get("enabled") is not False else OFF
+    return states
 
 
 def list_moves(
     client: str, path: Path, servers: Iterable[ServerDeclaration], own_path: Path
 ) -> list[SettingsEntry]:
     """The entries that take these servers out of the client's file, and put them into capdisc's own
-    one, which the gateway reads. A server whose name is taken there, or which does not stand in
-    the client's table for all projects, stays.
+    one, which the gateway reads. A server stays whose name is taken there, or that the client's
+    table for all projects has with other words: folders of one project would be filled in. So do
+    all where one of the files has comments, which setup does not change.
     """
     table = tuple(client_entry(client)["servers"]["table"])
     standing, taken_names = _read_table(path, table), _read_table(own_path, _OWN_TABLE)
+    if standing is None or taken_names is None:
+        return []
     moved = [
-        server for server in servers if server.name in standing and server.name not in taken_names
+        server
+        for server in servers
+        if server.name not in taken_names and _is_as_written(server, standing.get(server.name))
     ]
     return [
         entry
@@ -133,13 +139,27 @@ def list_recorded(
     return entries
 
 
-def _read_table(path: Path, table: Sequence[str]) -> Mapping[str, Any]:
+def _read_table(path: Path, table: Sequence[str]) -> Mapping[str, Any] | None:
+    """The servers in a file; None for one that setup cannot change."""
     try:
         text = read_text(path)
-        servers = value_at(load_data(path, text)[0], tuple(table)) if text else None
+        data, is_editable = load_data(path, text) if text else ({}, True)
     except InputError:
-        servers = None
-    return servers if isinstance(servers, dict) else {}
+        return None
+    servers = value_at(data, tuple(table))
+    return (servers if isinstance(servers, dict) else {}) if is_editable else None
+
+
+def _is_as_written(server: ServerDeclaration, entry: Any) -> bool:
+    """Whether the entry says the same as the server, word for word."""
+    if not isinstance(entry, dict):
+        return False
+    if server.url:
+        return server.url in entry.values()
+    env = entry.get("env", entry.get("environment", {}))
+    has_dialect = "dialect" in client_entry(server.client)["servers"]
+    is_same_env = has_dialect or dict(server.env) == env
+    return is_same_env and list_words(entry) == [server.command, *server.args]
 
 
 def _write_server(server: ServerDeclaration) -> JsonObject:

@@ -269,7 +269,7 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
 
 
 def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
-    expected, words = _server_words(content), _server_words(value)
+    expected, words = list_words(content), list_words(value)
     start = expected.index("mcp") + 1
     if words[:start] == expected[:start]:
         options = words[start:]
@@ -314,7 +314,7 @@ def _merge_options(words: Sequence[str], added: Sequence[str]) -> list[str]:
     return merged
 
 
-def _server_words(server: Mapping[str, Any]) -> list[str]:
+def list_words(server: Mapping[str, Any]) -> list[str]:
     """The command of a server with its arguments; [] for one without a command."""
     command, arguments = server.get("command"), server.get("args") or []
     words = command if isinstance(command, list) else [command, *arguments]

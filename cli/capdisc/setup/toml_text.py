@@ -148,7 +148,8 @@ def _cut_tables(text: str, path: ValuePath) -> Iterator[str]:
     headers = [
         (number, name) for number, line in enumerate(lines) if (name := _header_names(line))
     ]
-    for start in [number for number, name in headers if name == names]:
+    # The last one first: items of a list are taken out from its end.
+    for start in [number for number, name in reversed(headers) if name == names]:
         following = [
             number
             for number, name in headers

@@ -60,7 +60,8 @@ def assemble(
         budgets=budgets,
         counter=counter,
         printing=printing or PrintOptions(),
-        request_words=request_words(ranking.query.texts),
+        # Of a catalogue that is listed whole, lines of later sentences have no stored counts.
+        request_words=request_words(ranking.query.texts if ranking.hits else ()),
     )
     if form.additive and counter.additive and not job.printing.layout:
         context = _assemble_tiers(job, budgets.total)

@@ -240,7 +240,7 @@ _ANNOUNCEMENT = compile_late(
     rf"|(?:use|invoke|activate)(?: this(?: skill| tool| agent)?| it)?) (?:{_USER_ASKS}|(?=when|for |if ))"
     rf"|{_USER_ASKS})"
 )
-_ENDING = compile_late(r"(?:ing|ed|es|s|e)$")
+_ENDING = compile_late(r"(?<=....)(?:ing|ed|es|s|e)$")
 # Words that say nothing about what is asked for; of English, as most descriptions are.
 _FILLERS = frozenset(
     "a an and are as be by can do for from how i in is it me my of on or that the "
@@ -343,7 +343,8 @@ def fitting_text(description: str, words: Set[str], characters: int) -> str:
     has clearly more of the request's words, from there on.
     """
     beginning = one_line(_ANNOUNCEMENT.sub("", description.lstrip()), characters)
-    sentences = [text for text in _SENTENCE_END.split(description) if text]
+    start = description.lstrip()[:_LATER_CHARACTERS]
+    sentences = [text for text in _SENTENCE_END.split(start, maxsplit=_BRIEF_SENTENCES) if text]
     rests = [one_line(" ".join(sentences[place:]), characters) for place in range(len(sentences))]
     best = _choose_text([beginning, *rests[1:]], words)
     return best if best == beginning else one_line(f"… {best}", characters)

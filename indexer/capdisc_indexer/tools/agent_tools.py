@@ -130,12 +130,16 @@ def _describe_places(ctx: ToolContext, headers: Sequence[CapabilityHeader]) -> l
         )
         for header in headers
     ]
-    rules = find_common_rules(files)
+    rules = find_common_rules(
+        file
+        for header, file in zip(headers, files, strict=True)
+        if header["source"]["format"] not in _LISTS
+    )
     places: list[str] = []
     for header, (identifier, kind, path) in zip(headers, files, strict=True):
         rule = location_rule(identifier, kind, path)
         place = rule if rules.get(kind) == rule else path
-        is_told = place in places or header["source"]["format"] in _LISTS
+        is_told = (place == rule and place in places) or header["source"]["format"] in _LISTS
         places.append("" if is_told else place)
     return places
 

@@ -117,7 +117,7 @@ def audit(
     Example: capdisc audit claude --window 200000
     """
     wanted = _check_options(client, budget, error, format, svg)
-    _check_fix(client, fix, off, undo, yes)
+    _check_fix(client, fix, off, undo, yes, kind)
     if client and undo:
         runtime = surroundings.current_runtime()
         changes = savings.plan_undo_of_saving(runtime, client)
@@ -141,7 +141,11 @@ def audit(
         }
         if client and fix:
             skills = list_client_skills(client, headers)
-            paths = {skill.path for skill in skills if folders.is_of_plugin(client, skill.path)}
+            paths = {
+                file_of(header)
+                for header in headers
+                if header["kind"] == "skill" and folders.is_in_own_folder(client, file_of(header))
+            }
             used = client_state.read_used_names(ctx.runtime, settings[client])
             saving = savings.choose_saving(
                 ctx.runtime, client, skills, settings[client], used, paths, off
@@ -210,7 +214,9 @@ def _check_options(
     return wanted
 
 
-def _check_fix(client: str | None, fix: bool, off: bool, undo: bool, yes: bool) -> None:
+def _check_fix(
+    client: str | None, fix: bool, off: bool, undo: bool, yes: bool, kinds: list[str] | None
+) -> None:
     """Raises UsageError for options that do not go together, and for a client without them."""
     if fix and undo:
         raise UsageError("--fix and --undo are opposites", "leave out one of them")
@@ -222,6 +228,8 @@ def _check_fix(client: str | None, fix: bool, off: bool, undo: bool, yes: bool) 
         return
     if client is None:
         raise UsageError("name a client", "capdisc audit claude --fix")
+    if kinds:
+        raise UsageError("--fix and --undo are for skills alone", "leave out --kind")
     savings.check_client(client)
 
 
@@ -233,7 +241,9 @@ def _fix(
     if not json:
         console.print_lines(_describe_saving(title, saving))
     if saving.changed and not saving.is_use_known:
-        console.print_notice("notice: no use of a skill is recorded here, so it is all of them")
+        console.print_notice(
+            "notice: no use of a skill is recorded here, so every skill counts as unused"
+        )
     changes = savings.plan_saving(runtime, client, saving)
     facts: JsonObject = {
         "listed": saving.listed,
@@ -270,7 +280,7 @@ def _describe_saving(title: str, saving: savings.Saving) -> Iterator[str]:
     for window, (before, after) in larger:
         yield f"with a window of {window:,} tokens: {before:,}; then {after:,}"
     if saving.unseen and saving.state == NAME_ONLY:
-        yield f"in use, but without room for a description: {saving.unseen:,}; --off makes room"
+        yield f"in use, but without room for a description: {saving.unseen:,}; see --off"
 
 
 def _carry_out(

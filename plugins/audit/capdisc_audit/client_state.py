@@ -4,7 +4,6 @@ list, and which skills were used.
 
 from __future__ import annotations
 
-import json as json_module
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 from capdisc.context import client_places, surroundings
 from capdisc.hook import use_memory
 from capdisc.output import console
-from capdisc.setup import recorded_entries
+from capdisc.setup import recorded_entries, settings_files
+from capdisc.setup.settings_entries import load_data
 from capdisc_audit.client_listings import find_client
 from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_indexer.config.client_table import (
@@ -45,9 +45,9 @@ class ReadFolders:
         own_folders = (*self.folders[client], *self.plugins[client])
         return _is_below(path, own_folders) or not _is_below(path, self.all_folders)
 
-    def is_of_plugin(self, client: str, path: str) -> bool:
-        """Whether a plugin of the client brings this file."""
-        return _is_below(path, self.plugins[client])
+    def is_in_own_folder(self, client: str, path: str) -> bool:
+        """Whether the file lies in a folder of the client itself, not of a plugin."""
+        return _is_below(path, self.folders[client]) and not _is_below(path, self.plugins[client])
 
 
 def _is_below(path: str, folders: Collection[str]) -> bool:
@@ -178,14 +178,13 @@ def _read_object(path: Path) -> JsonObject:
     file that cannot be read.
     """
     try:
-        content = json_module.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or "it is not JSON"
+        text = settings_files.read_text(path)
+        return load_data(path, text)[0] if text else {}
+    except (InputError, RecursionError) as error:
+        message = getattr(error, "message", "it is nested too deep")
+        reason = "it is not JSON" if message.startswith(str(path)) else message
         console.print_notice(f"notice: {path} is left out: {reason}")
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _mapping(values: JsonObject, name: str) -> JsonObject:

@@ -71,7 +71,7 @@ def choose_saving(
     skills: Sequence[ListedSkill],
     settings: ListingSettings,
     used_names: Set[str],
-    plugin_paths: Collection[str],
+    own_paths: Collection[str],
     is_off: bool,
 ) -> Saving:
     """The states that make the client's list short: never used skills by their names alone. A
@@ -88,8 +88,9 @@ def choose_saving(
         by_id[entry.id]
         for entry in before.entries
         if entry.state != ListingState.NAMED
-        and by_id[entry.id].path not in plugin_paths
-        and not used_names & {name.casefold() for name in _names_of(by_id[entry.id])}
+        and by_id[entry.id].path in own_paths
+        and settings.overrides.get(_label_of(client, by_id[entry.id])) is None
+        and not _is_used(by_id[entry.id], used_names)
     ]
     if state == OFF and not is_off and not is_over:
         unused = []
@@ -104,9 +105,8 @@ def choose_saving(
         is_own = runtime.workspace != runtime.home and Path(skill.path).is_relative_to(
             runtime.workspace
         )
-        label = _label_of(client, skill)
-        if settings.overrides.get(label) is None:
-            states.setdefault(paths[-1 if is_own else 0], {})[label] = state
+        place = paths[-1 if is_own else 0]
+        states.setdefault(place, {})[_label_of(client, skill)] = state
     changed = {name: state for labels in states.values() for name, state in labels.items()}
     changed_settings = replace(settings, overrides={**settings.overrides, **changed})
     windows = [settings.window or rule.window]
@@ -123,7 +123,10 @@ def choose_saving(
             )
             for window in windows
         },
-        unseen=len(list_skills(rule, skills, changed_settings).with_state(UNSEEN_STATES)),
+        unseen=sum(
+            _is_used(by_id[entry.id], used_names)
+            for entry in list_skills(rule, skills, changed_settings).with_state(UNSEEN_STATES)
+        ),
         is_use_known=bool(used_names),
     )
 
@@ -159,8 +162,8 @@ def plan_undo_of_saving(runtime: Runtime, client: str) -> list[FileChange]:
     return changes
 
 
-def _names_of(skill: ListedSkill) -> tuple[str, ...]:
-    return (skill.name, skill.folder)
+def _is_used(skill: ListedSkill, used_names: Set[str]) -> bool:
+    return bool(used_names & {skill.name.casefold(), skill.folder.casefold()})
 
 
 def _label_of(client: str, skill: ListedSkill) -> str:

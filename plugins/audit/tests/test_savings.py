@@ -128,6 +128,31 @@ def test_codex_switches_off_by_path_once_uses_are_known(
     assert path.read_bytes() == before
 
 
+def test_a_state_that_a_person_gave_stays_also_beside_comments(skills, capdisc) -> None:
+    use(skills, "violin")
+    path = skills / ".codex/config.toml"
+    radio = skills / ".codex/skills/radio/SKILL.md"
+    before = f'[[skills.config]]\npath = "{radio}"\nenabled = true\n'
+    path.write_text(before)
+    assert "nothing to save" in capdisc("audit", "codex", "--fix", "--off", "--yes").out
+    assert path.read_text() == before
+    path = skills / ".claude/settings.json"
+    before = (
+        '{\n  // mine\n  "skillOverrides": {"bakery": "on", "chess": "on", "volcano": "on"}\n}\n'
+    )
+    path.write_text(before)
+    capdisc("audit", "claude", "--fix", "--yes")
+    assert path.read_text() == before
+
+
+def test_skills_of_no_clients_folder_get_no_state(skills, capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "library", "glacier", _ABOUT.format("glacier"))
+    assert capdisc("index", "library").code == 0
+    assert capdisc("audit", "claude", "--fix", "--yes").code == 0
+    assert "glacier" not in (skills / ".claude/settings.json").read_text()
+    assert "glacier" not in (hermetic / ".claude/settings.local.json").read_text()
+
+
 def test_copilot_gets_a_list_of_names_where_its_budget_is_too_small(
     skills, capdisc, monkeypatch
 ) -> None:
@@ -157,6 +182,7 @@ def test_copilot_gets_a_list_of_names_where_its_budget_is_too_small(
         (["claude", "--fix", "--undo"], "opposites"),
         (["claude", "--off"], "--off goes with --fix"),
         (["claude", "--yes"], "--yes goes with"),
+        (["claude", "--fix", "--kind", "tool"], "for skills alone"),
     ],
 )
 def test_options_that_do_not_go_together(words, message, capdisc, skills) -> None:

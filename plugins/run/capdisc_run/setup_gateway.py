@@ -185,6 +185,15 @@ def print_next_steps(plan: GatewayPlan) -> None:
         )
 
 
+def list_answering(runtime: Runtime, plan: GatewayPlan) -> list[ServerDeclaration]:
+    """The servers of the gateway that have listed their tools."""
+    return [
+        server
+        for server in plan.selection.served
+        if describe_server(runtime, server.name, plan.selection)["listed"]
+    ]
+
+
 def split_names(texts: Sequence[str]) -> list[str]:
     """The names in texts that separate them by commas or blanks."""
     return [word for text in texts for word in text.replace(",", " ").split()]

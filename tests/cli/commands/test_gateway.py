@@ -361,10 +361,41 @@ def test_a_server_that_was_edited_is_put_back_beside_what_came_since(
     assert json.loads(path.read_text()) == {"mcpServers": servers, "theme": "dark"}
 
 
+def test_a_moved_server_is_never_in_neither_file(user_file, hermetic, capdisc) -> None:
+    path = user_file(notes=entry(hermetic))
+    own = Path(os.environ["HOME"]) / ".config/capdisc/mcp.json"
+    words = ("setup", "claude", "--mcp", "--gateway", "--move", "--yes")
+    assert capdisc(*words).code == 0
+    # Undone for the project alone, and where the client's file is gone, it stays behind the gateway.
+    capdisc("setup", "claude", "--undo", "--scope", "project", "--yes")
+    assert "notes" in json.loads(own.read_text())["mcpServers"]
+    kept = path.read_text()
+    path.unlink()
+    capdisc("setup", "claude", "--undo", "--yes")
+    assert "notes" in json.loads(own.read_text())["mcpServers"]
+    # What somebody put back is not replaced by the entry of before.
+    own.unlink()
+    path.write_text(kept)
+    newer = entry(hermetic, env={"TOKEN": "2"})
+    state = json.loads(kept)
+    path.write_text(json.dumps({"mcpServers": {**state["mcpServers"], "notes": newer}}))
+    capdisc("setup", "claude", "--undo", "--yes")
+    assert json.loads(path.read_text())["mcpServers"]["notes"] == newer
+
+
+def test_a_server_whose_entry_names_the_project_stays(user_file, hermetic, capdisc) -> None:
+    there = entry(hermetic)
+    there["args"] = [*there["args"], "${workspaceFolder}"]
+    path = user_file(notes=there)
+    assert capdisc("setup", "claude", "--mcp", "--gateway", "--move", "--yes").code == 0
+    assert json.loads(path.read_text())["mcpServers"]["notes"] == there
+    assert not (Path(os.environ["HOME"]) / ".config/capdisc/mcp.json").exists()
+
+
 def test_a_person_is_asked_whether_servers_move(user_file, hermetic, capdisc) -> None:
     path = user_file(notes=entry(hermetic))
     code, shown = setup_lines(["y", "", "y"], "claude", "--mcp", "--gateway")
-    assert code == 0 and "Claude Code starts notes, too." in shown, shown
+    assert code == 0 and "Claude Code also starts notes itself." in shown, shown
     assert list(json.loads(path.read_text())["mcpServers"]) == ["capdisc"]
 
 

@@ -1,5 +1,6 @@
 """capdisc mcp: the discovery tools over the protocol, called by the SDK's own client."""
 
+import hashlib
 import json
 import os
 import pty
@@ -408,5 +409,7 @@ def test_an_index_of_another_version_is_built_anew_at_the_first_call(
     index_dir = Path(capdisc("status", "--json").json["index_dir"])
     (path,) = index_dir.glob("gens/*/MANIFEST")
     path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": 1}))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    (index_dir / "CURRENT").write_text(f"1 {digest}\n")
     failed, text = call_once("search_capabilities", {"query": "fold a paper boat"})
-    assert not failed and "skill:boat" in text
+    assert not failed and "skill:boat" in text, text
