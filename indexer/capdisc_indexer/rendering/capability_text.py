@@ -228,7 +228,7 @@ SHOWN_PARAMETERS = 3
 # 83 in a hundred of the needed ones in 150 tokens, one of sentences of 110 characters 80.
 SENTENCE_CHARACTERS, BRIEF_WORDS, BRIEF_CHARACTERS = 110, 8, 80
 # So many sentences of a description can lend their first words to the line, as the request has it.
-_BRIEF_SENTENCES, _LATER_CHARACTERS, _CLEAR_LEAD = 4, 8 * SENTENCE_CHARACTERS, 2
+_BRIEF_SENTENCES, _LATER_CHARACTERS, _MIN_COMMON_WORDS = 4, 8 * SENTENCE_CHARACTERS, 2
 # How descriptions announce what they are for. One in six of 2,038 public skills begins so.
 _USER_ASKS = (
     r"(?:when(?:ever)?|for|if) (?:the|a|your) users?"
@@ -274,9 +274,9 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
 def shorter_lines(
     descriptor: Descriptor, note: str = "", words: Set[str] = frozenset()
 ) -> list[str]:
-    """The line with the first sentence of the description, and with its first words; where a later
-    sentence has clearly more of the request's words, a line with the first words of that one alone.
-    What needs consent says so even there.
+    """The line with the first sentence of the description, and with its first words. Where these
+    have none of the request's words and a later sentence has several, one line with the first words
+    of that sentence. What needs consent says so even there.
     """
     if later := _find_later_text(descriptor.description, words):
         return [_short_line(descriptor, later, note)]
@@ -294,7 +294,7 @@ def may_have_later_line(description: str, words: Set[str]) -> bool:
     Most have not, which is found out in a tenth of the time.
     """
     folded = description[:_LATER_CHARACTERS].casefold()
-    return sum(word.rstrip() in folded for word in words) >= _CLEAR_LEAD
+    return sum(word.rstrip() in folded for word in words) >= _MIN_COMMON_WORDS
 
 
 def _find_later_text(description: str, words: Set[str]) -> str:
@@ -309,13 +309,16 @@ def _find_later_text(description: str, words: Set[str]) -> str:
 
 def _later_texts(description: str) -> list[str]:
     """The first words of what follows the first sentence, the second, and so on."""
-    beginning = description.lstrip()[:_LATER_CHARACTERS]
-    sentences = [
-        text for text in _SENTENCE_END.split(beginning, maxsplit=_BRIEF_SENTENCES) if text
-    ]
+    sentences = _split_sentences(description)
     places = range(1, min(len(sentences), _BRIEF_SENTENCES))
     texts = [_cut_words(" ".join(sentences[place:])) for place in places]
     return [text for text in texts if text.count(" ") >= BRIEF_WORDS - 1]
+
+
+def _split_sentences(description: str) -> list[str]:
+    """The first sentences of the description, the last with what follows it."""
+    beginning = description.lstrip()[:_LATER_CHARACTERS]
+    return [text for text in _SENTENCE_END.split(beginning, maxsplit=_BRIEF_SENTENCES) if text]
 
 
 def _cut_words(sentence: str) -> str:
@@ -339,12 +342,11 @@ def request_words(texts: Iterable[str]) -> Set[str]:
 
 
 def fitting_text(description: str, words: Set[str], characters: int) -> str:
-    """The description in at most so many characters: from its beginning or, where a later sentence
-    has clearly more of the request's words, from there on.
+    """The description in at most so many characters: from its beginning or, where that has none of
+    the request's words and a later sentence has several, from that sentence on.
     """
     beginning = one_line(_ANNOUNCEMENT.sub("", description.lstrip()), characters)
-    start = description.lstrip()[:_LATER_CHARACTERS]
-    sentences = [text for text in _SENTENCE_END.split(start, maxsplit=_BRIEF_SENTENCES) if text]
+    sentences = _split_sentences(description)
     rests = [one_line(" ".join(sentences[place:]), characters) for place in range(len(sentences))]
     best = _choose_text([beginning, *rests[1:]], words)
     return best if best == beginning else one_line(f"… {best}", characters)
@@ -356,7 +358,7 @@ def _choose_text(texts: Sequence[str], words: Set[str]) -> str:
     """
     counts = [_count_common(text, words) for text in texts]
     best = max(counts)
-    return texts[counts.index(best)] if not counts[0] and best >= _CLEAR_LEAD else texts[0]
+    return texts[counts.index(best)] if not counts[0] and best >= _MIN_COMMON_WORDS else texts[0]
 
 
 def _count_common(text: str, words: Set[str]) -> int:
