@@ -116,15 +116,24 @@ def test_each_client_gets_its_own_json(capdisc, small, client) -> None:
         "gemini": {"hook_event_name": "BeforeAgent", "prompt": REQUEST, "session_id": "s"},
         "copilot": {"sessionId": "s", "timestamp": 1, "cwd": os.getcwd(), "prompt": REQUEST},
         "opencode": {"session_id": "s", "prompt": REQUEST},
+        "cursor": {
+            "hook_event_name": "beforeSubmitPrompt",
+            "conversation_id": "s",
+            "workspace_roots": [os.getcwd()],
+            "prompt": REQUEST,
+        },
     }
     data = json.dumps(events[client]) if client in events else event(REQUEST, session_id="s")
     answer = capdisc("hook", client, stdin=data).json
     if client in ("copilot", "opencode"):
         assert list(answer) == ["additionalContext"]
         text = answer["additionalContext"]
+    elif client == "cursor":
+        assert list(answer) == ["continue", "additional_context"] and answer["continue"] is True
+        text = answer["additional_context"]
     else:
         specific = answer["hookSpecificOutput"]
-        shown = [] if client == "codex" else ["systemMessage"]
+        shown = ["systemMessage"] if client in ("claude", "gemini") else []
         assert list(answer) == [*shown, "hookSpecificOutput"]
         wanted = "BeforeAgent" if client == "gemini" else "UserPromptSubmit"
         assert specific["hookEventName"] == wanted
@@ -186,7 +195,7 @@ def test_detail_adds_a_whole_section_and_says_where_the_rest_is(ask, library, he
     framed = re.search(r"^>>> \S+ \[(\d+)\]\n(.*)^<<< end \[\1\]\n", text, re.M | re.S)[2]
     assert framed == "## Hang a crane up\n\nTake a red thread.\n"
     assert 'The section "Hang a crane up" of paper-cranes' in text
-    assert text.count(".claude/skills/paper-cranes/SKILL.md") == 2
+    assert text.count("Use the skill paper-cranes") == 2
     assert "Step 1" in ask(event("hang a paper crane up on a thread"), "--detail")
 
 
@@ -376,14 +385,14 @@ def test_a_doubtful_line_is_printed_again_once_it_is_clear_or_long_ago(tmp_path)
 # The index.
 
 
-def test_the_index_is_that_of_the_folder_in_the_json(hook, library, hermetic, tmp_path) -> None:
+def test_the_index_is_that_of_the_folder_in_the_json(process, library, hermetic, tmp_path) -> None:
     library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     inside = hermetic / "src"
     inside.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "capdisc", "hook", "claude", *PATIENCE], cwd=elsewhere, check=True,
+        [sys.executable, "-m", "capdisc", "hook", "codex", *PATIENCE], cwd=elsewhere, check=True,
         input=event("fold a paper crane", cwd=str(inside)), capture_output=True, text=True,
     )  # fmt: skip
     (line,) = printed_lines(done.stdout)
@@ -392,7 +401,8 @@ def test_the_index_is_that_of_the_folder_in_the_json(hook, library, hermetic, tm
         Path(re.search(r"Read (\S+)$", line)[1])
         == hermetic / ".claude/skills/crane-folder/SKILL.md"
     )
-    at_top = hook(event("fold a paper crane", cwd=str(hermetic)))
+    words = ("hook", "codex", *PATIENCE)
+    at_top = process(*words, stdin=event("fold a paper crane", cwd=str(hermetic))).out
     assert at_top.count("Read .claude/skills/crane-folder/SKILL.md") == 1
 
 
@@ -540,7 +550,7 @@ def test_no_build_leaves_a_changed_file_alone(
         (("claude", "--budget", "none"), event(REQUEST), "--budget"),
         (("claude", "--gate", "maybe"), event(REQUEST), "unknown gate"),
         (("vim",), event(REQUEST), "unknown client 'vim'"),
-        (("cursor",), event(REQUEST), "cursor has no hook"),
+        (("vscode",), event(REQUEST), "vscode has no hook"),
         ((), event(REQUEST), "CLIENT"),
         (("claude",), "{", "not JSON"),
         (("claude",), "[1]", "not an object"),

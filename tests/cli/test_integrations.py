@@ -112,7 +112,7 @@ def test_the_plugin_of_claude_code_runs_commands_that_exist() -> None:
         hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]
     ]
     lines += [" ".join([server["command"], *server["args"]]) for server in servers.values()]
-    assert set(hooks) == {"UserPromptSubmit", "SessionStart", "PostToolUse"}
+    assert set(hooks) == {"UserPromptSubmit", "SessionStart", "SubagentStart", "PostToolUse"}
     assert {line.split()[0] for line in lines} == {"capdisc"}
     assert {line.split()[1] for line in lines} <= set(summarise_commands())
 

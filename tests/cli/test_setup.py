@@ -17,6 +17,7 @@ import pytest
 
 from capdisc.args import command_table
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.store import durable_files, state_file
 
@@ -27,11 +28,24 @@ FILES = {
     "codex": (".codex/config.toml",),
     "gemini": (".gemini/settings.json",),
     "opencode": (".config/opencode/plugin/capdisc.js", ".config/opencode/opencode.json"),
-    "cursor": (".cursor/mcp.json",),
+    "cursor": (".cursor/hooks.json", ".cursor/mcp.json"),
     "vscode": (".vscode/mcp.json",),
     "copilot": (".copilot/hooks/capdisc.json", ".copilot/mcp-config.json"),
+    "qwen": (".qwen/settings.json",),
+    "claude-desktop": (".config/Claude/claude_desktop_config.json",),
+    "windsurf": (".codeium/windsurf/mcp_config.json",),
+    "zed": (".config/zed/settings.json",),
+    "kiro": (".kiro/settings/mcp.json",),
+    "cline": (".cline/data/settings/cline_mcp_settings.json",),
+    "crush": (".config/crush/crush.json",),
 }
-SERVERS = {"codex": "mcp_servers", "opencode": "mcp", "vscode": "servers"}
+SERVERS = {
+    "codex": "mcp_servers",
+    "opencode": "mcp",
+    "vscode": "servers",
+    "zed": "context_servers",
+    "crush": "mcp",
+}
 JSON_CLIENTS = [name for name in FILES if name != "codex"]
 LAYOUTS = {
     "two blanks": '{\n  "model": "x",\n  "KEY": {\n    "other": {\n      "command": "y"\n    }\n  }\n}\n',
@@ -67,7 +81,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
     """No client of this machine, and a project in the current folder."""
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("COPILOT_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"):
+    for name in ("COPILOT_HOME", "QWEN_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     (hermetic / ".git").mkdir()
@@ -278,6 +292,8 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
         "command": SCRIPT,
         "args": ["mcp", "--gateway"],
         "env": {"A": "b"},
+        "type": "stdio",
+        "alwaysLoad": True,
     }
     assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
     # After an edit elsewhere, the old entry is what comes back.
@@ -308,7 +324,7 @@ def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
     assert capdisc(*words).out.startswith(f"{client}: nothing to do")
     assert capdisc("setup", client, "--yes").out.startswith(f"{client}: nothing to do")
     assert path.read_bytes() == between
-    if client not in ("cursor", "vscode"):  # the part that stays keeps its options
+    if client in client_sections("hook"):  # the part that stays keeps its options
         assert capdisc("setup", client, "--undo", "--hook", "--yes").code == 0
         assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
     assert capdisc("setup", client, "--undo", "--yes").code == 0
@@ -518,7 +534,7 @@ def test_a_server_that_could_not_start_is_left_out(capdisc, without_sdk, home) -
 
 
 @pytest.mark.parametrize(
-    "words", [("claude", "--mcp"), ("claude", "--allow-run"), ("cursor",), ("vscode",)]
+    "words", [("claude", "--mcp"), ("claude", "--allow-run"), ("kiro",), ("vscode",)]
 )
 def test_a_server_that_could_not_start_is_refused_where_it_is_asked_for(
     capdisc, without_sdk, hermetic, home, words
@@ -528,7 +544,7 @@ def test_a_server_that_could_not_start_is_refused_where_it_is_asked_for(
     assert "error: the MCP server could not start: this needs the package mcp" in done.err
     assert "hint: install the extra mcp" in done.err
     assert not any((folder / ".claude").exists() for folder in (home, hermetic))
-    assert not (home / ".cursor").exists() and not (hermetic / ".vscode").exists()
+    assert not (home / ".kiro").exists() and not (hermetic / ".vscode").exists()
     assert capdisc("setup", words[0], "--undo", "--yes").code == 0
 
 
@@ -583,7 +599,27 @@ VARIABLES = {
     "gemini": ("GEMINI_CLI_HOME", (".gemini/settings.json",)),
     "opencode": ("OPENCODE_CONFIG_DIR", ("plugin/capdisc.js", "opencode.json")),
     "copilot": ("COPILOT_HOME", ("hooks/capdisc.json", "mcp-config.json")),
+    "qwen": ("QWEN_HOME", ("settings.json",)),
 }
+
+
+@pytest.mark.parametrize(
+    ("client", "field", "expected"),
+    [("claude", "alwaysLoad", True), ("copilot", "deferTools", "never")],
+)
+def test_an_entry_of_before_gets_what_keeps_its_tools_in_the_list(
+    capdisc, client, field, expected, place
+) -> None:
+    assert capdisc("setup", client, "--yes").code == 0
+    path = place(client)
+    document = json.loads(path.read_text())
+    del document["mcpServers"]["capdisc"][field]
+    path.write_text(json.dumps(document))
+    assert capdisc("setup", client, "--yes").code == 0
+    assert server_of(client, path)[field] == expected
+    document["mcpServers"]["capdisc"][field] = "as its user wants it"
+    path.write_text(json.dumps(document))
+    assert "nothing to do" in capdisc("setup", client, "--yes").out
 
 
 @pytest.mark.parametrize("client", VARIABLES)
@@ -607,9 +643,13 @@ PROJECT_FILES = {
     "codex": (".codex/config.toml",),
     "gemini": (".gemini/settings.json",),
     "opencode": (".opencode/plugin/capdisc.js", "opencode.json"),
-    "cursor": (".cursor/mcp.json",),
+    "cursor": (".cursor/hooks.json", ".cursor/mcp.json"),
     "vscode": (".vscode/mcp.json",),
     "copilot": (".github/hooks/capdisc.json", ".mcp.json"),
+    "qwen": (".qwen/settings.json",),
+    "zed": (".zed/settings.json",),
+    "kiro": (".kiro/settings/mcp.json",),
+    "crush": (".crush.json",),
 }
 
 
@@ -661,7 +701,7 @@ def test_the_list_says_who_is_here_and_what_is_missing(
     }
     assert rows["claude"] == ["yes", "no", "no", "capdisc", "setup", "claude"]
     assert rows["codex"][0] == "yes" and rows["gemini"] == ["no", "no", "no"]
-    assert rows["cursor"] == ["no", "-", "no"]
+    assert rows["kiro"] == ["no", "-", "no"]
     capdisc("setup", "claude", "--hook", "--yes")
     document = capdisc("setup", "--json").json
     (claude,) = [client for client in document["clients"] if client["client"] == "claude"]
@@ -674,7 +714,8 @@ def test_the_list_says_who_is_here_and_what_is_missing(
     "words",
     [
         ("nosuch",),
-        ("cursor", "--hook"),
+        ("kiro", "--hook"),
+        ("windsurf", "--scope", "project"),
         ("claude", "--scope", "machine"),
         ("claude", "AGENTS.md"),
         ("agents-md", "--hook"),

@@ -106,6 +106,14 @@ def _list_budgets() -> Iterator[list[str]]:
         yield [f"{rule.title} {rule.version}", budget, limit, rule.order, rule.overflow]
 
 
+def _list_sources() -> Iterator[list[str]]:
+    yield ["client", "what", "read or seen in", "date"]
+    titles = client_sections("title")
+    for client, sources in client_sections("sources").items():
+        for source in sources:
+            yield [titles[client], source["figure"], source["source"], source["date"]]
+
+
 def _list_paths(paths: Sequence[str]) -> str:
     folders = settings_folders(Path("~"), Path(), {}, "linux")
     names = (path.format_map(folders).removeprefix("./") for path in paths)
@@ -117,6 +125,7 @@ TABLE_START, TABLE_END = "<!-- Written by `just docs` from clients.toml. -->", "
 PAGES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "audit.md": _list_budgets,
     "gateway.md": _list_servers,
+    "setup.md": _list_sources,
     "sources.md": _list_places,
 }
 

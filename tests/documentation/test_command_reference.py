@@ -64,6 +64,13 @@ def test_every_key_of_the_table_of_clients_is_explained() -> None:
     assert [key for key in sorted(keys) if f"`{key}`" not in guide] == []
 
 
+def test_every_client_says_where_its_entry_comes_from() -> None:
+    clients = client_sections("title").keys() - {"all", "capdisc", "agents"}
+    assert clients == client_sections("sources").keys()
+    for sources in client_sections("sources").values():
+        assert all(re.fullmatch(r"2026-\d\d-\d\d", source["date"]) for source in sources)
+
+
 @pytest.mark.parametrize("command", summarise_commands())
 def test_every_option_of_the_help_is_on_the_page(capdisc, command) -> None:
     section = TEXT.split(f"\n## capdisc {command}\n", 1)[1].split("\n## ", 1)[0]

@@ -18,6 +18,7 @@ from capdisc.hook.answer import (
     Suggestions,
 )
 from capdisc.hook.clients import (
+    AGENT_START,
     CLIENTS,
     MAX_EVENT_BYTES,
     PROMPT,
@@ -113,6 +114,7 @@ def hook(
         capabilities=limit,
         detail=detail,
         gate=gate,
+        client=hook_client.name,
     )
     if json:
         answer = _search_in_process(hook_client, event, limits, place, may_build=not no_build)
@@ -121,6 +123,8 @@ def hook(
     if event.kind == SESSION_CHANGE:
         _forget_session(hook_client, event)
         answer = Suggestions(reason=f"{event.name}: this session starts anew")
+    elif event.kind == AGENT_START:
+        answer = _repeat_for_agent(hook_client, event)
     elif event.kind == TOOL_USE:
         _record_use(hook_client, event)
         answer = Suggestions(reason=f"used: {event.used or 'no skill or tool of a server'}")
@@ -240,9 +244,10 @@ def _leave_out_repetitions(
 
     folder = surroundings.current_runtime().user_state_dir()
     offers = {item.id: (item.digest, item.probability) for item in answer.items}
+    lines = () if answer.is_shadow else [item.line for item in answer.items]
     try:
         new_ids = client_session.record_turn(
-            folder, hook_client.name, event.session, answer.turn, offers
+            folder, hook_client.name, event.session, answer.turn, offers, lines
         )
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
@@ -269,6 +274,18 @@ def _forget_session(hook_client: HookClient, event: HookEvent) -> None:
 
         folder = surroundings.current_runtime().user_state_dir()
         client_session.forget_session(folder, hook_client.name, event.session)
+
+
+def _repeat_for_agent(hook_client: HookClient, event: HookEvent) -> Suggestions:
+    """What fitted the last prompt of the session: the event of a subagent has no prompt."""
+    from capdisc.hook import client_session
+
+    folder = surroundings.current_runtime().user_state_dir()
+    lines = client_session.take_lines(folder, hook_client.name, event.session, event.agent)
+    return Suggestions(
+        items=tuple(Suggestion(id="", name="", line=line, tokens=0, digest="") for line in lines),
+        reason="" if lines else "nothing new fitted the last prompt of the session",
+    )
 
 
 def _record_use(hook_client: HookClient, event: HookEvent) -> None:

@@ -140,6 +140,8 @@ def setup(
             raise UsageError(f"{client} takes no file", f"leave out {file}")
         entries = list_entries(runtime, client, scope, undo, options)
         selected = select_entries(client, entries, hook, mcp)
+        if not entries:
+            raise UsageError(f"{client} has no settings of a project", "leave out --scope")
     left_out = ""
     if not undo:
         selected, left_out = _leave_out_server(client, selected, is_named=mcp or bool(options))

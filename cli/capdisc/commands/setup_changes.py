@@ -201,7 +201,9 @@ def _print_next_steps(
     if not pending:
         return
     project_paths = {
-        settings_path(part, PROJECT, folders) for part in CLIENTS[client].parts.values()
+        settings_path(part, PROJECT, folders)
+        for part in CLIENTS[client].parts.values()
+        if part.files[PROJECT]
     }
     is_project = any(change.path in project_paths for change in pending)
     program = find_program(runtime.environ)

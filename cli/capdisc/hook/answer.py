@@ -13,13 +13,14 @@ HEADING = "Skills and tools here that may fit this request (read the file before
 @frozen(kw_only=True)
 class Limits:
     """How much is printed: tokens in all, capabilities, and whether a part of the best one's text
-    is added. `gate` is a mode of `--gate`.
+    is added; for the model of which client. `gate` is a mode of `--gate`.
     """
 
     budget_tokens: int
     capabilities: int
     detail: bool
     gate: str
+    client: str
 
 
 @frozen(kw_only=True)

@@ -1,8 +1,8 @@
 """What was said and printed before in this session of a client?
 
 One small file for each session: how many turns there were, how much they read like coding, the
-vectors of the last ones (no text), what was printed in which turn, and what the agent has read or
-run since. A file is forgotten after two weeks, and when the client says that earlier context is
+vectors of the last ones (no text of a prompt), what was printed in which turn, the lines that
+fitted the last one, and what the agent has read or run since. A file is forgotten after two weeks, and when the client says that earlier context is
 gone.
 """
 
@@ -13,7 +13,7 @@ import json
 import time
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,7 +32,7 @@ EXPIRES_AFTER_S = 14 * 24 * 3600
 FORGOTTEN_AFTER_TURNS, CLEARLY_SURER = 25, 0.25
 # Longer than a change of such a file takes; a hook that waits holds up a prompt.
 _LOCK_TIMEOUT_S = 0.15
-_VERSION = 2
+_VERSION = 3
 # The memory of uses lies beside them.
 _FILE_PATTERN = f"{'?' * 24}.json"
 
@@ -52,7 +52,8 @@ class Printed:
 class ClientSession:
     """The turns of a session so far: their number, the sum of their `coding` logits, the vectors of
     the last ones (of the encoder with this fingerprint), what was printed by id, and the names of
-    what the agent used itself.
+    what the agent used itself. `lines` are those that fitted the last turn, printed or not, and
+    `agents` the subagents that got some.
     """
 
     turns: int = 0
@@ -61,6 +62,8 @@ class ClientSession:
     recent_vectors: tuple[bytes, ...] = ()
     printed: Mapping[str, Printed] = field(default_factory=dict)
     used_names: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
 
 
 @frozen
@@ -89,10 +92,12 @@ def record_turn(
     session: str,
     turn: SessionTurn | None,
     offers: Mapping[str, tuple[str, float]],
+    lines: Sequence[str] = (),
 ) -> Collection[str]:
     """The ids of `offers` (by id: digest and probability) that are to be printed now: not those
     that were, unless they changed, are clearly surer, or were long ago. They are recorded as
-    printed, and the turn as heard. Of two processes only one gets an id.
+    printed, and the turn as heard, with the `lines` of all that fitted it. Of two processes only
+    one gets an id.
 
     Raises CapdiscError where the state folder cannot be used, or another process holds it.
     """
@@ -109,9 +114,29 @@ def record_turn(
             _drop_old_sessions(path.parent)
         # The newest come last.
         printed = {name: line for name, line in record.printed.items() if name not in new} | new
-        record = replace(record, turns=number, printed=dict(list(printed.items())[-MAX_ENTRIES:]))
+        record = replace(
+            record,
+            turns=number,
+            printed=dict(list(printed.items())[-MAX_ENTRIES:]),
+            lines=tuple(lines),
+        )
         _write_session(path, _add_turn(record, turn) if turn else record)
     return tuple(new)
+
+
+def take_lines(folder: Path, client: str, session: str, agent: str) -> tuple[str, ...]:
+    """The lines that fitted the last turn, for a subagent that did not get any yet: it knows nothing
+    of what its session was told. Raises CapdiscError as `record_turn` does.
+    """
+    path = _session_path(folder, client, session)
+    if not path.exists():
+        return ()
+    with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
+        record = _read_session(path)
+        if agent in record.agents or not record.lines:
+            return ()
+        _write_session(path, replace(record, agents=(*record.agents, agent)[-MAX_ENTRIES:]))
+    return record.lines
 
 
 def record_name(folder: Path, client: str, session: str, name: str) -> None:
@@ -173,6 +198,8 @@ def _read_session(path: Path) -> ClientSession:
                 for name, (digest, turn, probability) in record["printed"].items()
             },
             used_names=tuple(map(str, record["used_names"])),
+            lines=tuple(map(str, record["lines"])),
+            agents=tuple(map(str, record["agents"])),
         )
     except (ValueError, TypeError, KeyError, AttributeError, Base64Error, CapdiscError):
         return ClientSession()

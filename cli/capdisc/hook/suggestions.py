@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from operator import mul
@@ -26,6 +26,7 @@ from capdisc.hook.answer import (
     count_texts,
 )
 from capdisc.hook.client_session import ClientSession, SessionTurn
+from capdisc.hook.listed_skills import find_tool_names
 from capdisc.hook.use_memory import load_use_memory
 from capdisc.render.gate import describe_refusal
 from capdisc_indexer import encoders
@@ -274,9 +275,11 @@ def _fit_budget(
 ) -> Suggestions:
     """The suggestions of as many capabilities as fit, with reasons as long as that allows."""
     score, tokenizer = _choose_scorer(), ctx.config["tokenizer"]
+    tool_names = find_tool_names(ctx.runtime, limits.client, headers)
+    ways = [_format_way(ctx, header, tool_names) for header in headers]
     lines = [
-        [_format_line(ctx, header, prompt, score, length) for length in _REASON_LENGTHS]
-        for header in headers
+        [_format_line(ctx, header, prompt, score, length, way) for length in _REASON_LENGTHS]
+        for header, way in zip(headers, ways, strict=True)
     ]
     heading, *counts = count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
     width = len(_REASON_LENGTHS)
@@ -297,8 +300,8 @@ def _fit_budget(
     if limits.detail:
         tokens_left = limits.budget_tokens - heading - sum(item.tokens for item in items)
         items = [
-            _add_detail(ctx, item, header, prompt, score, tokens_left)
-            for item, header in zip(items, headers, strict=False)
+            _add_detail(ctx, item, header, prompt, score, tokens_left, way)
+            for item, header, way in zip(items, headers, ways, strict=False)
         ]
     return Suggestions(
         items=tuple(items),
@@ -329,6 +332,7 @@ def _add_detail(
     prompt: str,
     score: Scorer,
     tokens_left: int,
+    way: str,
 ) -> Suggestion:
     """The suggestion with the section of its text that fits the prompt best, of those that fit
     whole into the tokens; as it is where none does, or it has no text.
@@ -345,7 +349,7 @@ def _add_detail(
     for name, text in _rank_sections(body, prompt, score):
         place = f'section "{name}"' if name else "text"
         detail = (
-            f"The {place} of {_clean(header['name'], 80)} ({_format_location(ctx, header)}):\n"
+            f"The {place} of {_clean(header['name'], 80)} ({way}):\n"
             f"{form.frame_open(item.id, text)}{text}{form.frame_close(item.id, text)}"
         )
         if (tokens := counter.count(detail)) <= tokens_left:
@@ -375,6 +379,7 @@ def _format_line(
     prompt: str,
     score: Scorer,
     length: int,
+    way: str,
 ) -> str:
     """`- NAME (KIND): why it fits. Read PATH`; without the reason for the length 0."""
     kind = "" if header["kind"] == "skill" else f" ({_clean(header['kind'], 30)})"
@@ -383,16 +388,21 @@ def _format_line(
     notes = ["Ask before use."] if header.get("confirm") else []
     notes += [] if header.get("available", True) else ["[not available]"]
     notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
-    parts = (end_sentence(reason), _format_location(ctx, header), *notes)
+    parts = (end_sentence(reason), way, *notes)
     text = " ".join(part for part in parts if part)
     return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
 
 
-def _format_location(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
-    """How the model gets the whole capability: `Read` with the path of its file, or `Run` with the
-    command that prints it, where the file holds several.
+def _format_way(
+    ctx: open_index.CommandContext, header: CapabilityHeader, tool_names: Mapping[str, str]
+) -> str:
+    """How the model gets the whole capability: by the client's tool that loads skills, else `Read`
+    with the path of its file, or `Run` with the command that prints it, where the file holds
+    several.
     """
     path = header["source"]["path"]
+    if name := tool_names.get(header["id"]):
+        return f"Use the skill {_clean(name, 160)}"
     if header["source"]["pointer"] or not Path(path).is_file():
         from shlex import quote
 

@@ -41,7 +41,8 @@ Writer: TypeAlias = Callable[[Program, tuple[str, ...]], JsonObject | str]
 class SettingsPart:
     """Where a client reads hooks or MCP servers, and what setup puts there.
 
-    `files` are the possible files by scope: the one that exists, else the first. `places` are the
+    `files` are the possible files by scope (none: the client has no such scope): the one that
+    exists, else the first. `places` are the
     keys of the table of servers in it, or of the list of hooks of each event. `write` makes what
     is put there: a value, or the text of a file of its own. `template` is the content of a file
     that setup creates.
@@ -89,10 +90,14 @@ def _write_hook(
     if section["dialect"] == "copilot":
         return {"type": "command", "bash": line, "timeoutSec": _HOOK_SECONDS}
     timeout = section.get("timeout", _HOOK_SECONDS)
+    if section["dialect"] == "cursor":
+        return {"command": line, "timeout": timeout}
     fields = section.get("fields", {})
     hooks = [{**fields, "type": "command", "command": line, "timeout": timeout}]
-    is_use = keys[-1] == uses.get("event")
-    return {"matcher": uses["matcher"], "hooks": hooks} if is_use else {"hooks": hooks}
+    # Without one, the hook would run after every tool, and Gemini CLI's for no compression.
+    matchers = {**section.get("triggers", {}), uses.get("event"): uses.get("matcher")}
+    matcher = matchers.get(keys[-1])
+    return {"matcher": matcher, "hooks": hooks} if matcher else {"hooks": hooks}
 
 
 def _write_server(section: JsonObject, program: Program, keys: tuple[str, ...]) -> JsonObject:
@@ -106,7 +111,7 @@ def _make_part(
     section: JsonObject, places: Sequence[tuple[str, ...]], write: Writer
 ) -> SettingsPart:
     return SettingsPart(
-        files={USER: section["user"], PROJECT: section["workspace"]},
+        files={USER: section["user"], PROJECT: section.get("workspace", ())},
         places=places,
         write=write,
         template=section.get("template", {}),
@@ -121,7 +126,6 @@ def _make_client(name: str) -> Client:
         # added to it before, so that the hook may add it again.
         places: list[tuple[str, ...]] = [("hooks", event) for event in hook.get("lists", ())]
         uses = entry.get("uses", {})
-        # Without a matcher, the hook would run after every tool.
         places += [("hooks", uses["event"])] if "matcher" in uses else []
         parts[HOOK] = _make_part(hook, places or [()], partial(_write_hook, name, hook, uses))
     servers = entry["servers"]

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process"
 
 const COMMAND = ["capdisc", "hook", "opencode"]
 const TIME_LIMIT_MS = 10_000
+const MARK = "capdisc"
 
 function askCapdisc(event, cwd) {
   return new Promise((resolve) => {
@@ -35,8 +36,18 @@ export const CapdiscPlugin = async ({ directory }) => ({
       if (!text) return
       // A part needs an id of its own; with this one it sorts behind the message's text.
       const { id, sessionID, messageID } = texts[texts.length - 1]
-      output.parts.push({ id: `${id}capdisc`, sessionID, messageID, type: "text", text, synthetic: true })
+      output.parts.push({
+        id: `${id}${MARK}`, sessionID, messageID, type: "text", text, synthetic: true, ignored: true,
+      })
     } catch {}
+  },
+  // Requests leave out what is ignored. The one for the session's title takes the messages before
+  // this is called, and must keep them: so each is replaced, and none changed.
+  "experimental.chat.messages.transform": async (_, { messages }) => {
+    messages.forEach((message, index) => {
+      const parts = message.parts.map((part) => (part.id.endsWith(MARK) ? { ...part, ignored: false } : part))
+      messages[index] = { ...message, parts }
+    })
   },
   "tool.execute.after": async ({ tool, sessionID, args }) => {
     if (tool !== "skill" && !args?.filePath?.endsWith?.("/SKILL.md")) return

@@ -93,6 +93,7 @@ def list_entries(
         )
         for entry_scope in scopes
         for name, part in client_settings.parts.items()
+        if part.files[entry_scope]
         for keys in part.places
     ]
     # In the home folder, the files of both scopes can be the same.
@@ -277,13 +278,15 @@ def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
         is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
         options = words[words.index("mcp") + 1 :] if is_ours else []
     command = [*expected[:start], *_merge_options(options, expected[start:])]
+    # What this version writes beside the command, and an earlier one did not.
+    updated = value | {key: content[key] for key in content if key not in value}
     if words == command:
-        return None
+        return None if updated == value else updated
     if not words:  # a remote server, or something else
         return content
     if isinstance(content["command"], list):
-        return {**value, "command": command}
-    return {**value, "command": command[0], "args": command[1:]}
+        return {**updated, "command": command}
+    return {**updated, "command": command[0], "args": command[1:]}
 
 
 def _add_options(content: JsonObject | str, options: Sequence[str]) -> JsonObject | str:

@@ -40,6 +40,7 @@ SERVER_TABLES = {
     "servers": "vscode",
     "mcp_servers": "codex",
     "mcp": "opencode",
+    "context_servers": "zed",
 }
 
 NO_START = "its entry names neither a command nor a url"
