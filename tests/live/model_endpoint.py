@@ -1,12 +1,13 @@
 """A model's endpoint on loopback that answers "OK." to every request and keeps what it was sent.
 
 It speaks as much of the APIs of Anthropic, OpenAI (responses and chat completions) and Gemini as
-the clients of real_clients.py ask for.
+the clients of test_clients.py ask for.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,15 +16,48 @@ from threading import Thread
 from typing import Any
 
 REPLY = "OK."
+PATIENCE_S = 60
+# What a request of Codex holds once a tool has answered.
+ANSWERED = '"function_call_output"'
 Event = tuple[str, Mapping[str, Any] | str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool by the model."""
+
+    name: str
+    arguments: Mapping[str, str]
+    namespace: str
 
 
 @dataclass
 class Endpoint:
-    """The address of a running endpoint, and the bodies of all requests so far."""
+    """The address of a running endpoint, and the bodies of all requests so far. The first request
+    that offers the tool of `tool_call`, alone or in a namespace, is answered with that call.
+    """
 
     url: str = ""
     bodies: list[str] = field(default_factory=list)
+    tool_call: tuple[str, Mapping[str, str]] | None = None
+
+    def take_tool_call(self, body: str) -> Call | None:
+        """The call to answer this request with, if any."""
+        for tool in json.loads(body).get("tools") or ():
+            for inner in (tool, *tool.get("tools", ())):
+                if self.tool_call and inner.get("name") == self.tool_call[0]:
+                    call = Call(*self.tool_call, "" if inner is tool else tool["name"])
+                    self.tool_call = None
+                    return call
+        return None
+
+    def await_subagent(self) -> None:
+        """Wait for the request of the subagent that the call started: Codex ends with the answer to
+        its own.
+        """
+        ends_at = time.monotonic() + PATIENCE_S
+        while time.monotonic() < ends_at and all(ANSWERED in body for body in self.bodies[1:]):
+            time.sleep(0.05)
 
 
 @contextmanager
@@ -32,7 +66,7 @@ def serve_model() -> Iterator[Endpoint]:
     endpoint = Endpoint()
 
     class Handler(_Handler):
-        bodies = endpoint.bodies
+        recorder = endpoint
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     endpoint.url = f"http://127.0.0.1:{server.server_port}"
@@ -43,11 +77,12 @@ def serve_model() -> Iterator[Endpoint]:
     finally:
         server.shutdown()
         thread.join()
+        server.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    bodies: list[str]
+    recorder: Endpoint
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
@@ -60,13 +95,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self._read_body()
-        self.bodies.append(body)
+        self.recorder.bodies.append(body)
+        if ANSWERED in body:
+            self.recorder.await_subagent()
         if "count" in self.path.lower():
             self._send("application/json", json.dumps({"input_tokens": 9, "totalTokens": 9}))
         elif "/messages" in self.path:
-            self._send("text/event-stream", _format_events(_anthropic_events()))
+            self._send(
+                "text/event-stream",
+                _format_events(_anthropic_events(self.recorder.take_tool_call(body))),
+            )
         elif self.path.endswith("/responses"):
-            self._send("text/event-stream", _format_events(_responses_events()))
+            self._send(
+                "text/event-stream",
+                _format_events(_responses_events(self.recorder.take_tool_call(body))),
+            )
         elif self.path.endswith("/chat/completions"):
             self._send("text/event-stream", _format_events(_completion_events()))
         elif "streamGenerateContent" in self.path:
@@ -106,27 +149,24 @@ def _format_events(events: Sequence[Event]) -> str:
     return "".join(lines)
 
 
-def _anthropic_events() -> list[Event]:
+def _anthropic_events(call: Call | None) -> list[Event]:
     message = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1},
     }  # fmt: skip
+    if call:
+        block = {"type": "tool_use", "id": "toolu_1", "name": call.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
+    else:
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": REPLY}
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": message},
-        {
-            "type": "content_block_start",
-            "index": 0,
-            "content_block": {"type": "text", "text": ""},
-        },
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "text_delta", "text": REPLY},
-        },
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "delta": {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None},
             "usage": {"output_tokens": 2},
         },
         {"type": "message_stop"},
@@ -134,12 +174,17 @@ def _anthropic_events() -> list[Event]:
     return [(event["type"], event) for event in events]
 
 
-def _responses_events() -> list[Event]:
+def _responses_events(call: Call | None) -> list[Event]:
     content = [{"type": "output_text", "text": REPLY, "annotations": []}]
     item = {
         "id": "m1", "type": "message", "role": "assistant", "status": "completed",
         "content": content,
     }  # fmt: skip
+    if call:
+        item = {
+            "id": "f1", "type": "function_call", "call_id": "c1", "status": "completed",
+            "name": call.name, "namespace": call.namespace, "arguments": json.dumps(call.arguments),
+        }  # fmt: skip
     usage = {
         "input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 2,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 11,
@@ -154,7 +199,7 @@ def _responses_events() -> list[Event]:
         {
             "type": "response.output_item.added",
             "output_index": 0,
-            "item": {**item, "content": []},
+            "item": item if call else {**item, "content": []},
         },
         {
             "type": "response.output_text.delta", "item_id": "m1", "output_index": 0,
@@ -163,6 +208,8 @@ def _responses_events() -> list[Event]:
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": response},
     ]  # fmt: skip
+    if call:
+        del events[2]
     return [(event["type"], event) for event in events]
 
 
