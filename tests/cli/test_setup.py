@@ -85,6 +85,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     (hermetic / ".git").mkdir()
+    # The first command of a process writes what other distributions add there, whichever test that is.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(hermetic.parent / "cache"))
     # Most tests start no server, and run without the extra mcp, too.
     if find_spec("mcp") is None:
         monkeypatch.setattr(lazy_imports, "mcp_sdk", lambda: None)
