@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +13,8 @@ from capdisc.context import open_index, query_execution, surroundings, user_file
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.setup.file_changes import FileChange
-from capdisc.setup.recorded_entries import NAME_ONLY
 from capdisc.setup.settings_entries import PRESENT, find_states
-from capdisc_audit import client_state, savings
+from capdisc_audit import audit_page, client_state, savings
 from capdisc_audit.audit_report import (
     ReportSection,
     draw_sections,
@@ -25,15 +24,16 @@ from capdisc_audit.audit_report import (
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
 from capdisc_audit.hook_week import count_week, describe_week
+from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_audit.skill_audit import (
     audit_index,
-    draw_skill_map,
     file_of,
     list_client_skills,
     problem_counts,
 )
+from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
@@ -95,9 +95,9 @@ def audit(
     yes: Annotated[
         bool, option("--yes", "-y", help="With --fix or --undo: write without a question.")
     ] = False,
-    svg: Annotated[
+    html: Annotated[
         Path | None,
-        option("--svg", metavar="FILE", help="Draw a map of the skills as SVG.", panel="Output"),
+        option("--html", metavar="FILE", help="Write a page for a browser.", panel="Output"),
     ] = None,
     format: Annotated[
         str,
@@ -112,19 +112,22 @@ def audit(
 
     Each client counts the skills of its own folders, and those that lie in no client's folder.
     docs/audit.md has the figures of each client and where they come from. --fix shows what it
-    would write into the settings of the client, and what that saves in each turn.
+    would write into the settings of the client, and what that saves in each turn. --html writes a
+    page that shows the same, a map of the skills, and the week of the hook.
 
     Example: capdisc audit claude --window 200000
     """
-    wanted = _check_options(client, budget, error, format, svg)
+    form = "json" if json else format
+    wanted = _check_options(client, budget, error, form, html)
     _check_fix(client, fix, off, undo, yes, kind)
+    if html and (fix or undo):
+        raise UsageError("--html goes without --fix and --undo", "leave out one of them")
     if client and undo:
         runtime = surroundings.current_runtime()
         changes = savings.plan_undo_of_saving(runtime, client)
         return _carry_out(runtime, client, changes, yes, json, undo=True)
-    form = "json" if json else format
-    if svg:
-        user_files.check_target(surroundings.current_runtime().expand(svg))
+    if html and not _is_stdout(html):
+        user_files.check_target(surroundings.current_runtime().expand(html))
     with open_index.open_index(index_dir, fresh) as ctx:
         folders = client_state.find_folders(ctx.runtime, CLIENT_LISTINGS)
         headers = [
@@ -140,16 +143,7 @@ def audit(
             for name in ([client] if client else CLIENT_LISTINGS)
         }
         if client and fix:
-            skills = list_client_skills(client, headers)
-            paths = {
-                file_of(header)
-                for header in headers
-                if header["kind"] == "skill" and folders.is_in_own_folder(client, file_of(header))
-            }
-            used = client_state.read_used_names(ctx.runtime, settings[client])
-            saving = savings.choose_saving(
-                ctx.runtime, client, skills, settings[client], used, paths, off
-            )
+            saving = _choose_saving(ctx.runtime, client, headers, folders, settings[client], off)
             return _fix(ctx.runtime, client, saving, yes, json)
         encoder, degraded = _load_encoder(ctx)
         searches = _ALL_SEARCHES if thorough else _MAX_SEARCHES
@@ -164,17 +158,21 @@ def audit(
                 progress,
                 folders.reads,
             )
-        if svg:
-            title = f"Skills in {ctx.runtime.workspace.name or 'this index'}"
-            drawing = draw_skill_map(ctx.index, report, headers, title)
-            user_files.write_file(ctx.runtime.expand(svg), drawing.encode("utf-8", "replace"))
+        week = count_week(ctx.runtime.user_state_dir(), {header["name"] for header in headers})
+        if html:
+            plans = {
+                name: _plan_saving(ctx.runtime, name, headers, folders, settings[name])
+                for name in settings
+                if name in client_sections("visibility")
+            }
+            title = ctx.runtime.workspace.name or "this index"
+            page = audit_page.format_page(title, ctx.index, headers, report, week, plans)
+            _write_page(ctx.runtime, html, page)
     problems = problem_counts(report)
-    names = {header["name"] for header in headers}
-    week = count_week(ctx.runtime.user_state_dir(), names)
     if form == "json":
         document = report_document(report, wanted, degraded)
         console.print_document({**document, "hook_week": asdict(week) if week else None})
-    else:
+    elif not html or form == "markdown":
         sections = make_sections(report, limit)
         if week:
             lines = describe_week(week)
@@ -193,7 +191,7 @@ def audit(
 
 
 def _check_options(
-    client: str | None, budget: int, error: str, form: str, svg: Path | None
+    client: str | None, budget: int, error: str, form: str, html: Path | None
 ) -> tuple[str, ...]:
     """The names of problems that are errors. Raises UsageError for what cannot be asked for."""
     if client is not None:
@@ -203,10 +201,10 @@ def _check_options(
             "--budget needs a client, since each has its own unit",
             f"capdisc audit claude --budget {budget}",
         )
-    if str(svg) == user_files.STDIN:
-        raise UsageError("--svg needs the name of a file", "capdisc audit --svg skills.svg")
     if form not in _FORMATS:
         raise unknown_choice("format", form, _FORMATS)
+    if html and _is_stdout(html) and form != "text":
+        raise UsageError("stdout is for one of the two", "capdisc audit --html skills.html")
     wanted = tuple(dict.fromkeys(name.strip() for name in error.split(",") if name.strip()))
     known = problem_counts(None)
     if unknown := [name for name in wanted if name not in known]:
@@ -233,13 +231,60 @@ def _check_fix(
     savings.check_client(client)
 
 
+def _choose_saving(
+    runtime: surroundings.Runtime,
+    client: str,
+    headers: Sequence[CapabilityHeader],
+    folders: client_state.ReadFolders,
+    settings: ListingSettings,
+    is_off: bool = False,
+) -> savings.Saving:
+    """What this client need not list of its skills. Raises InputError as `choose_saving` does."""
+    own = [header for header in headers if folders.reads(client, file_of(header))]
+    paths = {
+        file_of(header)
+        for header in own
+        if header["kind"] == "skill" and folders.is_in_own_folder(client, file_of(header))
+    }
+    used = client_state.read_used_names(runtime, settings)
+    skills = list_client_skills(client, own)
+    return savings.choose_saving(runtime, client, skills, settings, used, paths, is_off)
+
+
+def _plan_saving(
+    runtime: surroundings.Runtime,
+    client: str,
+    headers: Sequence[CapabilityHeader],
+    folders: client_state.ReadFolders,
+    settings: ListingSettings,
+) -> savings.Saving | str:
+    """What `_choose_saving` gives, or why there is none."""
+    try:
+        return _choose_saving(runtime, client, headers, folders, settings)
+    except InputError as error:
+        return error.message
+
+
+def _is_stdout(path: Path) -> bool:
+    return str(path) == user_files.STDIN
+
+
+def _write_page(runtime: surroundings.Runtime, html: Path, page: str) -> None:
+    """Write the page, and say where it is."""
+    data = page.encode("utf-8", "replace")
+    if _is_stdout(html):
+        console.print_bytes(data)
+        return
+    user_files.write_file(runtime.expand(html), data)
+    console.print_notice(f"notice: wrote {html}; open it in a browser")
+
+
 def _fix(
     runtime: surroundings.Runtime, client: str, saving: savings.Saving, yes: bool, json: bool
 ) -> int:
     """Show what the saving is, and write it once somebody agrees; the exit status."""
-    title = find_client(client).title
     if not json:
-        console.print_lines(_describe_saving(title, saving))
+        console.print_lines(savings.describe_saving(client, saving))
     if saving.changed and not saving.is_use_known:
         console.print_notice(
             "notice: no use of a skill is recorded here, so every skill counts as unused"
@@ -259,28 +304,10 @@ def _fix(
     parts = find_states(runtime, client).values() if saving.changed else ()
     if parts and not any(PRESENT in states.values() for states in parts):
         console.print_notice(
-            f"notice: {title} has neither capdisc's hook nor its server, so nothing names the "
-            f"skills that fit: capdisc setup {client}"
+            f"notice: {find_client(client).title} has neither capdisc's hook nor its server, so "
+            f"nothing names the skills that fit: capdisc setup {client}"
         )
     return status
-
-
-def _describe_saving(title: str, saving: savings.Saving) -> Iterator[str]:
-    """What the list takes of each turn, and what it would take; for a larger window, too."""
-    count = console.format_count(saving.listed, "skill")
-    (_, (before, after)), *larger = saving.tokens.items()
-    if not saving.changed:
-        yield f"{title} lists {count} in {before:,} tokens: nothing to save"
-        return
-    verb = "by their names alone" if saving.state == NAME_ONLY else "switched off"
-    yield (
-        f"{title} lists {count} in {before:,} tokens of each turn; "
-        f"{after:,} with {saving.changed:,} {verb}"
-    )
-    for window, (before, after) in larger:
-        yield f"with a window of {window:,} tokens: {before:,}; then {after:,}"
-    if saving.unseen and saving.state == NAME_ONLY:
-        yield f"in use, but without room for a description: {saving.unseen:,}; see --off"
 
 
 def _carry_out(

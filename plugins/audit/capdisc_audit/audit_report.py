@@ -266,7 +266,7 @@ def _advise(report: AuditReport) -> Iterator[str]:
         number = sum(len(group) - 1 for group in report.copies)
         yield f"remove {console.format_count(number, 'near copy', 'near copies')}"
     if report.is_detailed:
-        yield from _advise_budget(report.clients[0])
+        yield from advise_budget(report.clients[0])
     if report.overlaps.overlaps:
         yield "merge pairs that overlap, or say in each description what it is not for"
     if report.phrases.lost:
@@ -283,7 +283,8 @@ def _advise(report: AuditReport) -> Iterator[str]:
         yield f"see what is cut and dropped: capdisc audit {dropping[0]}"
 
 
-def _advise_budget(client: ClientReport) -> Iterator[str]:
+def advise_budget(client: ClientReport) -> Iterator[str]:
+    """What would help this client to list more."""
     rule, listing = client.rule, client.listing
     if listing.budget is None or not listing.with_state((*UNSEEN_STATES, ListingState.CUT)):
         return
@@ -423,7 +424,11 @@ def report_document(
         "tokenizer": DEFAULT_TOKENIZER,
         "listing_tokens": report.listing_tokens,
         "loaded_tokens": report.loaded_tokens,
-        "clients": [_client_document(client, report) for client in report.clients],
+        "clients": [
+            client_document(client)
+            | ({"skills": _cost_documents(report)} if report.is_detailed else {})
+            for client in report.clients
+        ],
         "overlaps": report.overlaps.overlaps,
         "overlaps_not_looked_for": report.overlaps.reason or None,
         "near_pairs": {
@@ -445,9 +450,10 @@ def report_document(
     }
 
 
-def _client_document(client: ClientReport, report: AuditReport) -> JsonObject:
+def client_document(client: ClientReport) -> JsonObject:
+    """One client and the sums of its list as JSON."""
     rule, listing = client.rule, client.listing
-    document: JsonObject = {
+    return {
         "client": listing.client,
         "title": rule.title,
         "version": rule.version,
@@ -464,18 +470,19 @@ def _client_document(client: ClientReport, report: AuditReport) -> JsonObject:
         "read": client.settings.origins,
         "sources": rule.sources,
     }
-    if report.is_detailed:
-        document["skills"] = [
-            {
-                "id": cost.entry.id,
-                "state": cost.entry.state.value,
-                "description_characters": cost.entry.description_characters,
-                "shown_characters": cost.entry.shown_characters,
-                "needs": cost.entry.needs,
-                "takes": cost.entry.takes,
-                "listing_tokens": cost.listing_tokens,
-                "loaded_tokens": cost.loaded_tokens,
-            }
-            for cost in report.costs
-        ]
-    return document
+
+
+def _cost_documents(report: AuditReport) -> list[JsonObject]:
+    return [
+        {
+            "id": cost.entry.id,
+            "state": cost.entry.state.value,
+            "description_characters": cost.entry.description_characters,
+            "shown_characters": cost.entry.shown_characters,
+            "needs": cost.entry.needs,
+            "takes": cost.entry.takes,
+            "listing_tokens": cost.listing_tokens,
+            "loaded_tokens": cost.loaded_tokens,
+        }
+        for cost in report.costs
+    ]

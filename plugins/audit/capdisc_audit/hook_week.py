@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from capdisc.hook import client_session, use_memory
@@ -17,7 +18,8 @@ WEEK_S = 7 * 24 * 3600
 @frozen(kw_only=True)
 class HookWeek:
     """The prompts of the week, what was suggested for them, how much of that the agent then used or
-    ignored, and the names of capabilities that were never asked for, in any week.
+    ignored, and the names of capabilities that were never asked for, in any week. `by_name` says in
+    how many sessions each was suggested, and in how many it was used.
     """
 
     prompts: int
@@ -25,6 +27,7 @@ class HookWeek:
     used: int
     ignored: int
     never_used: tuple[str, ...]
+    by_name: Mapping[str, tuple[int, int]]
 
 
 def count_week(folder: Path, names: Collection[str]) -> HookWeek | None:
@@ -35,20 +38,23 @@ def count_week(folder: Path, names: Collection[str]) -> HookWeek | None:
     prompts = sum(session.turns for session in sessions)
     if not prompts:
         return None
-    suggestions = used = 0
-    for session in sessions:
-        suggested = {local_name(identifier).casefold() for identifier in session.printed}
-        suggestions += len(suggested)
-        used += len(suggested & set(session.used_names))
+    pairs = [
+        ({local_name(identifier).casefold() for identifier in session.printed}, session.used_names)
+        for session in sessions
+    ]
+    suggested = Counter(name for names, _ in pairs for name in names)
+    used = Counter(name for _, names in pairs for name in names)
+    heeded = sum(len(names & set(used_names)) for names, used_names in pairs)
     records = use_memory.load_use_memory(folder).records
     asked_for = {name for name, record in records.items() if record.used}
     never_used = sorted(name for name in names if name.casefold() not in asked_for)
     return HookWeek(
         prompts=prompts,
-        suggestions=suggestions,
-        used=used,
-        ignored=suggestions - used,
+        suggestions=suggested.total(),
+        used=heeded,
+        ignored=suggested.total() - heeded,
         never_used=tuple(never_used),
+        by_name={name: (suggested[name], used[name]) for name in sorted(suggested | used)},
     )
 
 

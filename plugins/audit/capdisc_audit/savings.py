@@ -5,10 +5,11 @@ Only what a user has not set is changed, and nothing of plugins, which have swit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from capdisc.context.surroundings import Runtime
+from capdisc.output import console
 from capdisc.setup import settings_files
 from capdisc.setup.file_changes import FileChange, plan_setup, plan_undo
 from capdisc.setup.recorded_entries import (
@@ -37,11 +38,12 @@ from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
 @frozen(kw_only=True)
 class Saving:
-    """The state that skills get, by file of the settings and then by name or path; how many skills
-    the client lists, and by window the tokens of their lines before and after. `unseen` are used
-    skills that have no description in the list even then.
+    """The state that the skills of these `ids` get, by file of the settings and then by name or
+    path; how many skills the client lists, and by window the tokens of their lines before and
+    after. `unseen` are used skills that have no description in the list even then.
     """
 
+    ids: Sequence[str]
     states: Mapping[Path, Mapping[str, str]]
     state: str
     listed: int
@@ -113,6 +115,7 @@ def choose_saving(
     if rule.share is not None and settings.window is None and settings.budget is None:
         windows.append(LARGE_WINDOW)
     return Saving(
+        ids=[skill.id for skill in unused],
         states=states,
         state=state,
         listed=len(before.entries),
@@ -129,6 +132,24 @@ def choose_saving(
         ),
         is_use_known=bool(used_names),
     )
+
+
+def describe_saving(client: str, saving: Saving) -> Iterator[str]:
+    """What the list takes of each turn, and what it would take; for a larger window, too."""
+    title, count = find_client(client).title, console.format_count(saving.listed, "skill")
+    (_, (before, after)), *larger = saving.tokens.items()
+    if not saving.changed:
+        yield f"{title} lists {count} in {before:,} tokens: nothing to save"
+        return
+    verb = "by their names alone" if saving.state == NAME_ONLY else "switched off"
+    yield (
+        f"{title} lists {count} in {before:,} tokens of each turn; "
+        f"{after:,} with {saving.changed:,} {verb}"
+    )
+    for window, (before, after) in larger:
+        yield f"with a window of {window:,} tokens: {before:,}; then {after:,}"
+    if saving.unseen and saving.state == NAME_ONLY:
+        yield f"in use, but without room for a description: {saving.unseen:,}; see --off"
 
 
 def plan_saving(runtime: Runtime, client: str, saving: Saving) -> list[FileChange]:

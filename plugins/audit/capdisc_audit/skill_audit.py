@@ -22,12 +22,10 @@ from capdisc_audit.overlaps import (
     PhraseReport,
     Progress,
     check_phrases,
-    description_vectors,
     find_copies,
     find_overlaps,
 )
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.store.snapshot import Index
@@ -195,38 +193,3 @@ def problem_counts(report: AuditReport | None) -> Mapping[str, int]:
         "no-exclusion": len(report.without_exclusion) if report else 0,
         "phrase": len(report.phrases.lost) if report else 0,
     }
-
-
-def draw_skill_map(
-    index: Index, report: AuditReport, headers: Sequence[CapabilityHeader], title: str
-) -> str:
-    """The map of these capabilities as SVG; hollow are those without a description in the list of
-    the client that the report is about. Raises InputError for an index without vectors.
-    """
-    from capdisc_audit import skill_map
-
-    if index.matrix is None:
-        raise InputError(
-            "this index has no vectors, so there is no map", "run: capdisc index --rebuild"
-        )
-    places = skill_map.place_points(
-        description_vectors(index, [header["id"] for header in headers])
-    )
-    unseen = {
-        entry.id
-        for client in report.clients
-        if report.is_detailed
-        for entry in client.listing.with_state(UNSEEN_STATES)
-    }
-    points = [
-        skill_map.MapPoint(
-            id=header["id"],
-            name=header["name"],
-            about=header["description"],
-            x=x,
-            y=y,
-            is_unseen=header["id"] in unseen,
-        )
-        for header, (x, y) in zip(headers, places, strict=True)
-    ]
-    return skill_map.draw_map(title, points, report.overlaps.overlaps)

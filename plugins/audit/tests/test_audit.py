@@ -2,7 +2,6 @@
 
 import json
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ _LONG = (
 )
 # Topics that have nothing to do with each other, so that only what a test makes alike is alike.
 _TOPICS = ("volcano", "violin", "bakery", "chess", "tax", "glacier", "tailor", "radio")
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(autouse=True)
@@ -270,42 +268,15 @@ def test_markdown_shows_no_text_as_markup(capdisc, hermetic, write_skill) -> Non
     assert "| skill:a\\_changelog | skill:release\\_notes |" in markdown
 
 
-def test_the_map_is_svg_with_a_dot_for_each_skill_and_a_line_for_each_overlap(
-    capdisc, rivals, hermetic, write_skill
-) -> None:
-    write_skill(rivals, "odd", "Shows <script>alert(1)</script> & more.")
-    capdisc("index", "skills")
-    assert capdisc("audit", "claude", "--svg", "map.svg").code == 0
-    first = (hermetic / "map.svg").read_bytes()
-    root = ElementTree.fromstring(first)
-    assert len(root.findall(f"{SVG}circle")) == 12
-    assert len(root.findall(f"{SVG}line")) == 1
-    labels = {label.text for label in root.findall(f"{SVG}text")}
-    assert {"changelog-writer", "release-notes"} <= labels
-    assert b"<script>" not in first
-    assert b"prefers-color-scheme: dark" in first
-    capdisc("audit", "claude", "--svg", "again.svg")
-    assert (hermetic / "again.svg").read_bytes() == first
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_a_map_of_few_skills_keeps_its_dots_apart(capdisc, hermetic, write_skill, count) -> None:
-    for topic in _TOPICS[:count]:
-        write_skill(hermetic / "skills", topic, f"Explains the {topic}.")
-    capdisc("index", "skills")
-    assert capdisc("audit", "--svg", "map.svg").code == 0
-    circles = ElementTree.parse(hermetic / "map.svg").getroot().findall(f"{SVG}circle")
-    assert len({(circle.get("cx"), circle.get("cy")) for circle in circles}) == count
-
-
 @pytest.mark.parametrize(
     ("options", "code", "hint"),
     [
         (("vim",), 2, "one of: claude, codex"),
         (("--budget", "500"), 2, "capdisc audit claude --budget 500"),
         (("--format", "html"), 2, "one of: text, markdown, json"),
-        (("--svg", "-"), 2, "capdisc audit --svg skills.svg"),
-        (("--svg", "missing/map.svg"), 3, "a folder that exists"),
+        (("--html", "-", "--format", "markdown"), 2, "capdisc audit --html skills.html"),
+        (("claude", "--html", "page.html", "--fix"), 2, "leave out one of them"),
+        (("--html", "missing/page.html"), 3, "a folder that exists"),
     ],
 )
 def test_a_wrong_option_names_the_right_one(capdisc, eight, options, code, hint) -> None:
