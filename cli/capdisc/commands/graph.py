@@ -245,7 +245,7 @@ def graph(
         str,
         option(
             "--format",
-            help="How to print it; svg needs the extra plot.",
+            help="How to print it.",
             panel="Output",
             choices=tuple(FORMATS),
         ),

@@ -2,18 +2,14 @@
 
 import itertools
 import re
-import sys
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer.graph import CapabilityGraph, Relation
-from capdisc_indexer.graph.drawing import DRAWINGS, place_nodes
-from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.graph.drawing import DRAWINGS
 
-TEXT_DRAWINGS = [DRAWINGS["dot"], DRAWINGS["mermaid"]]
 HOSTILE = [
     'tool:"]; evil [label="x',
     "tool:</title><script>alert(1)</script>",
@@ -66,39 +62,11 @@ def test_every_picture_of_any_ids_is_well_formed(ids) -> None:
     network = CapabilityGraph(
         depths={each: depth for depth, each in enumerate(ids)}, relations=relations
     )
-    for name in ("dot", "mermaid"):
-        assert "\x1b" not in DRAWINGS[name](network)
-        assert len(DRAWINGS[name](network).splitlines()) <= 2 * len(ids) + 2
-
-
-@pytest.mark.plot
-@pytest.mark.parametrize("identifier", [*HOSTILE, "_hidden", "tool:日本語 العربية", "tool:$x^2$"])
-def test_an_svg_of_any_id_is_well_formed_and_loads_and_runs_nothing(identifier) -> None:
-    pytest.importorskip("matplotlib")
-    picture = DRAWINGS["svg"](pair(identifier, "tool:plain", kind=identifier.upper()))
-    root = ElementTree.fromstring(picture)
-    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert "text" in tags
-    assert not tags & {"script", "image", "foreignObject", "a", "animate", "set"}
-    values = [value for element in root.iter() for value in element.attrib.items()]
-    assert all(value.startswith("#") for name, value in values if name.endswith("}href"))
-    assert not [name for name, _ in values if name.lower().startswith("on")]
-    assert not re.search(r"@import|url\((?!#)", picture)
-    assert picture == DRAWINGS["svg"](pair(identifier, "tool:plain", kind=identifier.upper()))
-
-
-def test_svg_without_matplotlib_names_what_to_install(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError) as error:
-        DRAWINGS["svg"](pair("tool:a", "tool:b"))
-    assert "install the extra plot: " in error.value.hint
-
-
-def test_no_two_capabilities_stand_on_one_spot() -> None:
-    points = place_nodes({f"tool:{n}": n % 4 for n in range(200)})
-    assert len(set(points.values())) == 200
+    for draw in DRAWINGS.values():
+        assert "\x1b" not in draw(network)
+        assert len(draw(network).splitlines()) <= 2 * len(ids) + 2
 
 
 def test_an_empty_network_is_an_empty_picture() -> None:
-    for draw in TEXT_DRAWINGS:
+    for draw in DRAWINGS.values():
         assert draw(CapabilityGraph(depths={}, relations=()))
