@@ -52,7 +52,7 @@ docs:
 man FOLDER="build/man":
     {{bin}}/python -m capdisc.commands.help {{FOLDER}}
 
-# draw docs/pictures anew from what the commands print on a terminal
+# draw docs/pictures anew from what the commands print and write
 pictures:
     {{bin}}/python tests/documentation/pictures.py
 

@@ -37,7 +37,7 @@ class ChromiumPage:
         self.errors: list[str] = []
         self._to, self._from = to_browser, from_browser
         self._buffer, self._number, self._session = b"", 0, ""
-        self._is_loaded = False
+        self._loaded: set[str] = set()
 
     def open(self, path: Path, width: int = 1_200, height: int = 900, scale: int = 1) -> None:
         """Open the file in a page of this size, and wait until it is loaded."""
@@ -53,9 +53,9 @@ class ChromiumPage:
             deviceScaleFactor=scale,
             mobile=False,
         )
-        self._is_loaded = False
-        self._send("Page.navigate", url=path.as_uri())
-        while not self._is_loaded:
+        self._send("Page.setLifecycleEventsEnabled", enabled=True)
+        loader = self._send("Page.navigate", url=path.as_uri())["loaderId"]
+        while loader not in self._loaded:  # not that of the empty page before
             self._receive()
         self.settle()
 
@@ -114,8 +114,8 @@ class ChromiumPage:
             self.requests.append(facts["request"]["url"])
         elif method in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
             self.errors.append(json.dumps(facts))
-        elif method == "Page.loadEventFired":
-            self._is_loaded = True
+        elif method == "Page.lifecycleEvent" and facts["name"] == "load":
+            self._loaded.add(facts["loaderId"])
         return message
 
 

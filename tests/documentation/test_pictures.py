@@ -1,4 +1,4 @@
-"""The pictures of docs/terminal.md are there, small, and ask nothing of the network."""
+"""The pictures of the docs are there, small, and ask nothing of the network."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from xml.etree import ElementTree
 
 import pytest
 
-from documentation.pictures import PICTURES, REPOSITORY, SCENES, WIDTHS, draw_picture
+from documentation.pictures import (
+    PAGE_VIEWS,
+    PICTURES,
+    REPOSITORY,
+    SCENES,
+    THEMES,
+    WIDTHS,
+    draw_picture,
+)
 
 FILES = sorted(PICTURES.glob("*.svg"))
-MAX_BYTES, MAX_BYTES_TOGETHER = 30_000, 300_000
+MAX_BYTES, MAX_BYTES_TOGETHER, MAX_PAGE_BYTES = 30_000, 300_000, 200_000
 
 
 def test_every_scene_is_there_in_both_widths_and_on_both_backgrounds() -> None:
     drawn = {scene.name for scene in SCENES} & {path.name.split("-")[0] for path in FILES}
     expected = {
-        f"{name}-{columns}-{theme}.svg"
-        for name in drawn
-        for columns in WIDTHS
-        for theme in ("dark", "light")
+        f"{name}-{columns}-{theme}.svg" for name in drawn for columns in WIDTHS for theme in THEMES
     }
     assert {path.name for path in FILES} == expected
     assert {"index", "search", "render", "graph", "help", "doctor"} <= drawn
@@ -34,18 +39,31 @@ def test_a_picture_is_small_and_whole_in_itself(path) -> None:
     assert "/tmp" not in text
 
 
+def test_the_page_of_audit_is_there_on_both_backgrounds_and_small() -> None:
+    pictures = {path.name: path.read_bytes() for path in PICTURES.glob("*.png")}
+    assert pictures.keys() == {
+        f"{view.name}-{theme}.png" for view in PAGE_VIEWS for theme in THEMES
+    }
+    assert all(data.startswith(b"\x89PNG") for data in pictures.values())
+    assert max(map(len, pictures.values())) < MAX_PAGE_BYTES
+
+
 def test_the_pictures_are_small_together() -> None:
     assert sum(path.stat().st_size for path in FILES) < MAX_BYTES_TOGETHER
 
 
-def test_the_page_shows_pictures_that_exist() -> None:
-    page = REPOSITORY / "docs" / "terminal.md"
+@pytest.mark.parametrize(("name", "least"), [("terminal.md", 12), ("audit.md", 4)])
+def test_the_page_shows_pictures_that_exist(name, least) -> None:
+    page = REPOSITORY / "docs" / name
     names = re.findall(r'"(pictures/[^"]+)"', page.read_text(encoding="utf-8"))
-    assert len(names) >= 12
+    assert len(names) >= least
     assert [name for name in names if not (page.parent / name).exists()] == []
 
 
-def test_a_wide_line_is_wrapped_as_a_terminal_wraps() -> None:
-    picture = draw_picture("\x1b[1m" + "ab" * 50 + "\x1b[0m", 80, "dark")
-    texts = re.findall(r">([ab]+)</text>", picture)
-    assert [len(text) for text in texts] == [80, 20]
+def test_a_wide_line_is_wrapped_between_words() -> None:
+    words = ["word" * 3] * 8
+    picture = draw_picture(f"\x1b[1m{' '.join(words)}\x1b[0m", 80, "dark")
+    rows = [
+        row.replace("&#160;", " ").split() for row in re.findall(r">(word[^<]*)</text>", picture)
+    ]
+    assert rows == [words[:6], words[6:]]

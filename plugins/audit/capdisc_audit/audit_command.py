@@ -14,7 +14,7 @@ from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import PRESENT, find_states
-from capdisc_audit import audit_page, client_state, savings
+from capdisc_audit import client_state, savings
 from capdisc_audit.audit_report import (
     ReportSection,
     draw_sections,
@@ -160,6 +160,8 @@ def audit(
             )
         week = count_week(ctx.runtime.user_state_dir(), {header["name"] for header in headers})
         if html:
+            from capdisc_audit import audit_page
+
             plans = {
                 name: _plan_saving(ctx.runtime, name, headers, folders, settings[name])
                 for name in settings
