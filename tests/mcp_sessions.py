@@ -7,10 +7,6 @@ import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 import anyio
 from mcp import Client, StdioServerParameters, types
 

@@ -77,9 +77,9 @@ def repair_hint() -> str:
 def extra_command(extra: str, installation: Installation) -> str:
     """The command line that adds the extra to the installation.
 
-    >>> here = Installation(installer="uv tool", prefix="", python="", extras=("mcp",))
+    >>> here = Installation(installer="uv tool", prefix="", python="", extras=("sql",))
     >>> extra_command("plot", here)
-    "uv tool install 'capdisc-cli[mcp,plot]'"
+    "uv tool install 'capdisc-cli[sql,plot]'"
     """
     requirement = _requirement(installation, (*installation.extras, extra))
     if installation.installer == "uvx":

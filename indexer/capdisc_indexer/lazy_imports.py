@@ -292,10 +292,7 @@ def load_claude_counter() -> Callable[[str], int] | None:
 
 
 def mcp_sdk() -> Any:
-    """The parts of the MCP SDK that capdisc uses, and anyio (0.5 s).
-
-    Raises InputError without the extra `mcp`.
-    """
+    """The parts of the MCP SDK that capdisc uses, and anyio (0.5 s)."""
     try:
         import anyio
         import anyio.from_thread
@@ -313,10 +310,7 @@ def mcp_sdk() -> Any:
         from mcp.shared.message import SessionMessage
         from pydantic import TypeAdapter
     except ImportError as error:
-        raise InputError(
-            "this needs the package mcp, 2.3 or later, which is not installed",
-            _extra_hint("mcp"),
-        ) from error
+        raise _load_error("mcp", error) from error
     _silence_mcp_loggers()
     return SimpleNamespace(
         anyio=anyio,

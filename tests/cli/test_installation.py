@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import InputError
+
 METADATA = """Metadata-Version: 2.4
 Name: capdisc-cli
 Version: 9.9
 Requires-Dist: pyyaml>=6
-Requires-Dist: mcp<3,>=2.3; extra == 'mcp'
+Requires-Dist: matplotlib>=3.9; extra == 'plot'
 Requires-Dist: ctok<2,>=1.3; (python_version >= "3.12") and extra == "claude"
 
-Requires-Dist: not-a-requirement; extra == 'mcp'
+Requires-Dist: not-a-requirement; extra == 'plot'
 """
 
 # The names of what installers leave in an environment.
@@ -43,20 +46,20 @@ def installed(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "prefix", str(environment))
         monkeypatch.setattr(sys, "executable", str(environment / "bin" / "python"))
         monkeypatch.syspath_prepend(packages)
-        monkeypatch.setitem(sys.modules, "mcp", None)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
         return environment
 
     return install
 
 
 @pytest.fixture
-def hint(capdisc):
-    """The command that the hint about the missing extra mcp names."""
+def hint():
+    """The command that the hint about the missing extra plot names."""
 
     def read() -> str:
-        done = capdisc("mcp")
-        assert (done.code, done.out) == (3, "")
-        return done.err.partition("hint: install the extra mcp: ")[2].strip()
+        with pytest.raises(InputError) as failure:
+            lazy_imports.matplotlib()
+        return failure.value.hint.removeprefix("install the extra plot: ")
 
     return read
 
@@ -67,67 +70,67 @@ def local(path: Path, **info: object) -> dict[str, object]:
 
 def test_from_the_package_index_pip_gets_the_name_of_the_distribution(installed, hint) -> None:
     environment = installed()
-    assert hint() == f"{environment}/bin/python -m pip install 'capdisc-cli[mcp]'"
+    assert hint() == f"{environment}/bin/python -m pip install 'capdisc-cli[plot]'"
 
 
 def test_an_editable_clone_is_named_by_its_folder(installed, hint, tmp_path) -> None:
     environment = installed(local(tmp_path, dir_info={"editable": True}))
-    assert hint() == f"{environment}/bin/python -m pip install -e '{tmp_path}[mcp]'"
+    assert hint() == f"{environment}/bin/python -m pip install -e '{tmp_path}[plot]'"
 
 
 def test_a_folder_with_a_blank_in_its_name_is_decoded_and_quoted(installed, hint, tmp_path):
     clone = tmp_path / "my clone"
     clone.mkdir()
     installed(local(Path(str(clone).replace(" ", "%20")), dir_info={}))
-    assert shlex.split(hint())[-1] == f"{clone}[mcp]"
+    assert shlex.split(hint())[-1] == f"{clone}[plot]"
 
 
 def test_a_folder_that_is_gone_is_not_named(installed, hint, tmp_path) -> None:
     installed(local(tmp_path / "gone", dir_info={}))
-    assert hint().endswith("pip install 'capdisc-cli[mcp]'")
+    assert hint().endswith("pip install 'capdisc-cli[plot]'")
 
 
 def test_a_repository_is_named_with_its_commit(installed, hint) -> None:
     url = "https://code.example/capdisc.git"
     installed({"url": url, "vcs_info": {"vcs": "git", "commit_id": "1234abcd"}})
-    assert hint().endswith(f"pip install 'capdisc-cli[mcp] @ git+{url}@1234abcd'")
+    assert hint().endswith(f"pip install 'capdisc-cli[plot] @ git+{url}@1234abcd'")
 
 
 def test_an_environment_of_uv_has_no_pip(installed, hint) -> None:
     environment = installed(installer="uv")
-    assert hint() == f"uv pip install --python {environment} 'capdisc-cli[mcp]'"
+    assert hint() == f"uv pip install --python {environment} 'capdisc-cli[plot]'"
 
 
 def test_pipx_injects_what_the_extra_consists_of(installed, hint) -> None:
     installed(prefix="capdisc-cli-next", pipx="{}", installer="uv")
-    assert hint() == "pipx inject capdisc-cli-next 'mcp<3,>=2.3'"
+    assert hint() == "pipx inject capdisc-cli-next 'matplotlib>=3.9'"
 
 
 RECEIPT = """[tool]
-requirements = [{ name = "other" }, { name = "capdisc-cli", extras = ["plot"] }]
+requirements = [{ name = "other" }, { name = "capdisc-cli", extras = ["sql"] }]
 """
 
 
 def test_uv_tool_keeps_the_extras_that_are_there(installed, hint) -> None:
     installed(installer="uv", receipt=RECEIPT)
-    assert hint() == "uv tool install 'capdisc-cli[plot,mcp]'"
+    assert hint() == "uv tool install 'capdisc-cli[sql,plot]'"
 
 
 def test_a_broken_receipt_still_gives_a_hint(installed, hint) -> None:
     installed(installer="uv", receipt="[tool\n")
-    assert hint() == "uv tool install 'capdisc-cli[mcp]'"
+    assert hint() == "uv tool install 'capdisc-cli[plot]'"
 
 
 def test_uvx_makes_its_environments_in_a_cache(installed, hint) -> None:
     installed(prefix="cache/archive-v0/A1b2", installer="uv")
-    assert hint() == "uvx --from 'capdisc-cli[mcp]' capdisc"
+    assert hint() == "uvx --from 'capdisc-cli[plot]' capdisc"
 
 
 def test_a_wheel_that_was_installed_is_named_by_its_file(installed, hint, tmp_path) -> None:
     wheel = tmp_path / "capdisc_cli-9.9-py3-none-any.whl"
     wheel.touch()
     installed(local(wheel, archive_info={}), installer="uv", receipt=RECEIPT)
-    assert hint() == f"uv tool install '{wheel}[plot,mcp]'"
+    assert hint() == f"uv tool install '{wheel}[sql,plot]'"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_a_wheel_that_was_installed_is_named_by_its_file(installed, hint, tmp_pa
     [
         ("env", {}, "/env/bin/python -m pip install capdisc-cli"),
         ("capdisc-cli", {"pipx": "{}"}, "pipx reinstall capdisc-cli"),
-        ("env", {"receipt": RECEIPT}, "uv tool install --reinstall 'capdisc-cli[plot]'"),
+        ("env", {"receipt": RECEIPT}, "uv tool install --reinstall 'capdisc-cli[sql]'"),
         ("archive-v0/A1", {}, "uvx --refresh --from capdisc-cli capdisc"),
     ],
 )

@@ -38,7 +38,6 @@ for line in sys.stdin:
         reply = {"result": found} if found is not None else {"error": {"code": -32601, "message": "no such method"}}
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 """
-needs_sdk = pytest.mark.mcp
 
 
 @pytest.fixture
@@ -59,11 +58,6 @@ def configured(capdisc, hermetic: Path) -> Callable[..., Path]:
 
 def server(hermetic: Path, **env: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(hermetic / "server.py")], "env": env}
-
-
-@pytest.fixture
-def sdk() -> None:
-    pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 
 def test_a_server_that_was_never_asked_is_told_of_and_not_started(
@@ -87,8 +81,7 @@ def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(
     assert not (hermetic / "started").exists()
 
 
-@needs_sdk
-def test_asked_servers_are_known_without_asking_again(capdisc, configured, hermetic, sdk) -> None:
+def test_asked_servers_are_known_without_asking_again(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, TOOL_NAME="reach"))
     assert capdisc("index", "--ask-servers").code == 0
     assert {each["id"] for each in capdisc("list", "--json").json["capabilities"]} == {
@@ -102,9 +95,8 @@ def test_asked_servers_are_known_without_asking_again(capdisc, configured, herme
     assert (run["server"], run["tool"], run["env"]) == ("near", "second", ["TOOL_NAME"])
 
 
-@needs_sdk
 def test_a_server_gets_only_what_its_entry_names(
-    capdisc, configured, hermetic, sdk, monkeypatch
+    capdisc, configured, hermetic, monkeypatch
 ) -> None:
     monkeypatch.setenv("MY_SECRET", "hush")
     monkeypatch.setenv("OTHER", "word")
@@ -116,9 +108,8 @@ def test_a_server_gets_only_what_its_entry_names(
     assert "OTHER" not in said
 
 
-@needs_sdk
 def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(
-    capdisc, configured, sdk, monkeypatch
+    capdisc, configured, monkeypatch
 ) -> None:
     """Once the message was cut first and still held the token of the entry."""
     monkeypatch.setenv("TOKEN", "hush-0123456789-value")
@@ -134,10 +125,7 @@ def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(
     assert "hush" not in done.out + done.err
 
 
-@needs_sdk
-def test_a_key_in_the_arguments_of_a_server_is_a_finding(
-    capdisc, configured, hermetic, sdk
-) -> None:
+def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, hermetic) -> None:
     entry = server(hermetic)
     entry["args"].append("--key=sk-ant-api03-" + "Ab1Cd2Ef3Gh4" * 8)
     configured(near=entry)
@@ -160,8 +148,7 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(
     assert "its definition changed" in capdisc("run", "tool:near.first", "--yes").err
 
 
-@needs_sdk
-def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic, sdk) -> None:
+def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, API_TOKEN="sk-very-secret-value-0123456789"))
     capdisc("index", "--ask-servers")
     assert capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["run"]["mcp"][
@@ -173,9 +160,8 @@ def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic
     assert not any(b"sk-very-secret" in text for text in texts)
 
 
-@needs_sdk
 def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
-    capdisc, configured, hermetic, sdk
+    capdisc, configured, hermetic
 ) -> None:
     near = {"command": sys.executable, "args": [str(hermetic / "near.py")]}
     (hermetic / "near.py").write_text(SERVER)
@@ -190,8 +176,7 @@ def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
     assert found == {"tool:near.first", "tool:near.second", "tool:far.first", "tool:far.second"}
 
 
-@needs_sdk
-def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
+def test_a_server_that_says_nothing_is_given_up(hermetic) -> None:
     from capdisc_indexer.model.errors import InputError
     from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
     from capdisc_run.mcp_client import list_tools
@@ -203,16 +188,14 @@ def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
         list_tools(silent, os.environ, hermetic, seconds=0.5)
 
 
-@needs_sdk
-def test_a_workspace_cannot_say_ask_for_its_user(capdisc, configured, hermetic, sdk) -> None:
+def test_a_workspace_cannot_say_ask_for_its_user(capdisc, configured, hermetic) -> None:
     configured("ask = true\n", near=server(hermetic))
     done = capdisc("index")
     assert "ask = true counts in your own configuration only" in done.err
     assert "was not asked" in done.err
 
 
-@needs_sdk
-def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic, sdk) -> None:
+def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic) -> None:
     path = configured(near=server(hermetic))
     (hermetic / "capdisc.toml").unlink()
     user = Path(os.environ["HOME"]) / ".config" / "capdisc" / "config.toml"
@@ -222,10 +205,10 @@ def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic,
     assert capdisc("list", "--json").json["capabilities"][0]["id"] == "tool:near.first"
 
 
-def test_without_the_extra_the_hint_names_it(capdisc, configured, hermetic, monkeypatch) -> None:
+def test_without_the_sdk_a_hint_says_how_to_install_it(capdisc, configured, hermetic, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
     configured(near=server(hermetic))
-    assert "install the extra mcp: " in capdisc("index", "--ask-servers").err
+    assert "install all that capdisc needs: " in capdisc("index", "--ask-servers").err
 
 
 @pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
@@ -266,17 +249,15 @@ def listed(capdisc) -> set[str]:
     return set(capdisc("list", "--ids").out.split())
 
 
-@needs_sdk
-def test_a_server_over_http_is_asked(capdisc, configured, sdk, http_server) -> None:
+def test_a_server_over_http_is_asked(capdisc, configured, http_server) -> None:
     configured(far={"type": "http", "url": http_server})
     assert capdisc("index", "--ask-servers").code == 0
     assert "tool:far.tell_pid" in listed(capdisc)
 
 
-@needs_sdk
 @pytest.mark.parametrize("how", ["source", "path"])
 def test_servers_of_a_file_in_toml_are_asked(
-    capdisc, hermetic, sdk, how, http_server, monkeypatch
+    capdisc, hermetic, how, http_server, monkeypatch
 ) -> None:
     (hermetic / "server.py").write_text(SERVER)
     path = Path(os.environ["HOME"]) / ".codex" / "config.toml"
@@ -306,9 +287,8 @@ def test_servers_of_a_file_in_toml_are_asked(
     assert {"tool:near.reach", "tool:near.second", "tool:far.tell_pid"} <= listed(capdisc)
 
 
-@needs_sdk
 def test_servers_of_clients_are_found_and_asked_only_on_request(
-    capdisc, hermetic, sdk, http_server
+    capdisc, hermetic, http_server
 ) -> None:
     home = Path(os.environ["HOME"])
     (hermetic / "server.py").write_text(SERVER)
@@ -327,8 +307,7 @@ def test_servers_of_clients_are_found_and_asked_only_on_request(
     assert capdisc("index").err == ""
 
 
-@needs_sdk
-def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic, sdk) -> None:
+def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic) -> None:
     home = Path(os.environ["HOME"])
     folder = home / ".claude/plugins/cache/mkt/brass/1"
     folder.mkdir(parents=True)
@@ -346,7 +325,7 @@ def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic, 
 
 
 def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
-    capdisc, hermetic, sdk
+    capdisc, hermetic
 ) -> None:
     started = hermetic / "started"
     entry = {"command": "sh", "args": ["-c", f"touch {started}"]}
@@ -359,7 +338,7 @@ def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
     assert not started.exists()
 
 
-def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic, sdk) -> None:
+def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, TOKEN="${NOT_SET_HERE}"))
     assert "refers to what is not set here: TOKEN" in capdisc("index", "--ask-servers").err
 
@@ -374,10 +353,7 @@ def test_index_names_a_list_without_tools(capdisc, hermetic, write_skill) -> Non
     assert "tools-empty" not in capdisc("index", "skills", "--quiet", "--rebuild").err
 
 
-@needs_sdk
-def test_a_client_s_server_that_lists_no_tools_is_named(
-    capdisc, hermetic, sdk, write_skill
-) -> None:
+def test_a_client_s_server_that_lists_no_tools_is_named(capdisc, hermetic, write_skill) -> None:
     write_skill(Path.home() / ".claude" / "skills", "a")
     path = hermetic / "server.py"
     path.write_text(SERVER.replace('"tools": tools', '"tools": []'))

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +68,6 @@ def packages(tmp_path_factory) -> Path:
     additions = {folder / "capdisc" / "args" / "completion.json": ""} | {
         path: ENTRY * (path.suffix == ".toml") for path in clients.iterdir()
     }
-    if find_spec("mcp") is None:  # setup starts no server, and asks only whether one could start
-        additions[folder / "capdisc_indexer" / "lazy_imports.py"] = "\ndef mcp_sdk(): ...\n"
     for path, addition in additions.items():
         text = path.read_text(encoding="utf-8")
         path.unlink()

@@ -10,15 +10,12 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from capdisc.args import command_table
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_table import client_sections
-from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.store import durable_files, state_file
 
 SCRIPT = str(Path(sys.executable).parent / "capdisc")
@@ -87,9 +84,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
     (hermetic / ".git").mkdir()
     # The first command of a process writes what other distributions add there, whichever test that is.
     monkeypatch.setenv("XDG_CACHE_HOME", str(hermetic.parent / "cache"))
-    # Most tests start no server, and run without the extra mcp, too.
-    if find_spec("mcp") is None:
-        monkeypatch.setattr(lazy_imports, "mcp_sdk", lambda: None)
     return hermetic
 
 
@@ -306,10 +300,8 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
     assert json.loads(place("claude").read_text()) == server
 
 
-@pytest.mark.mcp
 @pytest.mark.parametrize("client", FILES)
 def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
-    pytest.importorskip("mcp", reason="needs the extra mcp")
     path = place(client)
     key = SERVERS.get(client, "mcpServers")
     text = "[b]\nc = 1\n" if client == "codex" else '{"' + key + '": {}, "b": 1}\n'
@@ -512,42 +504,6 @@ def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
         assert b"Write this file?" in shown
     assert process.returncode == code
     assert (home / ".gemini" / "settings.json").exists() is (code == 0)
-
-
-@pytest.fixture
-def without_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise InputError("this needs the package mcp", "install the extra mcp: pip install …")
-
-    monkeypatch.setattr(lazy_imports, "mcp_sdk", fail)
-
-
-def test_a_server_that_could_not_start_is_left_out(capdisc, without_sdk, home) -> None:
-    """Without the extra mcp, the hook alone is written, and the rest is named with its command."""
-    done = capdisc("setup", "claude", "--yes")
-    assert done.code == 1
-    assert "notice: the MCP server is left out: this needs the package mcp" in done.err
-    assert "install the extra mcp" in done.err and "capdisc setup claude --mcp" in done.err
-    assert (home / ".claude" / "settings.json").exists()
-    assert not (home / ".claude.json").exists()
-    left_out = capdisc("setup", "claude", "--yes", "--json").json["left_out"]
-    assert "this needs the package mcp" in left_out
-    assert capdisc("setup", "claude", "--hook", "--yes").code == 0
-
-
-@pytest.mark.parametrize(
-    "words", [("claude", "--mcp"), ("claude", "--allow-run"), ("kiro",), ("vscode",)]
-)
-def test_a_server_that_could_not_start_is_refused_where_it_is_asked_for(
-    capdisc, without_sdk, hermetic, home, words
-) -> None:
-    done = capdisc("setup", *words, "--yes")
-    assert (done.code, done.out) == (3, "")
-    assert "error: the MCP server could not start: this needs the package mcp" in done.err
-    assert "hint: install the extra mcp" in done.err
-    assert not any((folder / ".claude").exists() for folder in (home, hermetic))
-    assert not (home / ".kiro").exists() and not (hermetic / ".vscode").exists()
-    assert capdisc("setup", words[0], "--undo", "--yes").code == 0
 
 
 def test_a_program_in_path_is_named_without_its_folder(

@@ -12,7 +12,6 @@ import pytest
 
 from skill_server import entry_of, file_of, skill_text
 
-needs_sdk = pytest.mark.mcp
 PDF, TEXT = (
     "skill://acme/pdf/SKILL.md",
     skill_text("pdf", "Merges PDF files. Use for PDFs.", "Join them."),
@@ -23,7 +22,6 @@ MAIL, MAIL_TEXT = "skill://mail/SKILL.md", skill_text("mail", "Writes letters.",
 @pytest.fixture
 def publish(capdisc, hermetic: Path) -> Callable[..., Any]:
     """Let a server publish skills, and index them: `publish(texts, entries)`; gives the result."""
-    pytest.importorskip("mcp", reason="the extra mcp is not installed")
     server = Path(__file__).parents[1] / "skill_server.py"
     start = {
         "command": sys.executable,
@@ -63,7 +61,6 @@ def contents(texts: dict[str, str]) -> dict[str, Any]:
     return {"contents": [{"uri": uri, "text": text} for uri, text in texts.items()]}
 
 
-@needs_sdk
 def test_skills_of_a_server_are_found_and_shown_with_their_bodies(
     capdisc, publish, hermetic
 ) -> None:
@@ -80,7 +77,6 @@ def test_skills_of_a_server_are_found_and_shown_with_their_bodies(
     assert (hermetic.parent / "answers.json.read").read_text().split() == [PDF, MAIL]
 
 
-@needs_sdk
 def test_the_last_texts_stay_without_asking_again(capdisc, publish, hermetic) -> None:
     publish({PDF: TEXT}, [entry_of(PDF, TEXT)])
     (hermetic.parent / "answers.json").unlink()
@@ -88,7 +84,6 @@ def test_the_last_texts_stay_without_asking_again(capdisc, publish, hermetic) ->
     assert "Join them." in capdisc("show", "skill:near.pdf").out
 
 
-@needs_sdk
 def test_a_server_that_does_not_declare_the_extension_is_not_asked_for_skills(
     capdisc, publish, hermetic
 ) -> None:
@@ -98,7 +93,6 @@ def test_a_server_that_does_not_declare_the_extension_is_not_asked_for_skills(
     assert not (hermetic.parent / "answers.json.read").exists()
 
 
-@needs_sdk
 @pytest.mark.parametrize("digest", [None, "right", "wrong"])
 def test_the_index_document_of_the_drafts_is_understood(
     capdisc, publish, hermetic, digest
@@ -122,7 +116,6 @@ def test_the_index_document_of_the_drafts_is_understood(
     assert (hermetic.parent / "answers.json.read").read_text().split() == [index, PDF]
 
 
-@needs_sdk
 def test_a_manifest_of_the_drafts_is_understood(capdisc, publish) -> None:
     files = [{"path": "SKILL.md", "size": len(TEXT), "hash": file_of(PDF, TEXT)["digest"]}]
     files.append({"path": "forms/a b.md", "size": 1, "hash": "sha256:" + "0" * 64})
@@ -244,7 +237,6 @@ def test_a_dynamic_skill_is_read_without_a_digest(capdisc, saved) -> None:
     assert found_ids(capdisc) == {"skill:near.pdf"}
 
 
-@needs_sdk
 def test_what_a_server_fails_to_give_costs_no_other_skill(capdisc, publish) -> None:
     large = skill_text("large", "Is large.", "x" * 1_100_000)
     uri, odd = "skill://large/SKILL.md", "skill://odd/SKILL.md"
@@ -265,7 +257,6 @@ def test_what_a_server_fails_to_give_costs_no_other_skill(capdisc, publish) -> N
     assert codes.count("skill-entry") == 2
 
 
-@needs_sdk
 def test_a_list_that_does_not_end_is_cut(capdisc, publish) -> None:
     page = [entry_of(PDF, TEXT)] * 1_500
     done = publish({PDF: TEXT}, page, page, page)
@@ -273,7 +264,6 @@ def test_a_list_that_does_not_end_is_cut(capdisc, publish) -> None:
     assert found_ids(capdisc) == {"skill:near.pdf"}
 
 
-@needs_sdk
 def test_a_server_of_a_client_is_asked_for_its_skills_too(capdisc, publish, hermetic) -> None:
     publish({}, [])
     (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
@@ -289,7 +279,6 @@ def test_a_server_of_a_client_is_asked_for_its_skills_too(capdisc, publish, herm
     assert "Traceback" not in refused.err
 
 
-@needs_sdk
 def test_a_changed_skill_of_a_server_that_gives_new_orders_waits(capdisc, publish) -> None:
     publish({PDF: TEXT}, [entry_of(PDF, TEXT)])
     bad = TEXT.replace(

@@ -182,15 +182,10 @@ subprocess.Popen = Slow
     [
         "run_shell_command(argv[2], os.environ, 60)",
         "process.run_process(CommandCall(argv=argv, cwd=here), os.environ, CallLimits())",
-        pytest.param(
-            "call_tool(ToolCall(server='', argv=argv, cwd=here, tool='', arguments={}), os.environ, CallLimits())",
-            marks=pytest.mark.mcp,
-        ),
+        "call_tool(ToolCall(server='', argv=argv, cwd=here, tool='', arguments={}), os.environ, CallLimits())",
     ],
 )
 def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call: str) -> None:
-    if "ToolCall" in call:
-        pytest.importorskip("mcp_types")
     child = _started("-c", f"{_SLOW}try:\n    {call}\nfinally:\n    stop.leave()")
     out, _ = child.communicate(timeout=20)
     assert (out, child.returncode) == (b"known\n", 143)

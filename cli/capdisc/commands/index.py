@@ -170,7 +170,7 @@ def index(
         bool,
         option(
             "--ask-servers",
-            help="Start the MCP servers of the configuration and ask each for its tools (extra mcp).",
+            help="Start the MCP servers of the configuration and ask each for its tools.",
         ),
     ] = False,
     network: Annotated[

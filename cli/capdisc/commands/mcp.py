@@ -11,14 +11,18 @@ from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
-from capdisc.mcp_service.live_index import LiveIndex, start_polling
-from capdisc.mcp_service.skill_offer import SkillOffer
-from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
+from capdisc.mcp_service.opening import answer_opening, take_stdin
+from capdisc.mcp_service.tool_offer import (
+    RUN_TOOLS,
+    find_run_tool,
+    select_tools,
+    server_instructions,
+    tool_documents,
+)
 from capdisc.output import console, standard_streams
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.tools.agent_tools import AGENT_TOOLS
 
 
 def mcp(
@@ -63,7 +67,7 @@ def mcp(
     find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
     Skills are also served by the skills extension of MCP, with digests, under skill://.
     Answers come from the newest index, which is built where there is none; clients are notified
-    when it changes. Needs the extra mcp; where it is missing, the error names the command.
+    when it changes.
 
     With --gateway, one server stands for all others: their tools are found by search and called
     by name. A server starts with its first call. A tool that is not declared as read-only is
@@ -88,8 +92,6 @@ def mcp(
     selection = gateway_service and gateway_service.choose_servers(runtime, config, server or ())
     if gateway_service and listing:
         return int(gateway_service.print_servers(runtime, selection, json))
-    from capdisc.mcp_service.mcp_server import ToolService, serve
-
     shared = runtime.shared_index(index_dir, config)
     if shared and (allow_run or gateway):
         raise ApprovalRequiredError(
@@ -98,8 +100,19 @@ def mcp(
         )
     surroundings.limit_malloc_arenas()
     if runtime.stdin_is_terminal:
-        lazy_imports.mcp_sdk()  # an error comes before the explanation
         _explain_to_person()
+    names = tuple(name for name in names if allow_run or gateway or name not in RUN_TOOLS)
+    instructions, stdin = server_instructions(names), take_stdin()
+    list_tools = partial(tool_documents, names, None) if AGENT_TOOLS.keys() >= {*names} else None
+    opening = answer_opening(stdin, instructions, list_tools)
+    if opening.is_over:
+        return 0
+    # What takes long to import comes after what a client waits for.
+    from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
+    from capdisc.mcp_service.live_index import LiveIndex, start_polling
+    from capdisc.mcp_service.mcp_server import ToolService, serve
+    from capdisc.mcp_service.skill_offer import SkillOffer
+
     with (
         standard_streams.silence_native_stderr(),
         gateway_service.open_gateway(runtime, selection, index_dir)
@@ -131,19 +144,18 @@ def mcp(
         service = DiscoveryService(live=live, names=names, run=run)
         if shared:
             start_polling(shared)
-        serve(
-            ToolService(
-                instructions=service.instructions,
-                tools=service.tools,
-                answer=service.answer,
-                prompt=service.prompt,
-                overview=service.overview,
-                capability=service.capability,
-                complete_id=service.complete_id,
-                version=live.version,
-                skills=SkillOffer(live).service(),
-            )
+        offer = ToolService(
+            instructions=instructions,
+            tools=service.tools,
+            answer=service.answer,
+            prompt=service.prompt,
+            overview=service.overview,
+            capability=service.capability,
+            complete_id=service.complete_id,
+            version=live.version,
+            skills=SkillOffer(live).service(),
         )
+        serve(offer, opening, stdin)
     return 0
 
 

@@ -38,8 +38,7 @@ from capdisc.setup.settings_entries import (
     list_entries,
     select_entries,
 )
-from capdisc_indexer import lazy_imports
-from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.similar_names import unknown_choice
 
@@ -113,8 +112,7 @@ def setup(
     Shows the change of each file, and writes it once you say yes. --undo takes out what was put
     in: a file that nobody edited since is then what it was, byte for byte. A file with comments in
     its JSON is left alone, and what to paste is printed. Without a client: which ones are here,
-    and what each has. The MCP server needs the extra mcp: without it the hook alone is put in, and
-    --mcp is refused. Exit status 1: something is left to do by hand; 5: nobody said yes.
+    and what each has. Exit status 1: something is left to do by hand; 5: nobody said yes.
 
     --gateway asks the other MCP servers for their tools, and you which of those that are not
     declared as read-only agents may call. As long as the client starts these servers, too, it
@@ -142,9 +140,6 @@ def setup(
         selected = select_entries(client, entries, hook, mcp)
         if not entries:
             raise UsageError(f"{client} has no settings of a project", "leave out --scope")
-    left_out = ""
-    if not undo:
-        selected, left_out = _leave_out_server(client, selected, is_named=mcp or bool(options))
     servers = [entry.path for entry in selected if entry.part == MCP]
     if options and (undo or not servers):
         raise UsageError(
@@ -168,7 +163,6 @@ def setup(
         undo=undo,
         yes=yes,
         json=json,
-        left_out=left_out,
     )
     return setup_changes.carry_out(runtime, request, changes, plan)
 
@@ -204,27 +198,6 @@ def _server_options(
     options += ["--server", ",".join(servers)] if servers else []
     options += ["--allow-run"] if allow_run else []
     return options + (["--tools", ",".join(names)] if names else [])
-
-
-def _leave_out_server(
-    client: str, entries: Sequence[SettingsEntry], is_named: bool
-) -> tuple[list[SettingsEntry], str]:
-    """The entries without an MCP server that could not start, and why it is left out; "" where it
-    can start. Raises InputError where nothing else is left, or the options name the server.
-    """
-    remaining = [entry for entry in entries if entry.part != MCP]
-    if len(remaining) == len(entries):
-        return remaining, ""
-    try:
-        lazy_imports.mcp_sdk()
-    except InputError as error:
-        if is_named or not remaining:
-            raise InputError(
-                f"the MCP server could not start: {error.message}", error.hint
-            ) from error
-        then = f"{error.hint}, then: capdisc setup {client} --mcp"
-        return remaining, f"the MCP server is left out: {error.message} ({then})"
-    return list(entries), ""
 
 
 def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> SettingsEntry:

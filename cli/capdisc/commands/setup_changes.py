@@ -45,8 +45,8 @@ _PART_TITLES = {
 @frozen(kw_only=True)
 class SetupRequest:
     """For which client something is put in, or taken out (`undo`), and who is told how.
-    `was_present` says that the client seems to be installed, `left_out` why the MCP server is not
-    put in ("": nothing is left out). `facts` are more fields of the document of --json.
+    `was_present` says that the client seems to be installed; `facts` are more fields of the
+    document of --json.
     """
 
     client: str
@@ -54,7 +54,6 @@ class SetupRequest:
     undo: bool
     yes: bool
     json: bool
-    left_out: str = ""
     facts: JsonObject = field(default_factory=dict)
 
 
@@ -96,9 +95,7 @@ def carry_out(
         console.print_notice(
             "notice: some of it is left for you to put in; its comments would be lost otherwise"
         )
-    if request.left_out:
-        console.print_notice(f"notice: {request.left_out}")
-    is_partial = bool(request.left_out) or any(change.snippets for change in changes)
+    is_partial = any(change.snippets for change in changes)
     return ExitCode.FINDINGS if is_partial else ExitCode.OK
 
 
@@ -279,7 +276,6 @@ def _result_document(
         "client": request.client,
         "undo": request.undo,
         "files": [_change_document(change, is_agreed) for change in changes],
-        "left_out": request.left_out or None,
         **request.facts,
     }
     if plan:

@@ -63,15 +63,6 @@ from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
 if TYPE_CHECKING:
     from capdisc_run.gateway import Gateway
 
-_INSTRUCTIONS = (
-    "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
-    "tool or instructions, call search_capabilities with the task in a sentence; read what fits "
-    "with read_capability before you use it. If nothing fits, go on without."
-)
-_INSTRUCTIONS_OF_OTHERS = (
-    "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before "
-    "the first step."
-)
 _NOTHING = "Nothing here fits this task: {task}"
 _MAX_COMPLETIONS = 100
 _MAX_KEPT_RESULTS = 8
@@ -125,22 +116,15 @@ class DiscoveryService:
     run: Callable[[Index, Caller], Executor] | None
     results: ResultStore = field(default_factory=ResultStore)
 
-    @property
-    def instructions(self) -> str:
-        """What clients tell their model about this server."""
-        has_search = {*AGENT_TOOLS} - RUN_TOOLS <= set(self.names)
-        return _INSTRUCTIONS if has_search else _INSTRUCTIONS_OF_OTHERS
-
     def tools(self) -> list[JsonObject]:
         """The definitions of the tools as `tools/list` of MCP has them."""
-        offered_names = [name for name in self.names if self._offers(name)]
-        if AGENT_TOOLS.keys() >= set(offered_names):
-            return tool_documents(offered_names, None)
+        if AGENT_TOOLS.keys() >= set(self.names):
+            return tool_documents(self.names, None)
         try:
             with self.live.open_newest() as current:
-                return tool_documents(offered_names, current.tool_ctx)
+                return tool_documents(self.names, current.tool_ctx)
         except IndexStateError:
-            return tool_documents(offered_names, None)
+            return tool_documents(self.names, None)
 
     def answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
         """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON; and whether it
@@ -226,7 +210,7 @@ class DiscoveryService:
         return f"there are: {', '.join(tool['name'] for tool in self.tools())}"
 
     def _offers(self, name: str) -> bool:
-        return name in self.names and (name not in RUN_TOOLS or self.run is not None)
+        return name in self.names
 
 
 def _take_cursor(name: str, arguments: Arguments) -> tuple[Arguments, str]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from capdisc.mcp_service.client_questions import InputNeededError, make_caller
+from capdisc.mcp_service.opening import SERVER_NAME, AnswerFilter, Opening, open_rest
 from capdisc.mcp_service.skill_methods import (
     SKILL_SCHEME,
     SkillFile,
@@ -118,28 +119,34 @@ def format_error(error: CapdiscError) -> str:
     return f"{error.message}\nhint: {error.hint}" if error.hint else error.message
 
 
-def serve(service: ToolService) -> None:
-    """Serves until stdin ends. Raises InputError without the SDK."""
+def serve(service: ToolService, opening: Opening, stdin: int) -> None:
+    """Serves until stdin ends, of which `opening` was read before."""
     sdk = lazy_imports.mcp_sdk()
     # Not anyio's own threads, which read stdin: its end would be seen behind all waiting calls.
     sdk.answer_threads = sdk.anyio.CapacityLimiter(_MAX_THREADS)
     calls = RequestTracker(sdk, service)
     try:
-        sdk.anyio.run(_serve, sdk, service, calls)
+        sdk.anyio.run(_serve, sdk, service, calls, opening, stdin)
     finally:
         calls.settle()
 
 
-async def _serve(sdk: Any, service: ToolService, calls: RequestTracker) -> None:
+async def _serve(
+    sdk: Any, service: ToolService, calls: RequestTracker, opening: Opening, stdin: int
+) -> None:
     bus = sdk.Bus()
     sessions: set[Any] = set()
     server = _build_server(sdk, service, calls, sdk.ListenHandler(bus), sessions)
     options = server.create_initialization_options(
         sdk.NotificationOptions(tools_changed=True, resources_changed=True)
     )
-    async with sdk.stdio_server() as (incoming, outgoing), sdk.anyio.create_task_group() as tasks:
+    lines = sdk.anyio.wrap_file(open_rest(opening, stdin))
+    async with (
+        sdk.stdio_server(stdin=lines) as (incoming, outgoing),
+        sdk.anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(_notify_changes, sdk, service, bus, sessions)
-        await server.run(incoming, outgoing, options)
+        await server.run(incoming, AnswerFilter(outgoing, opening.answered), options)
         tasks.cancel_scope.cancel()
         # A client that reads no more would hold up the answer that is being written.
         end = threading.Timer(_SETTLE_SECONDS, os.kill, (os.getpid(), signal.SIGTERM))
@@ -173,7 +180,7 @@ def _build_server(
         sessions.add(context.session)
 
     server = sdk.Server(
-        "capdisc",
+        SERVER_NAME,
         version=__version__,
         instructions=service.instructions,
         on_list_tools=list_tools,

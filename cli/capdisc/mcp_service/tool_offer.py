@@ -24,6 +24,15 @@ _WITHOUT_INDEX = ("discover_capabilities", "tool_search", "search_tool", EXECUTE
 # Where a name is taken twice, that of the three tools wins: they come last.
 ALL_TOOLS: Mapping[str, Tool] = MappingProxyType({**tool_table.TOOLS, **AGENT_TOOLS})
 _CURSOR_SCHEMA = {"type": "string"}
+_INSTRUCTIONS = (
+    "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
+    "tool or instructions, call search_capabilities with the task in a sentence; read what fits "
+    "with read_capability before you use it. If nothing fits, go on without."
+)
+_INSTRUCTIONS_OF_OTHERS = (
+    "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before "
+    "the first step."
+)
 
 
 def select_tools(names: Sequence[str]) -> tuple[str, ...]:
@@ -61,6 +70,12 @@ def _expand_name(name: str) -> list[str]:
         f"{suggestion}groups: {', '.join([*groups, EVERY_TOOL])}; "
         "capdisc tools --all --names lists the tools",
     )
+
+
+def server_instructions(names: Collection[str]) -> str:
+    """What clients tell their model about a server that offers these tools."""
+    has_search = AGENT_TOOLS.keys() - RUN_TOOLS <= set(names)
+    return _INSTRUCTIONS if has_search else _INSTRUCTIONS_OF_OTHERS
 
 
 def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[JsonObject]:

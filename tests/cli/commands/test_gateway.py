@@ -13,14 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 import anyio
+import pytest
 from mcp import Client, StdioServerParameters, types
 
-pytestmark = pytest.mark.mcp
 SERVER = str(Path(__file__).parents[2] / "gateway_server.py")
 ENOUGH = 120
 KEPT = ("HOME", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX")

@@ -10,18 +10,14 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 import anyio
+import pytest
 from adopting import adopt
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from capdisc_indexer.lazy_imports import load_token_counter
 from mcp_sessions import ENOUGH, call, call_once, run_session, start_server, wait_for
 
-pytestmark = pytest.mark.mcp
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 ALL = ("--tools", "all")
 

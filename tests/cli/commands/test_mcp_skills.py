@@ -7,18 +7,14 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-import pytest
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 import anyio
+import pytest
 from mcp import MCPError, types
 from mcp.client.subscriptions import ResourcesListChanged
 from pydantic import TypeAdapter
 
 from mcp_sessions import ENOUGH, KEPT, run_session, start_server
 
-pytestmark = pytest.mark.mcp
 EXTENSION = "io.modelcontextprotocol/skills"
 PDF = "skill://merge-pdfs/SKILL.md"
 AWS_KEY = "AKIA" + "Q7" * 8

@@ -4,11 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 import anyio
+import pytest
 from mcp import MCPError
 
 from capdisc_indexer.lazy_imports import load_token_counter
@@ -16,7 +13,6 @@ from capdisc_indexer.tools.answer_pages import MAX_ANSWER_TOKENS
 from capdisc_indexer.tools.capability_reading import TEXT_MARK
 from mcp_sessions import call, call_once, run_session
 
-pytestmark = pytest.mark.mcp
 COUNT = load_token_counter()
 CURSOR = re.compile(r'^read on with cursor "([^"]+)"$', re.MULTILINE)
 SECTIONS = "".join(

@@ -583,10 +583,9 @@ def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None
     assert (done.stdout, done.stderr) == ("hi 1\n", "")
 
 
-def test_without_the_extra_its_installation_is_named(capdisc, tool, monkeypatch) -> None:
+def test_without_the_sdk_its_installation_is_named(capdisc, tool, monkeypatch) -> None:
     tool("server", "run: {mcp: {command: cat, tool: read}}\n")
     monkeypatch.setitem(sys.modules, "mcp", None)
-    for argv in (("run", "server", "--yes"), ("mcp",)):
-        done = capdisc(*argv)
-        assert (done.code, done.out) == (3, "")
-        assert "install the extra mcp: " in done.err
+    done = capdisc("run", "server", "--yes")
+    assert (done.code, done.out) == (4, "")
+    assert "install all that capdisc needs: " in done.err

@@ -3,7 +3,12 @@
 import pytest
 
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.tools.discovery_tools import NO_GUIDANCE, NOTHING_INSTRUCTION
+from capdisc_indexer.tools.agent_tools import AGENT_TOOLS
+from capdisc_indexer.tools.discovery_tools import (
+    NO_GUIDANCE,
+    NON_CALLABLE_KINDS,
+    NOTHING_INSTRUCTION,
+)
 
 
 def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
@@ -84,3 +89,28 @@ def test_tool_search_names_what_can_be_called_and_two_of_a_name_by_their_ids(ask
     assert {"tool:left.search", "tool:right.search"} <= {each["name"] for each in found["tools"]}
     tables = ask("tool_search", query="long playing records of artists")
     assert "albums" not in [each["name"] for each in tables["tools"]]
+
+
+@pytest.mark.parametrize("query", ["crop or list pictures", "erase a whole disk"])
+def test_a_search_has_one_order_and_one_relevance_under_all_five_names(ask, desk, query) -> None:
+    limit = 5
+    (_, rows), *others = [
+        (name, ask(name, query=query, **more)[member])
+        for name, member, more in (
+            ("discover_capabilities", "capabilities", {}),
+            ("search_tool", "tools", {"limit": limit}),
+            ("search_all", "results", {"limit": limit}),
+        )
+    ]
+    expected = [(row["id"], row["relevance"]) for row in rows]
+    assert expected
+    for name, found in others:
+        assert [(row["id"], row["relevance"]) for row in found] == expected, name
+    agent = AGENT_TOOLS["search_capabilities"]
+    lines = agent.answer(desk, {"query": query, "limit": limit})["text"].splitlines()
+    ids = [identifier for identifier, _ in expected]
+    assert [line.partition(": ")[0] for line in lines[: len(ids)]] == ids
+    # This one leaves out what is read rather than called.
+    called = [row for row in rows if row["kind"] not in NON_CALLABLE_KINDS]
+    names = [row["name"] for row in ask("tool_search", query=query, limit=limit)["tools"]]
+    assert names[: len(called)] == [row["name"] for row in called]

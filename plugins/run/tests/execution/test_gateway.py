@@ -16,9 +16,6 @@ from typing import Any
 import pytest
 
 import gateway_server
-
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -28,7 +25,6 @@ from capdisc_run import approvals, gateway_lists, server_connection, server_pool
 from capdisc_run.gateway import Gateway
 from capdisc_run.server_launch import GatewayPlaces
 
-pytestmark = pytest.mark.mcp
 SERVER = str(Path(gateway_server.__file__))
 NOBODY = Caller()
 

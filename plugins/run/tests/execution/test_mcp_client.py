@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mcp", reason="needs the extra mcp")
-
 from capdisc_indexer.model.errors import InputError
 from capdisc_run.call_types import CallLimits, Outcome, ToolCall
 from capdisc_run.prepare import execute_call
 
-pytestmark = pytest.mark.mcp
 SERVER = str(Path(__file__).parent / "stdio_server.py")
 PATH = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "OTHER": "hidden"}
 
@@ -106,6 +103,7 @@ def test_it_is_ended_once_nobody_wants_it_any_more() -> None:
     )
 
 
+@pytest.mark.sdk
 @pytest.mark.skipif(not shutil.which("mcp-server-time"), reason="mcp-server-time is not installed")
 def test_a_server_of_a_registry_answers() -> None:
     program = shutil.which("mcp-server-time") or ""
