@@ -6,9 +6,12 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import anyio
-from mcp import Client, StdioServerParameters, types
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, types
+from pydantic import TypeAdapter
 
 ENOUGH = 60
 # PYTHONPATH says which checkout is meant, the other where its byte code lies.
@@ -50,6 +53,24 @@ async def call(client, name: str, arguments=None) -> tuple[bool, str]:
     """Whether the answer is an error, and its text."""
     answer = await client.call_tool(name, arguments or {})
     return bool(answer.is_error), answer.content[0].text
+
+
+async def ask(client, method: str, **params):
+    """The answer of a method of the skills extension, as it came."""
+    kind = (
+        types.PaginatedRequestParams
+        if method == "skills/list"
+        else types.ReadResourceRequestParams
+    )
+    request = types.Request[kind, Literal[method]](method=method, params=kind(**params))
+    return await client.session.send_request(request, TypeAdapter(dict))
+
+
+async def refusal(call) -> tuple[int, str]:
+    """The code and the message of the error that the call ends with."""
+    with pytest.raises(MCPError) as caught:
+        await call
+    return caught.value.code, caught.value.message
 
 
 def call_once(name: str, arguments=None, *flags: str, mode: str = "auto") -> tuple[bool, str]:

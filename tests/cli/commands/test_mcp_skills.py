@@ -5,30 +5,17 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Literal
 
 import anyio
 import pytest
-from mcp import MCPError, types
+from mcp import types
 from mcp.client.subscriptions import ResourcesListChanged
-from pydantic import TypeAdapter
 
-from mcp_sessions import ENOUGH, KEPT, run_session, start_server
+from mcp_sessions import ENOUGH, KEPT, ask, refusal, run_session, start_server
 
 EXTENSION = "io.modelcontextprotocol/skills"
 PDF = "skill://merge-pdfs/SKILL.md"
 AWS_KEY = "AKIA" + "Q7" * 8
-
-
-async def ask(client, method: str, **params):
-    """The answer of a method of the extension."""
-    kind = (
-        types.PaginatedRequestParams
-        if method == "skills/list"
-        else types.ReadResourceRequestParams
-    )
-    request = types.Request[kind, Literal[method]](method=method, params=kind(**params))
-    return await client.session.send_request(request, TypeAdapter(dict))
 
 
 def ask_once(method: str, **params):
@@ -36,12 +23,6 @@ def ask_once(method: str, **params):
         return await ask(client, method, **params)
 
     return run_session(talk)
-
-
-async def refusal(call) -> tuple[int, str]:
-    with pytest.raises(MCPError) as caught:
-        await call
-    return caught.value.code, caught.value.message
 
 
 def names_in(page) -> list[str]:
