@@ -1,8 +1,8 @@
 """The skills extension of MCP (`io.modelcontextprotocol/skills`, SEP-2640): its methods and URIs,
 for a server that offers skills.
 
-The text followed is `specification/stable/skills.mdx` of modelcontextprotocol/ext-skills, written
-against revision 2026-07-28 of the protocol. Clients of older revisions get the same answers.
+The text followed is that of September 2026 in modelcontextprotocol/ext-skills, written against
+revision 2026-07-28 of the protocol. Clients of older revisions get the same answers.
 """
 
 from __future__ import annotations

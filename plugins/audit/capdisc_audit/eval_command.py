@@ -100,17 +100,14 @@ CHART_SUFFIXES = (".svg", ".png")
 
 
 def eval_(
-    queries: Annotated[
-        str,
+    files: Annotated[
+        list[str] | None,
         argument(
-            metavar="[QUERIES]",
-            help="JSON lines, or id, tab, text; - reads stdin. With --triggers: a folder, or a "
-            "file of requests.",
+            metavar="[FILE]...",
+            help="QUERIES (JSON lines, or id, tab, text) and QRELS (TREC, TSV or JSON lines); - "
+            "reads stdin. With --triggers: a folder, or files of requests.",
         ),
-    ] = "",
-    qrels: Annotated[
-        str, argument(metavar="[QRELS]", help="TREC, TSV or JSON lines; - reads stdin.")
-    ] = "",
+    ] = None,
     mode: params.Mode = None,
     compare: Annotated[
         str, option("--compare", metavar="MODE,…", help="Compare several modes, a row for each.")
@@ -161,14 +158,14 @@ def eval_(
     everything.
 
     With --triggers: whether the phrases of each capability find it, whether near misses do not
-    (phrases of its neighbours, what it is not for, requests of files with should_trigger), and
-    what won instead. A folder is indexed for itself. Exit status 1: a capability is below
-    --min-precision or --min-recall; with --since and neither of them: something got worse.
+    (phrases of its neighbours, what it is not for, requests of files), and what won instead. A
+    folder is indexed for itself. Files of requests say should_trigger or expected_skill, or are an
+    evals.json. Exit status 1: a capability is below --min-precision or --min-recall; with --since
+    and neither of them: something got worse.
 
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
     others = {
-        "QRELS": qrels,
         "--compare": compare,
         "--run": run,
         "--plot": plot,
@@ -177,13 +174,14 @@ def eval_(
     check_options(trigger_options, [name for name, value in others.items() if value])
     if trigger_options.triggers:
         return evaluate_triggers(
-            trigger_options, queries, mode, encoder, limit or 1, index_dir, quiet, json
+            trigger_options, files or (), mode, encoder, limit or 1, index_dir, quiet, json
         )
-    if not (queries and qrels):
+    if len(files or ()) != 2:
         raise UsageError(
             "a file of queries and one of judgements are needed",
             "say: capdisc eval QUERIES QRELS; or, without files: capdisc eval --triggers",
         )
+    queries, qrels = files or ("", "")
     limit = limit or DEFAULT_LIMIT
     budgets = _parse_budgets(budget)
     if budgets and (compare or run):

@@ -15,12 +15,14 @@ from capdisc.context import open_index, query_execution, surroundings, user_file
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_audit.triggers import (
+    NOBODY,
     TriggerChanges,
     TriggerFigures,
     TriggerResult,
     TriggerTest,
     collect_tests,
     compare_results,
+    count_confusions,
     figures_by_capability,
     parse_trigger_file,
     run_tests,
@@ -34,6 +36,8 @@ from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 
+_SHOWN_CONFUSIONS = 10
+
 
 @frozen(kw_only=True)
 class TriggerOptions:
@@ -43,7 +47,8 @@ class TriggerOptions:
         bool,
         option(
             "--triggers",
-            help="Ask the phrases of the capabilities themselves, and near misses.",
+            help="Ask the phrases of the capabilities themselves, and near misses; or the requests "
+            "of files.",
             panel="Triggers",
         ),
     ] = False
@@ -108,10 +113,20 @@ class TriggerRun:
         """The figures over all tests."""
         return TriggerFigures("all", self.results)
 
+    @property
+    def refusals(self) -> Sequence[TriggerResult]:
+        """The tests whose request nothing here should answer."""
+        return [result for result in self.results if result.test.id == NOBODY]
+
+    @property
+    def alarms(self) -> Sequence[TriggerResult]:
+        """Those of them that were answered."""
+        return [result for result in self.refusals if not result.has_passed]
+
 
 def evaluate_triggers(
     options: TriggerOptions,
-    path: str,
+    names: Sequence[str],
     mode: str | None,
     encoder_name: str | None,
     limit: int,
@@ -128,9 +143,14 @@ def evaluate_triggers(
         standard_streams.silence_native_stderr(),
         console.progress_bar(runtime.stderr_is_terminal and not (quiet or json)) as progress,
     ):
-        place = runtime.expand(Path(path)) if path else None
-        file = place if place is not None and not place.is_dir() else None
-        if place is None or file is not None:
+        places = [runtime.expand(Path(name)) for name in names]
+        folders = [place for place in places if place.is_dir()]
+        files = [place for place in places if place not in folders]
+        if len(folders) > 1 or (folders and files):
+            raise UsageError(
+                "name files, or one folder", "several folders: capdisc index, then no name"
+            )
+        if not folders:
             ctx = stack.enter_context(open_index.open_index(index_dir))
             index, roots = ctx.index, [Path(root) for root in ctx.index.scan.get("roots", ())]
             chosen_mode = query_execution.retrieval_mode(ctx, mode)
@@ -140,10 +160,10 @@ def evaluate_triggers(
             config = runtime.config()
             name = runtime.encoder_name(encoder_name or config["encoder"]) or SHIPPED_ENCODER
             encoder, failure = try_load_encoder(name)
-            chosen_mode, roots = query_execution.check_mode(mode or config["mode"]), [place]
+            chosen_mode, roots = query_execution.check_mode(mode or config["mode"]), folders
             index = stack.enter_context(_temporary_index(roots, name))
         headers = list(index.documents.all_headers())
-        tests = _load_tests(runtime, index, headers, file)
+        tests = _load_tests(runtime, index, headers, files)
         answers = run_tests(index, tests, encoder, chosen_mode, limit, progress)
         changes = None
         if options.since:
@@ -158,7 +178,7 @@ def evaluate_triggers(
             capabilities=figures_by_capability(answers.results),
             untested=[
                 header["id"]
-                for header in (headers if file is None else ())
+                for header in (() if files else headers)
                 if header["id"] not in tested and not header.get("hidden")
             ],
             limit=limit,
@@ -213,14 +233,15 @@ def _load_tests(
     runtime: surroundings.Runtime,
     index: Index,
     headers: Sequence[CapabilityHeader],
-    file: Path | None,
+    files: Sequence[Path],
 ) -> list[TriggerTest]:
-    """The tests of one file; or all of the capabilities, and of the files beside them. Raises
+    """The tests of these files; or all of the capabilities, and of the files beside them. Raises
     InputError where there is none.
     """
-    if file is not None:
-        tests = collect_tests((), _tests_of_file(runtime, index, file, ""))
-        problem = f"{file} holds no request with should_trigger"
+    if files:
+        from_files = [test for file in files for test in _tests_of_file(runtime, index, file, "")]
+        tests = collect_tests((), from_files)
+        problem = f"{files[0]} holds no request with should_trigger or expected_skill"
         hint = 'write [{"query": "…", "should_trigger": true, "skill": "NAME"}]'
     else:
         from_files = [
@@ -265,7 +286,9 @@ def _tests_of_file(
     tests = []
     for request in parse_trigger_file(user_files.read_file_or_stdin(runtime, name), name):
         # A file beside a capability is about that one, whatever it calls it.
-        identifier = owner or _resolve_id(index, request.name, path)
+        identifier = owner or (
+            NOBODY if request.name is None else _resolve_id(index, request.name, path)
+        )
         tests.append(TriggerTest(identifier, request.request, request.should_trigger, path.name))
     return tests
 
@@ -397,6 +420,15 @@ def _format_run(
         lines += [console.bold(heading, colour), *rows]
         lines += _format_failures("not triggered", troubled, True)
         lines += _format_failures("triggered, and should not be", troubled, False)
+    if run.alarms:
+        lines += ["", f"false alarms ({len(run.alarms):,})", *map(_format_result, run.alarms)]
+    confusions = [pair for pair in count_confusions(run.results) if pair[1] > 1]
+    if confusions:
+        lines += ["", f"confused more than once ({len(confusions):,})"]
+        lines += [
+            console.sanitise(f"  {wanted}: {count} times {winner}")
+            for (wanted, winner), count in confusions[:_SHOWN_CONFUSIONS]
+        ]
     if run.changes:
         lines += _format_changes(run.changes, options.since)
     total = run.total
@@ -404,8 +436,10 @@ def _format_run(
         *([""] if lines else []),
         f"{console.format_count(len(run.results), 'test')} of "
         f"{console.format_count(len(run.capabilities), 'capability', 'capabilities')}: "
-        f"recall {_percent(total.recall)}, precision {_percent(total.precision)}; "
-        f"{len(failing):,} below the threshold",
+        f"recall {_percent(total.recall)} (in three {_percent(total.recall_in_three)}), "
+        f"precision {_percent(total.precision)}; "
+        + (f"false alarms {len(run.alarms)} of {len(run.refusals)}; " if run.refusals else "")
+        + f"{len(failing):,} below the threshold",
     ]
     return lines
 
@@ -425,6 +459,8 @@ def _format_failures(
 def _format_result(result: TriggerResult) -> str:
     test = result.test
     request = console.sanitise(one_line(test.request, 80))
+    if test.id == NOBODY:
+        return f'  "{request}" ({test.origin}): {console.sanitise(result.winner)}'
     if not test.should_trigger:
         outcome = f"place {result.rank}"
     elif not result.winner:
@@ -465,6 +501,12 @@ def _run_document(run: TriggerRun, options: TriggerOptions, failing: Sequence[st
         "limit": run.limit,
         "unit": "percent",
         **_figures_document(run.total),
+        "unwanted": len(run.refusals),
+        "false_alarms": [_result_document(result) for result in run.alarms],
+        "confused": [
+            {"id": wanted, "winner": winner, "requests": count}
+            for (wanted, winner), count in count_confusions(run.results)
+        ],
         "failing": failing,
         "untested": run.untested,
         "degraded": run.degraded,
@@ -486,7 +528,11 @@ def _figures_document(figures: TriggerFigures) -> JsonObject:
     rounded: Callable[[float | None], float | None] = lambda share: (  # noqa: E731
         None if share is None else round(100 * share, 4)
     )
-    return {"precision": rounded(figures.precision), "recall": rounded(figures.recall)}
+    return {
+        "precision": rounded(figures.precision),
+        "recall": rounded(figures.recall),
+        "recall_in_three": rounded(figures.recall_in_three),
+    }
 
 
 def _changes_document(changes: TriggerChanges, since: str) -> JsonObject:
@@ -517,5 +563,5 @@ def check_options(options: TriggerOptions, others: Sequence[str]) -> None:
     if options.triggers and others:
         raise UsageError(
             f"{others[0]} does not go with --triggers",
-            "say: capdisc eval --triggers [FOLDER or FILE]",
+            "say: capdisc eval --triggers [FOLDER or FILES]",
         )

@@ -2,13 +2,15 @@
 
 A test is a request and a capability that it should, or should not, trigger. Tests come from what
 authors write anyway: `phrases` and their kin, what a capability is not for, the phrases of its
-neighbours; and from files of requests with `should_trigger`, as the skill-creator of the public
-collection of skills and several runners of skill tests write them.
+neighbours; and from files of requests, in the forms that the skill-creator of the public collection
+of skills, vendors of skills and several runners of skill tests write: `should_trigger`,
+`expected_skill`, and the prompts of `evals.json`.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -19,6 +21,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Finding, Query, Ranking
 from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval.verdict import select_shown_hits
 from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
@@ -27,6 +30,10 @@ from capdisc_indexer.store.snapshot import Index
 # A phrase of another capability is a near miss for what stands among so many of its first hits.
 NEIGHBOUR_DEPTH = 5
 _SEARCH_DEPTH = 10
+# So many hits are what a hook prints at most; the share of requests that find theirs there.
+SHOWN_HITS = 3
+# The id of a test whose request nothing here should answer.
+NOBODY = ""
 # What a test comes from, as reports name it; a file is named by its path.
 PHRASE, EXCLUSION, NEIGHBOUR = "phrase", "not for", "neighbour"
 
@@ -36,8 +43,8 @@ TestKey: TypeAlias = tuple[str, str, bool]
 
 @frozen
 class TriggerTest:
-    """A request that should, or should not, trigger the capability. `origin` is PHRASE, EXCLUSION
-    or NEIGHBOUR, or the name of a file.
+    """A request that should, or should not, trigger the capability; for NOBODY it should trigger
+    none at all. `origin` is PHRASE, EXCLUSION or NEIGHBOUR, or the name of a file.
     """
 
     id: str
@@ -92,6 +99,12 @@ class TriggerFigures:
         return _share(right, right + self._triggered(expected=False))
 
     @property
+    def recall_in_three(self) -> float | None:
+        """The share of what should trigger that is among the first SHOWN_HITS."""
+        ranks = [result.rank for result in self.results if result.test.should_trigger]
+        return _share(sum(0 < rank <= SHOWN_HITS for rank in ranks), len(ranks))
+
+    @property
     def wanted(self) -> int:
         """The number of requests that should trigger."""
         return sum(result.test.should_trigger for result in self.results)
@@ -113,38 +126,60 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
+def count_confusions(results: Iterable[TriggerResult]) -> list[tuple[tuple[str, str], int]]:
+    """How often another capability came first: the wanted one and the winner, most frequent
+    first.
+    """
+    pairs = Counter(
+        (result.test.id, result.winner)
+        for result in results
+        if result.test.should_trigger and result.winner and result.rank != 1
+    )
+    return sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+
+
 # Requests in files.
 
 _TEXT_KEYS = ("query", "prompt", "request", "text", "input")
-_NAME_KEYS = ("skill", "skill_name", "capability", "name", "id")
-_LIST_KEYS = ("evals", "triggers", "tests", "queries", "cases")
+_NAME_KEYS = ("skill", "skill_name", "capability")
+# A row may have these for itself.
+_WEAK_NAME_KEYS = ("name", "id")
+_PROMPTS_KEY = "evals"  # the requests in this list are for the skill where nothing else is said
+_LIST_KEYS = (_PROMPTS_KEY, "triggers", "tests", "queries", "cases", "test_cases")
 _EXPECTATIONS: Mapping[str, bool] = {
     "should_trigger": True,
     "should_match": True,
+    "expect_invoke": True,
     "should_not_trigger": False,
     "should_not_match": False,
 }
+_EXPECTED_KEYS = ("expected_skill", "expected")
+_NOBODY_WORDS = ("", "none", "null")
+# None of those that the file is about; another one may be right.
+_OTHERS_WORD = "neither"
 _FILE_HINT = 'write [{"query": "…", "should_trigger": true}], or lists should_trigger and should_not_trigger'
 
 
 @frozen
 class FileRequest:
-    """A request of a file; `name` is the capability that the file names, "" where it does not."""
+    """A request of a file; `name` is the capability that the file names, "" where it does not,
+    None where no capability should answer.
+    """
 
-    name: str
+    name: str | None
     request: str
     should_trigger: bool
 
 
 def parse_trigger_file(data: bytes, path: str) -> tuple[FileRequest, ...]:
-    """The requests of a JSON, JSON lines or YAML file; none where it holds no `should_trigger`.
+    """The requests of a JSON, JSON lines or YAML file; none where it says of none what is expected.
 
     Raises InputError for a file that cannot be read.
     """
     text = decode(data, path)
     if isinstance(text, Finding):
         raise InputError(f"{path}: {text.message}", text.hint)
-    return tuple(_read_requests(_parse(text, path), ""))
+    return tuple(_read_requests(_parse(text, path), "", is_wanted=False))
 
 
 def _parse(text: str, path: str) -> Json:
@@ -167,25 +202,50 @@ def _parse(text: str, path: str) -> Json:
     return to_json(result.documents[0])
 
 
-def _read_requests(value: Json, name: str) -> Iterator[FileRequest]:
-    """The requests in a value of a file, and in what it holds; `name` is that of the level above."""
+def _read_requests(value: Json, name: str, is_wanted: bool) -> Iterator[FileRequest]:
+    """The requests in a value of a file, and in what it holds; `name` is that of the level above,
+    and `is_wanted` says that it should answer where nothing else is said.
+    """
     if isinstance(value, list):
         for item in value:
-            yield from _read_requests(item, name)
+            yield from _read_requests(item, name, is_wanted)
     if not isinstance(value, dict):
         return
-    name = next((text for key in _NAME_KEYS if isinstance(text := value.get(key), str)), name)
-    request = next((text for key in _TEXT_KEYS if isinstance(text := value.get(key), str)), "")
+    name = _first_text(value, _NAME_KEYS) or name or _first_text(value, _WEAK_NAME_KEYS)
+    yield from _requests_of_row(value, name, is_wanted)
+    for key in _LIST_KEYS:
+        yield from _read_requests(value.get(key), name, key == _PROMPTS_KEY)
+
+
+def _requests_of_row(
+    value: Mapping[str, Json], name: str, is_wanted: bool
+) -> Iterator[FileRequest]:
+    """The request of the row by what is expected of it, and those in its lists."""
+    request = _first_text(value, _TEXT_KEYS)
+    expected_key = next((key for key in _EXPECTED_KEYS if key in value), "")
+    if request and expected_key:
+        expected_name = str(value[expected_key] or "").strip()
+        if expected_name.casefold() in _NOBODY_WORDS:
+            yield FileRequest(None, request, False)
+        elif expected_name.casefold() != _OTHERS_WORD:
+            yield FileRequest(expected_name, request, True)
+    elif request and is_wanted and not _EXPECTATIONS.keys() & value.keys():
+        yield FileRequest(name, request, True)
     for key, expected in _EXPECTATIONS.items():
         expectation = value.get(key)
-        if isinstance(expectation, bool) and request.strip():
+        if isinstance(expectation, bool) and request:
             yield FileRequest(name, request, expectation is expected)
+        elif isinstance(expectation, str) and request:
+            yield FileRequest(expectation, request, expected)
         elif isinstance(expectation, list):
             for item in expectation:
                 if isinstance(item, str) and item.strip():
                     yield FileRequest(name, item, expected)
-    for key in _LIST_KEYS:
-        yield from _read_requests(value.get(key), name)
+
+
+def _first_text(value: Mapping[str, Json], keys: Iterable[str]) -> str:
+    texts = (value.get(key) for key in keys)
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
 # Tests, and what becomes of them.
@@ -271,6 +331,9 @@ def _judge(test: TriggerTest, ranking: Ranking, limit: int) -> TriggerResult:
         ),
         0,
     )
+    if test.id == NOBODY:
+        shown = list(select_shown_hits(ranking.hits))
+        rank = 1 if shown and (ranking.gate is None or ranking.gate.is_request) else 0
     winner = ranking.hits[0].id if ranking.hits else ""
     is_triggered = 0 < rank <= limit
     return TriggerResult(test, rank, winner, is_triggered is test.should_trigger)
@@ -280,7 +343,8 @@ def figures_by_capability(results: Iterable[TriggerResult]) -> list[TriggerFigur
     """The figures of each capability that has a test, in order of their ids."""
     by_id: dict[str, list[TriggerResult]] = {}
     for result in results:
-        by_id.setdefault(result.test.id, []).append(result)
+        if result.test.id != NOBODY:
+            by_id.setdefault(result.test.id, []).append(result)
     return [TriggerFigures(key, by_id[key]) for key in sorted(by_id)]
 
 
@@ -305,7 +369,7 @@ def compare_results(
     these capabilities.
     """
     earlier = {result.test.key: result for result in before}
-    known, remaining = set(ids_before), set(ids_now)
+    known, remaining = {NOBODY, *ids_before}, {NOBODY, *ids_now}
     fixed, broken, failing_new = (
         list[TriggerResult](),
         list[TriggerResult](),

@@ -54,7 +54,10 @@ def _spoil(write) -> None:
 def test_phrases_that_find_their_capability_pass(capdisc, skills) -> None:
     result = capdisc("eval", "--triggers", "skills")
     assert result.code == 0
-    assert "4 capabilities: recall 100.0, precision 100.0; 0 below the threshold" in result.out
+    assert (
+        "4 capabilities: recall 100.0 (in three 100.0), precision 100.0; 0 below the threshold"
+        in result.out
+    )
     assert "without a request of its own (1): skill:water-plants" in result.err
 
 
@@ -123,8 +126,57 @@ def test_a_file_alone_is_asked_of_the_index(capdisc, skills, hermetic) -> None:
     (hermetic / "wishes.json").write_text(json.dumps(rows))
     result = capdisc("eval", "--triggers", "wishes.json")
     assert result.code == 1
-    assert "2 tests of 2 capabilities: recall 100.0, precision 50.0" in result.out
+    assert "2 tests of 2 capabilities: recall 100.0 (in three 100.0), precision 50.0" in result.out
     assert result.err == ""
+
+
+def test_files_of_vendors_say_which_skill_is_expected(capdisc, skills, hermetic) -> None:
+    """Rows with `expected_skill`, as vendors of skills publish them; none means that none fits."""
+    _spoil(skills)
+    capdisc("index", "skills")
+    rows = [
+        {"id": "a-1", "prompt": "what changed since the last release", "expected_skill": "changelog-writer"},
+        {"id": "a-2", "prompt": "what changed since a release?", "expected_skill": "changelog-writer"},
+        {"id": "a-3", "prompt": "water the plants", "expected_skill": "water-plants",
+         "should_not_trigger": "show-history"},
+        {"id": "a-4", "prompt": "who changed this", "expected_skill": "neither", "should_not_trigger": "water-plants"},
+    ]  # fmt: skip
+    (hermetic / "cases.json").write_text(json.dumps({"test_cases": rows}))
+    nobody = [
+        {"id": "n-1", "prompt": "waters of the plants", "expected_skill": ""},
+        {"id": "n-2", "prompt": "qqxzv wkrtl", "expected_skill": None},
+        {"id": "n-3", "prompt": "zzvkq", "expected_skill": "none"},
+    ]
+    (hermetic / "nobody.jsonl").write_text("".join(json.dumps(row) + "\n" for row in nobody))
+    report = capdisc("eval", "--triggers", "cases.json", "nobody.jsonl", "--json").json
+    assert report["tests"] == 8
+    assert (report["recall"], report["recall_in_three"]) == (33.3333, 100.0)
+    assert report["unwanted"] == 3
+    assert [row["request"] for row in report["false_alarms"]] == ["waters of the plants"]
+    assert report["confused"] == [
+        {"id": "skill:changelog-writer", "winner": "skill:release-notes", "requests": 2}
+    ]
+    assert report["failing"] == ["skill:changelog-writer"]
+    text = capdisc("eval", "--triggers", "cases.json", "nobody.jsonl").out
+    assert 'false alarms (1)\n  "waters of the plants" (nobody.jsonl): skill:water-plants' in text
+    assert "  skill:changelog-writer: 2 times skill:release-notes" in text
+    assert "recall 33.3 (in three 100.0), precision 50.0; false alarms 1 of 3; 1 below" in text
+
+
+def test_the_prompts_of_an_evals_file_are_for_its_skill(capdisc, skills, hermetic) -> None:
+    capdisc("index", "skills")
+    evals = [{"id": 1, "prompt": "water the plants", "expected_output": "wet plants", "files": []}]
+    document = {"skill_name": "water-plants", "evals": evals}
+    (hermetic / "evals.json").write_text(json.dumps(document))
+    report = capdisc("eval", "--triggers", "evals.json", "--json").json
+    assert (report["tests"], report["recall"], report["false_alarms"]) == (1, 100.0, [])
+
+
+def test_files_and_folders_are_not_asked_together(capdisc, skills, hermetic) -> None:
+    (hermetic / "wishes.json").write_text("[]")
+    done = capdisc("eval", "--triggers", "skills", "wishes.json")
+    assert (done.code, done.out) == (2, "")
+    assert "name files, or one folder" in done.err
 
 
 @pytest.mark.parametrize(
@@ -184,7 +236,7 @@ def test_options_of_the_other_form_are_refused(capdisc, hermetic) -> None:
     assert capdisc("eval").code == 2
     assert capdisc("eval", "queries.jsonl").code == 2
     assert capdisc("eval", "a", "b", "--since", "HEAD").code == 2
-    assert capdisc("eval", "--triggers", "a", "b").code == 2
+    assert capdisc("eval", "--triggers", "a", "--compare", "lexical").code == 2
     assert capdisc("eval", "--triggers", "--compare", "lexical,vector").code == 2
 
 
