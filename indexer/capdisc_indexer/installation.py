@@ -111,6 +111,23 @@ def repair_command(installation: Installation) -> str:
     return f"{_pip_install(installation)} {requirement}"
 
 
+def remove_command(installation: Installation) -> str:
+    """The command line that removes the installation.
+
+    >>> remove_command(Installation(installer="pip", prefix="/v", python="/v/bin/python"))
+    '/v/bin/python -m pip uninstall capdisc-cli'
+    """
+    if installation.installer == "pipx":
+        return f"pipx uninstall {_environment_name(installation)}"
+    words = {
+        "uvx": "uv cache clean",
+        "uv tool": "uv tool uninstall",
+        "uv pip": f"uv pip uninstall --python {shlex.quote(installation.prefix)}",
+        "pip": f"{shlex.quote(installation.python)} -m pip uninstall",
+    }
+    return f"{words[installation.installer]} {DISTRIBUTION}"
+
+
 def _pip_install(installation: Installation) -> str:
     """How packages get into this environment; those that uv makes have no pip."""
     if installation.installer == "uv pip":

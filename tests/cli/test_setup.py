@@ -114,7 +114,7 @@ def tree(*folders: Path) -> dict[str, bytes | None]:
         str(path): path.read_bytes() if path.is_file() else None
         for folder in folders
         for path in folder.rglob("*")
-        if ".local" not in path.parts
+        if not {".local", ".cache"} & set(path.parts)
     }
 
 
@@ -513,8 +513,13 @@ def test_a_program_in_path_is_named_without_its_folder(
     folder.mkdir()
     (folder / "capdisc").symlink_to(SCRIPT)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin")
+    capdisc("setup", "claude", "--yes")
+    assert words_of(server_of("claude", place("claude"))) == ["capdisc", "mcp"]
+    # The PATH of a program that is started from a desktop may be shorter; a project is shared.
     capdisc("setup", "cursor", "--yes")
-    assert words_of(server_of("cursor", place("cursor"))) == ["capdisc", "mcp"]
+    assert words_of(server_of("cursor", place("cursor"))) == [str(folder / "capdisc"), "mcp"]
+    capdisc("setup", "vscode", "--yes")
+    assert words_of(server_of("vscode", place("vscode"))) == ["capdisc", "mcp"]
     # An activated environment is not in the PATH of a client.
     monkeypatch.setenv("PATH", str(Path(SCRIPT).parent))
     monkeypatch.setenv("VIRTUAL_ENV", str(Path(SCRIPT).parent.parent))
@@ -624,6 +629,164 @@ def test_the_scope_of_a_project(capdisc, client, hermetic, home, monkeypatch) ->
     assert capdisc("setup", client, "--undo", "--yes").code == 0
     (hermetic / "deep").rmdir()
     assert tree(home, hermetic) == before
+
+
+SHELL_HOOKS = {
+    "claude": (".claude/settings.json", "UserPromptSubmit"),
+    "gemini": (".gemini/settings.json", "BeforeAgent"),
+    "copilot": (".github/hooks/capdisc.json", "userPromptSubmitted"),
+}
+
+
+@pytest.mark.parametrize("client", SHELL_HOOKS)
+def test_the_hook_of_a_project_is_silent_for_who_has_no_capdisc(
+    capdisc, client, hermetic, monkeypatch, tmp_path
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "capdisc").symlink_to(SCRIPT)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    assert capdisc("setup", client, "--hook", "--scope", "project", "--yes").code == 0
+    name, event = SHELL_HOOKS[client]
+    path = hermetic / name
+    (hook,) = json.loads(path.read_text())["hooks"][event]
+    hook = hook["hooks"][0] if "hooks" in hook else hook
+    line = hook["bash"] if client == "copilot" else hook["command"]
+    for shell in ("sh", "bash"):
+        done = subprocess.run(
+            [shell, "-c", line],
+            capture_output=True,
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
+            text=True,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = subprocess.run(
+        ["sh", "-c", line],
+        input=b"{}",
+        capture_output=True,
+        check=False,
+        env={"PATH": f"{folder}:/bin"},
+    )
+    assert done.returncode == 0
+    # Setup knows its own line, also with options that somebody added, and the one of before.
+    assert capdisc("setup", client, "--hook", "--scope", "project").out.startswith(
+        f"{client}: nothing to do"
+    )
+    whole = path.read_text()
+    path.write_text(whole.replace(f"hook {client} ||", f"hook {client} --detail ||"))
+    assert f"{client}: nothing" in capdisc("setup", client, "--hook", "--scope", "project").out
+    path.write_text(whole.replace(line, f"capdisc hook {client} -k 2"))
+    assert capdisc("setup", client, "--hook", "--scope", "project", "--yes").code == 0
+    assert line.replace(" ||", " -k 2 ||") in path.read_text()
+    path.write_text(whole)
+    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    assert not path.exists()
+
+
+def test_several_clients_are_set_up_and_undone_at_once(capdisc, home, hermetic, place) -> None:
+    before = tree(home, hermetic)
+    done = capdisc("setup", "claude", "codex", "--yes")
+    assert done.code == 0
+    for client in ("claude", "codex"):
+        assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
+    assert "/hooks in codex" in done.err
+    assert capdisc("setup", "claude", "codex").out.startswith("claude, codex: nothing to do")
+    assert capdisc("setup", "claude", "codex", "--undo", "--yes").code == 0
+    assert tree(home, hermetic) == before
+
+
+def test_undo_of_all_takes_out_whatever_setup_put_in(
+    capdisc, home, hermetic, place, agents
+) -> None:
+    """Every client, both scopes, a file that was there and one that somebody edited since."""
+    put(place("claude", 0), LAYOUTS["odd"].replace("KEY", "hooked"))
+    put(place("codex"), TOML_LAYOUTS["with comments"])
+    put(place("gemini"), "{}")
+    before = tree(home, hermetic)
+    assert capdisc("setup", *FILES, "--yes").code == 0
+    for client in ("claude", "gemini", "opencode"):
+        assert capdisc("setup", client, "--scope", "project", "--yes").code == 0
+    assert capdisc("setup", "agents-md", "--yes").code == 0
+    edited = json.loads(place("gemini").read_text()) | {"theme": "dark"}
+    place("gemini").write_text(json.dumps(edited))
+    assert capdisc("setup", "--undo", "--all").code == 5
+    done = capdisc("setup", "--undo", "--all", "--yes", "--json")
+    assert done.code == 0
+    assert {*FILES, "agents-md"} == set(done.json["clients"])
+    assert json.loads(place("gemini").read_text()) == {"theme": "dark"}
+    place("gemini").write_text("{}")
+    assert tree(home, hermetic) == before
+    again = capdisc("setup", "--undo", "--all")
+    assert (again.code, again.out) == (0, "nothing to do: setup has put nothing in\n")
+
+
+def test_undo_of_all_goes_on_past_a_file_that_it_cannot_change(capdisc, home, place) -> None:
+    capdisc("setup", "claude", "cursor", "--yes")
+    place("cursor").write_text("{ broken")
+    done = capdisc("setup", "--undo", "--all", "--yes")
+    assert done.code == 1 and str(place("cursor")) in done.err
+    assert not place("claude").exists()
+    place("cursor").write_text(
+        '{"mcpServers": {"capdisc": {"command": "capdisc", "args": ["mcp"]}}}'
+    )
+    assert capdisc("setup", "--undo", "--all", "--yes").code == 0
+    assert not place("cursor").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--all",), ("claude", "--undo", "--all"), ("--undo", "--all", "--mcp")]
+)
+def test_all_goes_with_undo_alone(capdisc, words) -> None:
+    assert capdisc("setup", *words).code == 2
+
+
+@pytest.fixture
+def plugin(home) -> None:
+    """The plugin of capdisc, as Claude Code 2.1 installs it."""
+    folder = home / ".claude" / "plugins" / "cache" / "capdisc" / "capdisc" / "1.0"
+    put(folder / ".claude-plugin" / "plugin.json", '{"name": "capdisc"}')
+    record = {"scope": "user", "installPath": str(folder), "version": "1.0"}
+    put(
+        home / ".claude" / "plugins" / "installed_plugins.json",
+        json.dumps({"version": 2, "plugins": {"capdisc@capdisc": [record]}}),
+    )
+    put(
+        home / ".claude" / "settings.json",
+        json.dumps({"enabledPlugins": {"capdisc@capdisc": True}}),
+    )
+
+
+def test_what_the_plugin_has_is_not_put_in_twice(capdisc, home, plugin) -> None:
+    before = tree(home)
+    done = capdisc("setup", "claude", "--yes")
+    assert done.code == 0 and "plugin capdisc@capdisc" in done.err
+    assert tree(home) == before
+    rows = {
+        line.split()[0]: line.split()[1:] for line in capdisc("setup").out.splitlines() if line
+    }
+    assert rows["claude"] == ["yes", "yes", "(plugin)", "yes", "(plugin)"]
+
+
+def test_two_hooks_of_one_client_are_named(capdisc, home, hermetic) -> None:
+    assert "twice" not in capdisc("setup", "claude", "--yes").err
+    done = capdisc("setup", "claude", "--hook", "--scope", "project", "--yes")
+    assert "runs twice at each prompt" in done.err
+    assert str(home / ".claude/settings.json") in done.err
+    assert capdisc("setup", "claude", "--hook", "--undo", "--scope", "project", "--yes").code == 0
+    assert "twice" not in capdisc("setup", "claude").err
+
+
+def test_a_folder_that_setup_alone_made_is_no_client(capdisc, home, place) -> None:
+    def here() -> set[str]:
+        return {
+            each["client"] for each in capdisc("setup", "--json").json["clients"] if each["here"]
+        }
+
+    capdisc("setup", "cursor", "gemini", "--yes")
+    assert here() == set()
+    put(home / ".cursor" / "extensions.json", "{}")
+    assert here() == {"cursor"}
 
 
 def test_opencode_s_own_file_is_chosen(capdisc, home) -> None:

@@ -136,7 +136,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "trust.target": TRUSTED,
         "hook.client": list(HOOK_CLIENTS),
         "audit.client": list(CLIENT_LISTINGS),
-        "setup.client": list(setup.CLIENT_NAMES),
+        "setup.clients": list(setup.CLIENT_NAMES),
         "setup.scope": list(SCOPES),
         "config.action": list(config.ACTIONS),
         "config.name": "settings",

@@ -36,6 +36,7 @@ _CORE_COMMANDS: Mapping[str, str] = {
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
     "setup": "Put capdisc into the settings of an agent's client.",
+    "uninstall": "Remove what capdisc has on this machine.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
     "add": "Index a capability that an agent made while it works.",

@@ -13,7 +13,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.output.questions import YES, read_answer
-from capdisc.setup import recorded_entries, settings_files
+from capdisc.setup import recorded_entries, settings_files, undo_plans
 from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
@@ -24,18 +24,18 @@ from capdisc.setup.client_settings import (
     base_folders,
     is_present,
 )
-from capdisc.setup.file_changes import FileChange, plan_setup, plan_undo
+from capdisc.setup.file_changes import FileChange, plan_setup
 from capdisc.setup.settings_entries import (
     ABSENT,
-    BEHIND,
     BLOCK,
     MOVED,
     PRESENT,
-    SKILLS,
     SettingsEntry,
+    find_own_plugin,
     find_state,
     find_states,
     list_entries,
+    list_hook_places,
     select_entries,
 )
 from capdisc_indexer.model.errors import UsageError
@@ -51,12 +51,12 @@ _PROJECT_CLIENTS = [name for name, client in CLIENTS.items() if client.default_s
 
 
 def setup(
-    client: Annotated[
-        str | None, argument(metavar="[CLIENT]", help=f"{', '.join(CLIENT_NAMES)}.")
-    ] = None,
-    file: Annotated[
-        Path | None,
-        argument(metavar="[FILE]", help="With agents-md: the file with the block [AGENTS.md]."),
+    clients: Annotated[
+        list[str] | None,
+        argument(
+            metavar="[CLIENT]...",
+            help=f"{', '.join(CLIENT_NAMES)}; after {AGENTS_MD} the file with the block [AGENTS.md].",
+        ),
     ] = None,
     hook: Annotated[bool, option("--hook", help="The hook alone.")] = False,
     mcp: Annotated[bool, option("--mcp", help="The MCP server alone.")] = False,
@@ -104,6 +104,7 @@ def setup(
     undo: Annotated[
         bool, option("--undo", help="Take out what setup put in, and nothing else.")
     ] = False,
+    every: Annotated[bool, option("--all", help="With --undo: of every client and file.")] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Write without a question.")] = False,
     json: params.Json = False,
 ) -> int:
@@ -123,23 +124,31 @@ def setup(
     """
     runtime = surroundings.current_runtime()
     options = _server_options(gateway, server or (), allow_run, tools or ())
-    _check_options(client, scope, gateway, approve or (), move)
-    if client is None:
-        if hook or mcp or scope or undo or yes or options:
+    names, file = _split_names(clients or ())
+    _check_options(names, scope, gateway, approve or (), move)
+    is_restricted = bool(hook or mcp or scope or options)
+    if every:
+        if names or is_restricted or not undo:
+            raise UsageError("--all goes with --undo alone", "say: capdisc setup --undo --all")
+        return _undo_all(runtime, yes, json)
+    if not names:
+        if is_restricted or undo or yes:
             raise UsageError("name a client", "see which are here: capdisc setup")
         return _print_clients(runtime, json)
-    if client == AGENTS_MD:
-        if hook or mcp or scope or options:
-            raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")
-        entries = [_agents_entry(runtime, file, undo)]
-        selected = entries
-    else:
-        if file is not None:
-            raise UsageError(f"{client} takes no file", f"leave out {file}")
-        entries = list_entries(runtime, client, scope, undo, options)
-        selected = select_entries(client, entries, hook, mcp)
-        if not entries:
-            raise UsageError(f"{client} has no settings of a project", "leave out --scope")
+    if is_restricted and AGENTS_MD in names:
+        raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")
+    entries = [
+        entry
+        for name in names
+        for entry in (
+            [_agents_entry(runtime, file, undo)]
+            if name == AGENTS_MD
+            else _list_client_entries(runtime, name, scope, undo, options)
+        )
+    ]
+    selected = select_entries(entries, hook, mcp)
+    if not undo:
+        selected = _leave_out_plugins(runtime, names, selected, options)
     servers = [entry.path for entry in selected if entry.part == MCP]
     if options and (undo or not servers):
         raise UsageError(
@@ -150,33 +159,80 @@ def setup(
         plan = _plan_approvals(runtime, servers, undo, server or (), approve or ())
     moves = []
     if plan and gateway:
-        moves = _choose_moves(runtime, client, servers, plan, move, is_asked=not (yes or json))
+        moves = _choose_moves(runtime, names[0], servers, plan, move, is_asked=not (yes or json))
     changes = (
-        _plan_undo(runtime, client, entries, selected)
+        undo_plans.plan_undo_of_clients(runtime, names, entries, selected)
         if undo
         else _plan_setup(runtime, [*moves, *selected])
     )
     request = setup_changes.SetupRequest(
-        client=client,
-        was_present=client == AGENTS_MD
-        or is_present(CLIENTS[client], runtime, base_folders(runtime)),
+        clients=names,
+        absent=[
+            name
+            for name in names
+            if name in CLIENTS and not is_present(CLIENTS[name], runtime, base_folders(runtime))
+        ],
         undo=undo,
         yes=yes,
         json=json,
     )
+    status = setup_changes.carry_out(runtime, request, changes, plan)
+    for name in () if undo else names:
+        places = list_hook_places(runtime, name) if name in CLIENTS else []
+        if len(places) > 1:
+            console.print_notice(f"notice: {describe_hooks(name, places)}")
+    return status
+
+
+def describe_hooks(client: str, places: Sequence[str]) -> str:
+    """That the hook of the client stands in several places, and how to take one out."""
+    return (
+        f"the hook of {client} runs twice at each prompt, from {' and '.join(places)}; "
+        f"take one out: capdisc setup {client} --hook --undo --scope project (or user)"
+    )
+
+
+def _split_names(words: Sequence[str]) -> tuple[list[str], Path | None]:
+    """The names of clients, and the file that stands behind agents-md."""
+    if words[:1] == [AGENTS_MD] and len(words) == 2:
+        return [AGENTS_MD], Path(words[1])
+    return list(dict.fromkeys(words)), None
+
+
+def _undo_all(runtime: surroundings.Runtime, yes: bool, json: bool) -> int:
+    """Take out what setup put into the files of every client."""
+    changes, problems = undo_plans.plan_undo_of_all(runtime)
+    servers = [
+        change.path for change in changes if any(entry.part == MCP for entry in change.entries)
+    ]
+    request = setup_changes.SetupRequest(
+        clients=sorted({entry.client for change in changes for entry in change.entries}),
+        undo=True,
+        yes=yes,
+        json=json,
+        left_out=[f"{problem.message} ({problem.hint})" for problem in problems],
+    )
+    plan = _plan_approvals(runtime, servers, True, (), ()) if servers else None
     return setup_changes.carry_out(runtime, request, changes, plan)
 
 
 def _check_options(
-    client: str | None, scope: str | None, gateway: bool, approve: Sequence[str], move: bool
+    clients: Sequence[str],
+    scope: str | None,
+    gateway: bool,
+    approve: Sequence[str],
+    move: bool,
 ) -> None:
     """Raises UsageError for options that do not go together, and for unknown names."""
     if approve and not gateway:
         raise UsageError("--approve goes with --gateway", "one tool alone: capdisc trust tool:ID")
     if move and not gateway:
         raise UsageError("--move goes with --gateway", "see: capdisc setup --help")
-    if client is not None and client not in CLIENT_NAMES:
-        raise unknown_choice("client", client, CLIENT_NAMES)
+    for client in clients:
+        if client not in CLIENT_NAMES:
+            raise unknown_choice("client", client, CLIENT_NAMES)
+    if gateway and len(clients) > 1:
+        raise UsageError("--gateway is for one client", "name one after the other")
     if scope is not None and scope not in SCOPES:
         raise unknown_choice("--scope", scope, SCOPES)
 
@@ -198,6 +254,34 @@ def _server_options(
     options += ["--server", ",".join(servers)] if servers else []
     options += ["--allow-run"] if allow_run else []
     return options + (["--tools", ",".join(names)] if names else [])
+
+
+def _list_client_entries(
+    runtime: surroundings.Runtime, client: str, scope: str, undo: bool, options: list[str]
+) -> list[SettingsEntry]:
+    if entries := list_entries(runtime, client, scope, undo, options):
+        return entries
+    raise UsageError(f"{client} has no settings of a project", "leave out --scope")
+
+
+def _leave_out_plugins(
+    runtime: surroundings.Runtime,
+    clients: Sequence[str],
+    entries: Sequence[SettingsEntry],
+    options: Sequence[str],
+) -> list[SettingsEntry]:
+    """The entries without what capdisc's own plugin of a client has, which a notice names."""
+    for client in clients:
+        if plugin := find_own_plugin(runtime, client):
+            console.print_notice(
+                f"notice: {client}: its plugin {plugin} has what setup would put in"
+            )
+            entries = [
+                entry
+                for entry in entries
+                if entry.client != client or (entry.part == MCP and options)
+            ]
+    return list(entries)
 
 
 def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> SettingsEntry:
@@ -292,40 +376,6 @@ def _choose_moves(
         "gateway"
     )
     return []
-
-
-def _plan_undo(
-    runtime: surroundings.Runtime,
-    client: str,
-    entries: Sequence[SettingsEntry],
-    selected: Sequence[SettingsEntry],
-) -> list[FileChange]:
-    """The changes that take out the selected entries of files into which setup put some, and with
-    the MCP server what moved behind the gateway.
-    """
-    has_server = any(entry.part == MCP for entry in selected)
-    paths = [entry.path for entry in selected]
-    # Last, since a server leaves this file only if it comes back into the client's own.
-    paths += [runtime.user_config.with_name("mcp.json")] if has_server else []
-    returning: set[str] = set()
-    changes = []
-    for path in dict.fromkeys(paths):
-        record = settings_files.load_record(runtime.user_state_dir(), path)
-        if record is None:
-            continue
-        recorded = recorded_entries.list_recorded("", path, record, (SKILLS, BEHIND, MOVED))
-        group = [entry for entry in selected if entry.path == path]
-        moves = [entry for entry in recorded if has_server and entry.client == client]
-        if path.exists():
-            returning |= {entry.keys[-1] for entry in moves if entry.part == MOVED}
-        group += [entry for entry in moves if entry.part != SKILLS and entry.keys[-1] in returning]
-        # With a previous one, an undo may have been killed at its end.
-        if record.previous or any(entry.name in record.entries for entry in group):
-            here = [entry for entry in entries if entry.path == path]
-            kept_entries = [entry for entry in (*here, *recorded) if entry not in group]
-            changes.append(plan_undo(path, group, kept_entries, record))
-    # The first file of setup goes last: it remembers the folders that were created for all.
-    return changes[::-1]
 
 
 # The list of clients.

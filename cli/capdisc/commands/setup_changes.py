@@ -32,7 +32,7 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 if TYPE_CHECKING:
     from capdisc_run.setup_gateway import GatewayPlan
 
-_PART_TITLES = {
+PART_TITLES = {
     HOOK: "the hook",
     MCP: "the MCP server",
     BLOCK: "the block",
@@ -44,16 +44,17 @@ _PART_TITLES = {
 
 @frozen(kw_only=True)
 class SetupRequest:
-    """For which client something is put in, or taken out (`undo`), and who is told how.
-    `was_present` says that the client seems to be installed; `facts` are more fields of the
-    document of --json.
+    """For which clients something is put in, or taken out (`undo`), and who is told how. `absent`
+    are those that seem not to be installed, `left_out` says what else is not done, and why. `facts`
+    are more fields of the document of --json.
     """
 
-    client: str
-    was_present: bool
+    clients: Sequence[str]
     undo: bool
     yes: bool
     json: bool
+    absent: Sequence[str] = ()
+    left_out: Sequence[str] = ()
     facts: JsonObject = field(default_factory=dict)
 
 
@@ -79,7 +80,7 @@ def carry_out(
     question = _ask_for(pending, plan)
     is_agreed = bool(question) and (request.yes or (is_asked and read_answer(question) in YES))
     if is_agreed or not question:
-        _write_changes(runtime, changes, request.undo)
+        write_changes(runtime, changes, request.undo)
     if plan and (is_agreed or not question):
         setup_gateway = registry.load_service("gateway-setup")
 
@@ -87,7 +88,7 @@ def carry_out(
     if request.json:
         console.print_document(_result_document(runtime, request, changes, plan, is_agreed))
     if question and not is_agreed:
-        raise _refusal(runtime, request.json)
+        raise describe_refusal(runtime, request.json)
     for folder in new_folders:
         console.print_notice(f"notice: created the folder {printable_path(folder)}")
     _print_next_steps(runtime, request, pending, plan)
@@ -95,7 +96,9 @@ def carry_out(
         console.print_notice(
             "notice: some of it is left for you to put in; its comments would be lost otherwise"
         )
-    is_partial = any(change.snippets for change in changes)
+    for reason in request.left_out:
+        console.print_notice(f"notice: {reason}")
+    is_partial = bool(request.left_out) or any(change.snippets for change in changes)
     return ExitCode.FINDINGS if is_partial else ExitCode.OK
 
 
@@ -138,16 +141,19 @@ def has_person(runtime: surroundings.Runtime) -> bool:
     return runtime.stdin_is_terminal and runtime.stderr_is_terminal
 
 
-def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError:
+def describe_refusal(
+    runtime: surroundings.Runtime, json: bool, participle: str = "written"
+) -> ApprovalRequiredError:
+    """The error where nobody said yes: nobody was there, or somebody said no."""
     if json or not has_person(runtime):
         return ApprovalRequiredError(
-            "nothing was written: nobody is there to say yes",
+            f"nothing was {participle}: nobody is there to say yes",
             "look at the change, then run it at a terminal or add --yes",
         )
-    return ApprovalRequiredError("nothing was written, as you said", "")
+    return ApprovalRequiredError(f"nothing was {participle}, as you said", "")
 
 
-def _write_changes(
+def write_changes(
     runtime: surroundings.Runtime, changes: Sequence[FileChange], undo: bool
 ) -> None:
     """Write all of them. Raises InputError where a file changed since it was read."""
@@ -183,26 +189,34 @@ def _print_next_steps(
     for change in pending:
         verb = "removed" if change.after is None else "wrote"
         console.print_notice(f"notice: {verb} {printable_path(str(change.path))}")
-    client = request.client
-    if request.undo or client not in CLIENTS:
+    if request.undo:
         return
-    title, folders = CLIENTS[client].title, base_folders(runtime)
-    if pending and not request.was_present:
-        console.print_notice(
-            f"notice: {title} was not found here; it reads the file once it is installed"
-        )
+    for client in request.clients:
+        changed = [
+            change for change in pending if any(entry.client == client for entry in change.entries)
+        ]
+        if client in CLIENTS and changed:
+            _print_next_steps_of(runtime, client, changed, client in request.absent)
     if plan:
         setup_gateway = registry.load_service("gateway-setup")
 
         setup_gateway.print_next_steps(plan)
-    if not pending:
-        return
+
+
+def _print_next_steps_of(
+    runtime: surroundings.Runtime, client: str, changed: Sequence[FileChange], is_absent: bool
+) -> None:
+    title, folders = CLIENTS[client].title, base_folders(runtime)
+    if is_absent:
+        console.print_notice(
+            f"notice: {title} was not found here; it reads the file once it is installed"
+        )
     project_paths = {
         settings_path(part, PROJECT, folders)
         for part in CLIENTS[client].parts.values()
         if part.files[PROJECT]
     }
-    is_project = any(change.path in project_paths for change in pending)
+    is_project = any(change.path in project_paths for change in changed)
     program = find_program(runtime.environ)
     if is_project and len(program[0]) > len("capdisc"):
         console.print_notice(
@@ -219,12 +233,13 @@ def _format_changes(
 ) -> Iterator[str]:
     """The changes as diffs, and what is left to a person; a line where there is no change."""
     if not any(change.is_change or change.snippets for change in changes):
+        names = f"{', '.join(request.clients)}: " if request.clients else ""
         if request.undo and not (plan and plan.question):
-            yield f"{request.client}: nothing to do: setup has put nothing in"
-        elif not request.undo:
+            yield f"{names}nothing to do: setup has put nothing in"
+        elif changes and not request.undo:
             is_all = not (plan and (plan.question or plan.waiting))
             verb = "nothing to do: " if is_all else ""
-            yield f"{request.client}: {verb}{_describe_present(changes)}"
+            yield f"{names}{verb}{_describe_present(changes)}"
     for change in changes:
         if change.is_change:
             yield from _format_diff(change)
@@ -237,7 +252,8 @@ def _format_changes(
             yield from ("", *snippet.text.splitlines(), "")
 
 
-def _part_names(change: FileChange) -> list[str]:
+def part_names(change: FileChange) -> list[str]:
+    """The parts that the change is about."""
     return list(dict.fromkeys(entry.part for entry in change.entries))
 
 
@@ -245,7 +261,7 @@ def _describe_present(changes: Sequence[FileChange]) -> str:
     """Which files have what setup would put in."""
     places = (
         f"{printable_path(str(change.path))} has "
-        + " and ".join(_PART_TITLES[part] for part in _part_names(change))
+        + " and ".join(PART_TITLES[part] for part in part_names(change))
         for change in changes
     )
     return ", ".join(places)
@@ -273,9 +289,11 @@ def _result_document(
     is_agreed: bool,
 ) -> JsonObject:
     document: JsonObject = {
-        "client": request.client,
+        "client": request.clients[0] if len(request.clients) == 1 else None,
+        "clients": request.clients,
         "undo": request.undo,
         "files": [_change_document(change, is_agreed) for change in changes],
+        "left_out": "; ".join(request.left_out) or None,
         **request.facts,
     }
     if plan:
@@ -291,7 +309,7 @@ def _result_document(
 def _change_document(change: FileChange, is_agreed: bool) -> JsonObject:
     return {
         "path": str(change.path),
-        "parts": _part_names(change),
+        "parts": part_names(change),
         "diff": list(_format_diff(change)) if change.is_change else [],
         "by_hand": [{"place": snippet.place, "text": snippet.text} for snippet in change.snippets],
         "written": change.is_change and is_agreed,

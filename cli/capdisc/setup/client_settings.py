@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from capdisc.context.surroundings import Runtime
+from capdisc.setup import settings_files
 from capdisc_indexer.config.client_table import client_entry, client_sections, settings_folders
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -33,8 +34,8 @@ SERVER_NAME = "capdisc"
 
 # The words of a program, such as ("capdisc",) or ("/opt/venv/bin/capdisc",).
 Program: TypeAlias = Sequence[str]
-# Makes what is put into a settings file at a place of it.
-Writer: TypeAlias = Callable[[Program, tuple[str, ...]], JsonObject | str]
+# Makes what is put into a settings file of this scope, at a place of it.
+Writer: TypeAlias = Callable[[Program, tuple[str, ...], str], JsonObject | str]
 
 
 @frozen(kw_only=True)
@@ -56,13 +57,16 @@ class SettingsPart:
 
 @frozen(kw_only=True)
 class Client:
-    """A client: its programs in PATH, its folders, its parts by name, and what follows setup."""
+    """A client: its programs in PATH, its folders, its parts by name, and what follows setup. One
+    with `is_graphical` is started from a desktop, whose PATH may be shorter than that of a shell.
+    """
 
     title: str
     programs: Sequence[str]
     folders: Sequence[str]
     parts: Mapping[str, SettingsPart]
     default_scope: str = USER
+    is_graphical: bool = False
     next_steps: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,17 +80,29 @@ def server_command(program: Program) -> list[str]:
     return [*program, "mcp"]
 
 
+def guard_line(word: str, line: str) -> str:
+    """The line of a shell that runs `line` where its program `word` is there, and else is silent."""
+    return f"command -v {word} >/dev/null && {line} || true"
+
+
 # How each dialect writes a hook and a server. Most take those of Claude Code.
 
 
 def _write_hook(
-    client: str, section: JsonObject, uses: JsonObject, program: Program, keys: tuple[str, ...]
+    client: str,
+    section: JsonObject,
+    uses: JsonObject,
+    program: Program,
+    keys: tuple[str, ...],
+    scope: str,
 ) -> JsonObject | str:
     words = hook_command(program, client)
     if section["dialect"] == "opencode":
         text = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
         return text.replace(_PLUGIN_COMMAND, json.dumps(words, ensure_ascii=False))
     line = shlex.join(words)
+    if scope == PROJECT:  # others read the file, too, and may not have capdisc
+        line = guard_line(shlex.quote(words[0]), line)
     if section["dialect"] == "copilot":
         return {"type": "command", "bash": line, "timeoutSec": _HOOK_SECONDS}
     timeout = section.get("timeout", _HOOK_SECONDS)
@@ -100,7 +116,9 @@ def _write_hook(
     return {"matcher": matcher, "hooks": hooks} if matcher else {"hooks": hooks}
 
 
-def _write_server(section: JsonObject, program: Program, keys: tuple[str, ...]) -> JsonObject:
+def _write_server(
+    section: JsonObject, program: Program, keys: tuple[str, ...], scope: str
+) -> JsonObject:
     words = server_command(program)
     if section.get("dialect") == "opencode":
         return {"type": "local", "command": words, "enabled": True}
@@ -136,6 +154,7 @@ def _make_client(name: str) -> Client:
         folders=entry["settings"],
         parts=parts,
         default_scope=entry.get("default_scope", USER),
+        is_graphical=entry.get("graphical", False),
         next_steps=entry["next"],
     )
 
@@ -156,9 +175,9 @@ def settings_path(part: SettingsPart, scope: str, folders: Mapping[str, str]) ->
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def find_program(environ: Mapping[str, str]) -> Program:
+def find_program(environ: Mapping[str, str], has_short_path: bool = False) -> Program:
     """The words that start the running capdisc from any folder: its name where PATH leads to it,
-    else its path.
+    else its path. With `has_short_path` it is started where PATH may lack it.
 
     An activated environment does not count as PATH: clients are started outside of it, too.
     """
@@ -171,12 +190,29 @@ def find_program(environ: Mapping[str, str]) -> Program:
     if name_in_path and Path(name_in_path).samefile(script):
         is_activated = activated and Path(name_in_path).is_relative_to(activated)
         if not is_activated:
-            return ("capdisc",)
+            return (os.path.abspath(name_in_path) if has_short_path else "capdisc",)  # noqa: PTH100
     return (str(script),)
 
 
 def is_present(client: Client, runtime: Runtime, folders: Mapping[str, str]) -> bool:
-    """Whether the client seems to be installed: a program in PATH, or its settings folder."""
+    """Whether the client seems to be installed: a program in PATH, or its settings folder, unless
+    that has nothing but what setup put there.
+    """
     search_path = runtime.environ.get("PATH", "")
-    has_program = any(shutil.which(name, path=search_path) for name in client.programs)
-    return has_program or any(Path(name.format_map(folders)).is_dir() for name in client.folders)
+    if any(shutil.which(name, path=search_path) for name in client.programs):
+        return True
+    places = [Path(name.format_map(folders)) for name in client.folders]
+    return any(place.is_dir() and not _is_only_of_setup(place, runtime) for place in places)
+
+
+def _is_only_of_setup(folder: Path, runtime: Runtime) -> bool:
+    """Whether setup created the folder, and nothing is in it but files that setup made."""
+    state_dir = runtime.user_state_dir()
+    files = {
+        path: settings_files.load_record(state_dir, path)
+        for path in settings_files.list_files(state_dir)
+        if path.is_relative_to(folder)
+    }
+    created = {name for record in files.values() if record for name in record.folders}
+    found = (Path(top, name) for top, _, names in os.walk(folder) for name in names)
+    return str(folder.resolve()) in created and all(path in files for path in found)

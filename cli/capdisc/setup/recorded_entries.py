@@ -1,17 +1,18 @@
-"""Entries for single skills and servers: what a client lists of a skill, and servers that move
-behind the gateway. The record of a file names those that were put in.
+"""Entries that the record of a file names, also those for single skills and servers: what a client
+lists of a skill, and servers that move behind the gateway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc.context.surroundings import Runtime
-from capdisc.setup.client_settings import base_folders
+from capdisc.setup.client_settings import CLIENTS, HOOK, MCP, USER, base_folders
 from capdisc.setup.settings_entries import (
     BEHIND,
+    BLOCK,
     MOVED,
     SKILLS,
     SettingsEntry,
@@ -120,7 +121,7 @@ def list_recorded(
     client: str, path: Path, record: SetupRecord, parts: Sequence[str]
 ) -> list[SettingsEntry]:
     """The entries of these parts, and of any client where `client` is "", that the record of the
-    file has.
+    file has; not those of a client that is not known any more.
     """
     entries = []
     for name in record.entries:
@@ -130,13 +131,32 @@ def list_recorded(
         if part == SKILLS:
             state, _, skill = label.partition(" ")
             entries += list_switches(owner, path, {skill: state})
-        else:
+        elif part == BLOCK:
+            entries.append(SettingsEntry(client=owner, part=part, path=path, content=""))
+        elif part in (HOOK, MCP):
+            entries += _list_placed(owner, part, path, label)
+        elif owner in client_sections("servers"):
             table = _OWN_TABLE if part == BEHIND else client_entry(owner)["servers"]["table"]
             keys = (*table, label)
             entries.append(
                 SettingsEntry(client=owner, part=part, path=path, content={}, keys=keys)
             )
     return entries
+
+
+def _list_placed(client: str, part: str, path: Path, label: str) -> Iterator[SettingsEntry]:
+    """The entry of a hook or a server that was put into the file, by the rest of its name."""
+    known = CLIENTS[client].parts.get(part) if client in CLIENTS else None
+    for keys in known.places if known else ():
+        if known and " ".join(keys[1:]) == label:
+            yield SettingsEntry(
+                client=client,
+                part=part,
+                path=path,
+                content=known.write(("capdisc",), keys, USER),
+                keys=keys,
+                template=known.template,
+            )
 
 
 def _read_table(path: Path, table: Sequence[str]) -> Mapping[str, Any] | None:

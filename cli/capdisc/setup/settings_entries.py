@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc.context import surroundings
+from capdisc.context.client_places import find_plugins_here
 from capdisc.setup import marked_block, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
@@ -20,8 +22,10 @@ from capdisc.setup.client_settings import (
     MCP,
     SCOPES,
     SERVER_NAME,
+    USER,
     base_folders,
     find_program,
+    guard_line,
     settings_path,
 )
 from capdisc.setup.json_text import ValuePath
@@ -35,7 +39,11 @@ BLOCK = "block"
 # What a client lists of one skill; a server that the gateway serves, in capdisc's file and taken
 # out of the client's.
 SKILLS, BEHIND, MOVED = "skills", "behind", "moved"
+# The name of capdisc's own plugin, of the clients that have one.
+_OWN_PLUGINS = {"claude": "capdisc"}
 BYTE_ORDER_MARK = "\ufeff"
+# A word of a line of a shell, as far as setup writes them.
+_WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
 
 
 @frozen(kw_only=True)
@@ -80,14 +88,22 @@ def list_entries(
     in every scope. `server_options` are words behind `capdisc mcp`.
     """
     client_settings, folders = CLIENTS[client], base_folders(runtime)
-    program = find_program(runtime.environ)
     scopes = (scope or client_settings.default_scope,) if scope or not both_scopes else SCOPES
+    programs = {
+        entry_scope: find_program(
+            runtime.environ, client_settings.is_graphical and entry_scope == USER
+        )
+        for entry_scope in scopes
+    }
     entries = [
         SettingsEntry(
             client=client,
             part=name,
             path=settings_path(part, entry_scope, folders),
-            content=_add_options(part.write(program, keys), server_options if name == MCP else ()),
+            content=_add_options(
+                part.write(programs[entry_scope], keys, entry_scope),
+                server_options if name == MCP else (),
+            ),
             keys=keys,
             template=part.template,
         )
@@ -100,19 +116,17 @@ def list_entries(
     return list({(entry.name, entry.path): entry for entry in entries}.values())
 
 
-def select_entries(
-    client: str, entries: Sequence[SettingsEntry], hook: bool, mcp: bool
-) -> list[SettingsEntry]:
+def select_entries(entries: Sequence[SettingsEntry], hook: bool, mcp: bool) -> list[SettingsEntry]:
     """The entries of the parts that the options name; without an option all. Raises UsageError for
-    a part that the client does not have.
+    a part that one of the clients does not have.
     """
-    for part, is_named in ((HOOK, hook), (MCP, mcp)):
-        if is_named and part not in CLIENTS[client].parts:
+    names = {part for part, is_named in ((HOOK, hook), (MCP, mcp)) if is_named}
+    for client in dict.fromkeys(entry.client for entry in entries):
+        if hook and HOOK not in CLIENTS[client].parts:
             raise UsageError(
                 f"{CLIENTS[client].title} runs no hook that can add context",
                 f"leave out --hook: capdisc setup {client}",
             )
-    names = {part for part, is_named in ((HOOK, hook), (MCP, mcp)) if is_named}
     return [entry for entry in entries if not names or entry.part in names]
 
 
@@ -142,7 +156,31 @@ def find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[st
             if states[entry.part].setdefault(scope, state) != state and state != UNREADABLE:
                 state = OUTDATED
             states[entry.part][scope] = state
+    if find_own_plugin(runtime, client):
+        for by_scope in states.values():
+            by_scope["plugin"] = PRESENT
     return states
+
+
+def find_own_plugin(runtime: surroundings.Runtime, client: str) -> str:
+    """The id of capdisc's own plugin, which has the hook and the MCP server, where this client has
+    it switched on; else "".
+    """
+    plugins = find_plugins_here(runtime, "all")[0] if client in _OWN_PLUGINS else ()
+    own = (client, _OWN_PLUGINS.get(client))
+    return next((plugin.id for plugin in plugins if (plugin.client, plugin.name) == own), "")
+
+
+def list_hook_places(runtime: surroundings.Runtime, client: str) -> list[str]:
+    """The files that have the hook of the client, and its plugin: each runs it at every prompt."""
+    paths = {
+        str(entry.path)
+        for scope in SCOPES
+        for entry in list_entries(runtime, client, scope)
+        if entry.part == HOOK and find_state(entry) in (PRESENT, OUTDATED)
+    }
+    plugin = find_own_plugin(runtime, client)
+    return [*sorted(paths), *([f"the plugin {plugin}"] if plugin else [])]
 
 
 def _state_of_text(entry: SettingsEntry, text: str) -> str:
@@ -261,12 +299,22 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
         return _update_server(entry.content, value)
     hook = entry.content["hooks"][0] if "hooks" in entry.content else entry.content
     expected, line = hook[_line_key(hook)], value[_line_key(value)]
-    if line == expected or line.startswith(f"{expected} "):
+    if line == expected:
         return None
-    word = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
-    match = re.fullmatch(rf"{word}(?: -m capdisc)? hook {entry.client}((?: .*)?)", line)
-    # A line in which somebody made more of the command is left alone.
-    return {**value, _line_key(value): expected + match[1]} if match else None
+    match = re.fullmatch(rf"{_WORD}(?: -m capdisc)? hook {entry.client}((?: .*)?)", _unguard(line))
+    if match is None:  # somebody made more of the command
+        return None
+    command = _unguard(expected)
+    updated = command + match[1]
+    if command != expected:
+        updated = guard_line(shlex.quote(shlex.split(command)[0]), updated)
+    return {**value, _line_key(value): updated} if updated != line else None
+
+
+def _unguard(line: str) -> str:
+    """The line without what keeps it silent where its program is missing."""
+    match = re.fullmatch(guard_line(_WORD, "(.*)").replace("||", r"\|\|"), line)
+    return match[1] if match else line
 
 
 def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:

@@ -21,6 +21,7 @@ from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, Link
 from capdisc_indexer.model.frozen import asdict, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import durable_files, state_file
+from capdisc_indexer.text.shell_quoting import quote_word
 
 _STATE_FOLDER = "setup"
 
@@ -95,7 +96,7 @@ def check_writable(path: Path) -> None:
             kind = "folder" if place.is_dir() else "file"
             raise InputError(
                 f"cannot write {path}: the {kind} {place} is read-only",
-                f"make it writable (chmod u+w {place}), or add the lines by hand",
+                f"make it writable (chmod u+w {quote_word(str(place))}), or add the lines by hand",
             )
     if not folder.is_dir():
         raise InputError(f"cannot write {path}: {folder} is no folder", "move it away")
@@ -240,22 +241,38 @@ def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
     it is the record of the text in the file: of before or of after its change. Raises InputError
     for a record that cannot be read.
     """
-    data = state_file.read_state_file(_record_path(state_dir, path))
-    if data is None:
+    stored = _read_record(_record_path(state_dir, path))
+    if stored is None:
         return None
-    try:
-        record = _decode_record(settings_reader.parse_json(data))
-    except MALFORMED_DATA_ERRORS as error:
-        record_path = _record_path(state_dir, path)
-        raise InputError(
-            f"cannot read {record_path}", "remove it; what setup put in then goes by hand"
-        ) from error
+    record = stored[1]
     if record.previous is None:
         return record
     text, records = read_text(path), (record, record.previous)
     # Where somebody has edited the file in between, the one that can take out more.
     widest = max(records, key=lambda record: len(record.entries))
     return next((record for record in records if record.fits(text)), widest)
+
+
+def list_files(state_dir: Path) -> list[Path]:
+    """The files into which setup put something, by their names. Raises InputError as `load_record`
+    does.
+    """
+    stored = map(_read_record, (state_dir / _STATE_FOLDER).glob("*.json"))
+    return sorted(record[0] for record in stored if record)
+
+
+def _read_record(record_path: Path) -> tuple[Path, SetupRecord] | None:
+    """The path of a file and its record as they were saved; None where nothing was."""
+    data = state_file.read_state_file(record_path)
+    if data is None:
+        return None
+    try:
+        fields = settings_reader.parse_json(data)
+        return Path(fields["path"]), _decode_record(fields)
+    except MALFORMED_DATA_ERRORS as error:
+        raise InputError(
+            f"cannot read {record_path}", "remove it; what setup put in then goes by hand"
+        ) from error
 
 
 def _decode_record(fields: JsonObject) -> SetupRecord:

@@ -322,7 +322,7 @@ def _carry_out(
     facts: JsonObject | None = None,
 ) -> int:
     request = setup_changes.SetupRequest(
-        client=client, was_present=True, undo=undo, yes=yes, json=json, facts=facts or {}
+        clients=(client,), undo=undo, yes=yes, json=json, facts=facts or {}
     )
     return setup_changes.carry_out(runtime, request, changes, None)
 

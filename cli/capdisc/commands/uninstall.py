@@ -1,0 +1,204 @@
+"""capdisc uninstall: what capdisc has put on this machine for this user, and its removal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from capdisc.args import params
+from capdisc.args.params import option
+from capdisc.commands import setup_changes
+from capdisc.context import surroundings
+from capdisc.output import console
+from capdisc.output.failures import ExitCode
+from capdisc.output.questions import YES, read_answer
+from capdisc.setup import undo_plans
+from capdisc.setup.client_settings import CLIENTS
+from capdisc.setup.file_changes import FileChange
+from capdisc.setup.settings_entries import find_own_plugin
+from capdisc_indexer.config.configuration import default_index_dir
+from capdisc_indexer.installation import find_installation, remove_command
+from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.text.shell_quoting import quote_word
+
+_NAME = "capdisc"
+_STATE = "state"
+_ABOUT = {
+    "indexes": "made again by a search",
+    _STATE: "sessions, facts, trust, what the hook remembers",
+    "settings": "yours, for all projects",
+}
+
+
+@frozen(kw_only=True)
+class _Folder:
+    """A folder of this user: what it holds, its size, and why it is not removed ("": it is)."""
+
+    noun: str
+    path: Path
+    size_bytes: int
+    reason: str = ""
+
+
+def uninstall(
+    yes: Annotated[bool, option("--yes", "-y", help="Remove without a question.")] = False,
+    json: params.Json = False,
+) -> int:
+    """Remove what capdisc has on this machine: its entries in the settings of clients, indexes,
+    state and settings.
+
+    Lists all of it with its size, and removes it once you say yes; then says how to remove the
+    program itself. Skills and other files of your projects stay. Exit status 1: something is left,
+    and why; 5: nobody said yes.
+
+    Example: capdisc uninstall
+    """
+    runtime = surroundings.current_runtime()
+    changes, problems = undo_plans.plan_undo_of_all(runtime)
+    pending = [change for change in changes if change.is_change]
+    folders = list(_find_folders(runtime, has_records=bool(problems)))
+    due = [folder for folder in folders if not folder.reason]
+    if not json:
+        _print_plan(pending, folders)
+    is_due, is_agreed = bool(pending or due), False
+    if is_due and not json and not yes and setup_changes.has_person(runtime):
+        is_agreed = read_answer("Remove all of this? [y/N]") in YES
+    if is_due and (yes or is_agreed):
+        is_agreed = True
+        setup_changes.write_changes(runtime, changes, undo=True)
+        for folder in due:
+            _remove_folder(folder.path)
+    command = remove_command(find_installation())
+    if json:
+        console.print_document(_document(pending, folders, is_agreed, command))
+    if is_due and not is_agreed:
+        raise setup_changes.describe_refusal(runtime, json, "removed")
+    for problem in problems:
+        console.print_notice(f"notice: {problem.message} ({problem.hint})")
+    for folder in folders:
+        if folder.reason:
+            console.print_notice(f"notice: {folder.path} is left: {folder.reason}")
+    for client in CLIENTS:
+        if plugin := find_own_plugin(runtime, client):
+            console.print_notice(f"notice: the plugin stays: {client} plugin uninstall {plugin}")
+    console.print_notice(f"to remove the program: {command}")
+    is_left = problems or len(due) < len(folders)
+    return ExitCode.FINDINGS if is_left else ExitCode.OK
+
+
+def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[_Folder]:
+    """The folders that are there. With `has_records` that of the state is still needed."""
+    cache = Path(runtime.environ.get("XDG_CACHE_HOME") or runtime.home / ".cache")
+    places = {
+        default_index_dir(runtime.workspace, cache).parent: "indexes",
+        runtime.user_state_dir(): _STATE,
+        runtime.trust_dir.parent: _STATE,
+        runtime.user_config.parent: "settings",
+    }
+    with suppress(CapdiscError):  # a setting that cannot be read leads nowhere
+        config = runtime.config()
+        if config["index_dir"]:
+            places.setdefault(runtime.index_dir(None, config), "indexes")
+    for path, noun in places.items():
+        if path.is_dir():
+            reason = _find_reason(runtime, path)
+            if not reason and noun == _STATE and has_records:
+                reason = "it says what is to be taken out of the files above"
+            yield _Folder(noun=noun, path=path, size_bytes=_measure(path), reason=reason)
+
+
+def _find_reason(runtime: surroundings.Runtime, path: Path) -> str:
+    """Why a folder may hold something else, and is left to a person; "" where it does not."""
+    real = path.resolve()
+    needed = (runtime.home, runtime.workspace, runtime.cwd)
+    if path.is_symlink():
+        return "it is a link"
+    if any(folder.resolve().is_relative_to(real) for folder in needed):
+        return "it is the home folder or the current one, or holds it"
+    if path.name != _NAME or (path / ".git").exists():
+        return f"it may hold other things; to remove it: rm -r {quote_word(str(path))}"
+    return ""
+
+
+def _measure(folder: Path) -> int:
+    """The bytes of the files in the folder, each counted once however many names it has."""
+    sizes: dict[tuple[int, int], int] = {}
+    for top, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # another process may remove it
+                status = os.lstat(Path(top, name))
+                sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())
+
+
+def _remove_folder(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise InputError(
+            f"cannot remove {error.filename or folder}: {error.strerror}",
+            "another capdisc may be at work there: run it again",
+        ) from error
+
+
+def _print_plan(pending: Sequence[FileChange], folders: Sequence[_Folder]) -> None:
+    """A table of what goes, with sizes."""
+    rows = [
+        (str(change.path), f"{entries} of {clients}", "")
+        for change in pending
+        for entries, clients in [_describe_entries(change)]
+    ]
+    rows += [
+        (
+            str(folder.path),
+            f"{folder.noun}: {_ABOUT[folder.noun]}",
+            _format_size(folder.size_bytes),
+        )
+        for folder in folders
+        if not folder.reason
+    ]
+    if rows:
+        console.print_lines(console.format_table(("where", "what", "size"), rows))
+    else:
+        console.print_lines(["there is nothing to remove"])
+
+
+def _describe_entries(change: FileChange) -> tuple[str, str]:
+    names = [setup_changes.PART_TITLES[part] for part in setup_changes.part_names(change)]
+    clients = dict.fromkeys(entry.client for entry in change.entries)
+    return " and ".join(names), ", ".join(clients)
+
+
+def _format_size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB"
+
+
+def _document(
+    pending: Sequence[FileChange],
+    folders: Sequence[_Folder],
+    is_agreed: bool,
+    command: str,
+) -> JsonObject:
+    return {
+        "files": [
+            {"path": str(change.path), "parts": setup_changes.part_names(change)}
+            for change in pending
+        ],
+        "folders": [
+            {
+                "path": str(folder.path),
+                "what": folder.noun,
+                "bytes": folder.size_bytes,
+                "left": folder.reason or None,
+            }
+            for folder in folders
+        ],
+        "removed": is_agreed,
+        "package": command,
+    }
