@@ -261,6 +261,81 @@ def test_a_hook_without_a_client_is_sent_to_the_help(process, small) -> None:
 def test_one_of_a_thing_is_not_several(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "skills", "fold")
     capdisc("index", "skills")
-    assert "1 capability, 1 vector\n" in capdisc("doctor").out
+    assert "1 capability, 1 vector\n" in capdisc("doctor", "--all").out
     assert "1 capabilities from 1 files" not in (status := capdisc("status").out)
     assert status.count("1 skill\n") == 1
+
+
+# What a person asks first: which client has what, and what its last prompt got.
+
+
+@pytest.fixture
+def client(capdisc, hermetic, write_skill, monkeypatch) -> Path:
+    """A home with Claude Code, a skill and an index."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    home = hermetic.parent / "home"
+    write_skill(home / ".claude" / "skills", "merge-pdfs", "Merges PDF files. Use when asked to.")
+    (hermetic / ".git").mkdir()
+    assert capdisc("index").code == 0
+    return home
+
+
+def _row(capdisc, name: str) -> str:
+    """The row of the check, which stands before those of the index."""
+    lines = capdisc("doctor").out.splitlines()
+    above = lines[: next(n for n, line in enumerate(lines) if line.startswith("index "))]
+    (row,) = [line for line in above if line.startswith(f"{name} ")]
+    return row
+
+
+def _ask(process, prompt: str) -> None:
+    event = {"prompt": prompt, "session_id": "s", "hook_event_name": "UserPromptSubmit"}
+    done = process("hook", "claude", "--deadline", "60s", stdin=json.dumps(event))
+    assert done.code == 0
+
+
+def test_the_client_without_a_hook_is_named_with_the_command(capdisc, client) -> None:
+    assert "hook no, MCP server no" in _row(capdisc, "claude")
+    assert capdisc("doctor").out.split()[-4:] == ["claude", "capdisc", "setup", "claude"]
+    capdisc("setup", "claude", "--hook", "--yes")
+    assert "hook yes (user), MCP server no; no prompt yet" in _row(capdisc, "claude")
+    assert "to mend" not in capdisc("doctor").out
+
+
+def test_nothing_is_newer_right_after_setup(capdisc, client) -> None:
+    capdisc("setup", "claude", "codex", "--yes")
+    assert "nothing on disk" in _row(capdisc, "newer")
+    path = client / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace("{", '{"enabledPlugins": {"a@b": true},', 1))
+    assert "1 file or folder changed" in _row(capdisc, "newer")
+
+
+def test_the_last_prompt_and_why_it_got_nothing(capdisc, process, client) -> None:
+    capdisc("setup", "claude", "--yes")
+    _ask(process, "thanks!")
+    assert "last prompt just now: silent: this reads like talk" in _row(capdisc, "claude")
+    _ask(process, "merge these two pdf files into one")
+    assert "suggested: skill:merge-pdfs" in _row(capdisc, "claude")
+    _ask(process, "merge these two pdf files into one")
+    assert "last prompt just now: silent: " in _row(capdisc, "claude")
+    _ask(process, "/clear")
+    assert "silent: the prompt is a command" in _row(capdisc, "claude")
+
+
+def test_two_hooks_are_a_notice(capdisc, found, client) -> None:
+    for scope in ("user", "project"):
+        capdisc("setup", "claude", "--hook", "--scope", scope, "--yes")
+    assert "runs twice at each prompt" in found()["claude"]["fix"]
+
+
+def test_servers_that_were_never_asked_are_named(capdisc, client) -> None:
+    servers = {"github": {"command": "gh-mcp"}, "capdisc": {"command": "capdisc", "args": ["mcp"]}}
+    (client / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+    assert "never asked for their tools: github; " in _row(capdisc, "servers")
+
+
+def test_the_checks_of_the_index_are_one_row_unless_something_is_wrong(capdisc, index_dir) -> None:
+    assert "lock" not in capdisc("doctor").out
+    assert "\nlock " in capdisc("doctor", "--all").out
+    index_dir.chmod(0o777)
+    assert "\npermissions  problem" in capdisc("doctor").out

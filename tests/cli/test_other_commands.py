@@ -214,6 +214,23 @@ def test_skills_go_where_the_client_of_the_person_reads(capdisc, here, folders, 
     assert written == [str(here / expected / "tidy-changelog" / "SKILL.md")]
 
 
+def test_of_two_folders_the_one_with_most_skills_is_taken(capdisc, here, write_skill) -> None:
+    home = here.parent / "home"
+    for name in ("one", "two"):
+        write_skill(home / ".claude" / "skills", name)
+    write_skill(home / ".agents" / "skills", "three")
+    done = capdisc("new", "skill", "my-report")
+    assert done.out.splitlines()[:2] == [
+        f"wrote {here}/.claude/skills/my-report/SKILL.md",
+        "read by Claude Code, opencode, Cursor, Copilot CLI",
+    ]
+    assert "asks to my" not in (here / ".claude/skills/my-report/SKILL.md").read_text()
+    # What the workspace has counts more.
+    for name in ("four", "five"):
+        write_skill(here / ".agents" / "skills", name)
+    assert "/.agents/skills/" in capdisc("init").out
+
+
 def test_the_examples_of_init_are_valid_and_the_tool_runs(capdisc, here) -> None:
     capdisc("init", "--in", "skills")
     checked = capdisc("validate", "skills", ".capdisc", "--strict")

@@ -255,10 +255,67 @@ def test_a_broken_configuration_is_status_2(capdisc, put) -> None:
 
 
 def test_without_a_path_the_conventional_folders_are_checked(capdisc, put) -> None:
-    put(".claude/skills/cranes/SKILL.md", BROKEN)
+    put(".agents/skills/cranes/SKILL.md", BROKEN)
     done = capdisc("validate", "--format", "concise")
     assert done.code == 1
-    assert done.out.startswith(".claude/skills/cranes/SKILL.md:3:1: yaml-unquoted-colon")
+    assert done.out.startswith(".agents/skills/cranes/SKILL.md:3:1: yaml-unquoted-colon")
+
+
+def test_without_a_path_the_workspace_alone_is_checked(capdisc, put, hermetic) -> None:
+    put(".git/HEAD", "")
+    put("../home/.claude/skills/own/SKILL.md", BROKEN)
+    put("../home/.claude/agents/helper.md", "no header")
+    empty = capdisc("validate")
+    assert empty.code == 2 and "capdisc validate --user" in empty.err
+    put(".claude/skills/cranes/SKILL.md", BROKEN)
+
+    def files(*words: str) -> set[str]:
+        found = capdisc("validate", "--json", *words).json["findings"]
+        return {Path(each["path"]).parent.name for each in found}
+
+    assert files() == {"cranes"}
+    assert files("--user") == {"own", "agents"}
+    assert capdisc("validate", "--user", ".").code == 2
+
+
+def test_in_the_home_folder_the_user_s_own_folders_are_checked(
+    capdisc, put, hermetic, monkeypatch
+) -> None:
+    put("../home/.claude/skills/own/SKILL.md", BROKEN)
+    monkeypatch.chdir(hermetic.parent / "home")
+    monkeypatch.setenv("PWD", str(hermetic.parent / "home"))
+    assert "own" in capdisc("validate").out
+
+
+def test_the_profile_follows_the_folders(capdisc, put) -> None:
+    text = "---\nname: cranes\ndescription: Folds cranes when asked to.\nmodel: x\n---\nFold.\n"
+    put(".claude/skills/cranes/SKILL.md", text)
+
+    def profile(*words: str) -> str:
+        return capdisc("validate", "--json", *words).json["profile"]
+
+    assert profile() == profile(".claude/skills/cranes/SKILL.md") == "claude-code"
+    assert "only folders of Claude Code" in capdisc("validate").err
+    assert profile("--profile", "spec") == "spec"
+    put(".claude/worktrees/other/skills/cranes/SKILL.md", text)
+    assert profile(".claude/worktrees/other") == "spec"
+    put("capdisc.toml", '[validate]\nprofile = "codex"\n')
+    assert profile() == "codex"
+    put("capdisc.toml", "")
+    put(".agents/skills/other/SKILL.md", text.replace("cranes", "other"))
+    assert profile() == "spec"
+
+
+def test_more_than_200_findings_are_counted_by_rule(capdisc, put) -> None:
+    for number in range(201):
+        put(f"many/b{number}/CAPABILITY.yaml", "name: A B\nkind: tool\n")
+    done = capdisc("validate", "many")
+    assert done.code == 1 and len(done.out.splitlines()) < 20
+    assert "field-missing" in done.out and "--all" in done.out
+    assert done.out.count("CAPABILITY.yaml:") == 0
+    assert capdisc("validate", "many", "--all").out.count("b100/CAPABILITY.yaml:") >= 1
+    for form in ("concise", "json", "github"):
+        assert capdisc("validate", "many", "--format", form).out.count("b100/CAPABILITY.yaml") >= 1
 
 
 def test_names_with_blanks_and_leading_hyphens_are_paths(capdisc, put) -> None:

@@ -1,4 +1,4 @@
-"""capdisc doctor: what is wrong with the index, and what mends it."""
+"""capdisc doctor: what clients have of capdisc, what is wrong with the index, and what mends it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
+from capdisc.commands.setup import describe_hooks, format_states
 from capdisc.context import background_process, failure_log, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
@@ -26,9 +27,20 @@ from capdisc.context.index_update import (
     refresh_command,
 )
 from capdisc.context.shared_store import find_store
+from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.setup import settings_files
+from capdisc.setup.client_settings import CLIENTS as SETUP_CLIENTS
+from capdisc.setup.client_settings import HOOK, MCP, base_folders, is_present
+from capdisc.setup.settings_entries import (
+    ABSENT,
+    OUTDATED,
+    UNREADABLE,
+    find_states,
+    list_hook_places,
+)
 from capdisc_indexer.config.client_table import find_table_problems
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.diagnosis import (
@@ -47,6 +59,7 @@ from capdisc_indexer.text.normalization import one_line
 
 # A hook's error is shown for so long, unless newer ones follow.
 _HOOK_ERRORS_S = 7 * 24 * 3600
+_PART_TITLES = {HOOK: "hook", MCP: "MCP server"}
 _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitCode.INDEX}
 
 
@@ -55,10 +68,13 @@ def doctor(
     deep: Annotated[
         bool, option("--deep", help="Read every byte and every row: a second or more.")
     ] = False,
+    every: Annotated[
+        bool, option("--all", help="List the checks of the index one by one, as --deep does.")
+    ] = False,
     json: params.Json = False,
 ) -> int:
-    """Print what is wrong with the index and its surroundings, and for each problem the command that
-    mends it.
+    """Print what each client has of capdisc and when it last asked, what is wrong with the index and
+    its surroundings, and for each problem the command that mends it.
 
     It writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong;
     0: nothing is wrong, though there may be notices.
@@ -77,15 +93,19 @@ def doctor(
             else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
         )
         checks = [
-            *index_checks,
-            *(() if shared else (_check_coverage(place), *_check_freshness(place))),
-            *_check_settings(config),
-            _check_trust(runtime, config),
+            *_check_clients(runtime),
             _check_hook(runtime),
-            _check_plugins(),
+            *(() if shared else (_check_coverage(place), *_check_freshness(place))),
+            *_check_servers(runtime),
+            _check_trust(runtime, config),
+            *_check_settings(config),
         ]
+        internals = [*index_checks, _check_plugins()]
+    checks += internals
     if not config["index_dir"] and where == runtime.index_dir(None, config):
         checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
+    if not (every or deep or json):
+        checks = _fold_checks(checks, len(internals))
     if json:
         console.print_document(
             {
@@ -99,6 +119,66 @@ def doctor(
     else:
         console.print_lines(_format_checks(checks))
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
+
+
+def _fold_checks(checks: list[Check], count: int) -> list[Check]:
+    """The checks with one in place of those of the last `count` in which nothing is wrong."""
+    shown = checks[:-count]
+    wrong = [check for check in checks[-count:] if check.state is not CheckState.OK]
+    text = f"{count - len(wrong)} checks; one by one: capdisc doctor --all"
+    return [*shown, *wrong, Check(name="index", state=CheckState.OK, text=text)]
+
+
+def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
+    """What each client that is here has of capdisc, and what its last prompt got."""
+    folders, prompts = base_folders(runtime), find_last_prompts(runtime.user_state_dir())
+    checks: list[Check] = []
+    missing: list[str] = []
+    for name, client in SETUP_CLIENTS.items():
+        states = find_states(runtime, name)
+        found = {state for by_scope in states.values() for state in by_scope.values()}
+        if found == {ABSENT}:
+            if not is_present(client, runtime, folders):
+                continue
+            missing.append(name)
+        text = ", ".join(f"{_PART_TITLES[part]} {format_states(states[part])}" for part in states)
+        fix = ""
+        if HOOK in states and (found != {ABSENT} or name in prompts):
+            text += f"; {_describe_last_prompt(prompts.get(name))}"
+        if len(places := list_hook_places(runtime, name)) > 1:
+            fix = describe_hooks(name, places)
+        elif found & {OUTDATED, UNREADABLE}:
+            fix = f"capdisc setup {name}"
+        state = CheckState.NOTICE if fix else CheckState.OK
+        checks.append(Check(name=name, state=state, text=text, fix=fix))
+    if not checks:
+        return [Check(name="clients", state=CheckState.OK, text="none that capdisc knows is here")]
+    if len(missing) == len(checks):
+        fix = f"capdisc setup {missing[0]}"
+        checks[0] = replace(checks[0], state=CheckState.NOTICE, fix=fix)
+    return checks
+
+
+def _describe_last_prompt(prompt: tuple[float, ClientSession] | None) -> str:
+    if prompt is None:
+        return "no prompt yet"
+    moment, session = prompt
+    ids = [name for name, line in session.printed.items() if line.turn == session.turns]
+    answer = session.reason or "nothing fits"
+    if ids and not session.reason:
+        answer = console.format_names(ids)
+    at = time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment))
+    verb = "silent" if session.reason or not ids else "suggested"
+    return f"last prompt {format_elapsed(at, time.time())}: {verb}: {answer}"
+
+
+def _check_servers(runtime: surroundings.Runtime) -> Iterator[Check]:
+    """Which MCP servers of clients were never asked for their tools."""
+    servers = registry.find_service("servers")
+    if servers and (names := servers.list_unasked_servers(runtime)):
+        text = f"never asked for their tools: {console.format_names(names)}"
+        text += "; to search these, too: capdisc index --ask-servers"
+        yield Check(name="servers", state=CheckState.OK, text=text)
 
 
 def _drop_option(command: str, index_dir: Path) -> str:
@@ -130,7 +210,12 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
         return
     if manifest is None:
         return
-    age, freshness = format_age(manifest.built_at, time.time()), describe_look(look_around(place))
+    look, state_dir = look_around(place), place.runtime.user_state_dir()
+    changed = tuple(
+        path for path in look.changed if not settings_files.is_as_left(state_dir, path)
+    )
+    age = format_age(manifest.built_at, time.time())
+    freshness = describe_look(replace(look, changed=changed))
     if freshness.state != "behind":
         unknown = "" if freshness.state == "current" else f", {freshness.reason}"
         yield Check(name="newer", state=CheckState.OK, text=f"nothing on disk; {age}{unknown}")
@@ -194,6 +279,8 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     fix = "capdisc hook --help"
     if is_of_build:
         fix = "capdisc index, which has no limits of memory and time"
+    elif client and "in time" in str(newest["error"]):
+        fix = f"give it longer in the settings of the client: capdisc hook {client} --deadline 2s"
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
     return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)

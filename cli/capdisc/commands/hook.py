@@ -42,6 +42,7 @@ from capdisc_indexer.model.json_types import JsonObject
 if TYPE_CHECKING:
     from capdisc.hook.client_session import ClientSession
 
+_REPEATED = "printed before in this session"
 DEFAULT_BUDGET, DEFAULT_DETAIL_BUDGET, DEFAULT_LIMIT = 150, 1_000, 3
 
 
@@ -238,7 +239,7 @@ def _leave_out_repetitions(
     """The answer without what was printed before in this session. Where that cannot be known, the
     whole answer: a line that is printed twice is better than one that is lost.
     """
-    if not event.session or not (answer.items or answer.turn):
+    if not event.session or not (answer.items or answer.turn or answer.reason):
         return answer
     from capdisc.hook import client_session
 
@@ -247,7 +248,13 @@ def _leave_out_repetitions(
     lines = () if answer.is_shadow else [item.line for item in answer.items]
     try:
         new_ids = client_session.record_turn(
-            folder, hook_client.name, event.session, answer.turn, offers, lines
+            folder,
+            hook_client.name,
+            event.session,
+            answer.turn,
+            offers,
+            lines,
+            answer.reason or (_REPEATED if offers else ""),
         )
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
@@ -264,7 +271,7 @@ def _leave_out_repetitions(
     return replace(
         answer,
         items=new_items,
-        reason=f"printed before in this session: {console.format_names(repeated_ids)}",
+        reason=f"{_REPEATED}: {console.format_names(repeated_ids)}",
     )
 
 

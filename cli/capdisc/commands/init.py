@@ -8,7 +8,13 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.commands import config_file
-from capdisc.commands.new import TOOL_FOLDER, guess_skill_folder, print_written, write_files
+from capdisc.commands.new import (
+    TOOL_FOLDER,
+    describe_readers,
+    guess_skill_folder,
+    print_written,
+    write_files,
+)
 from capdisc.context import surroundings
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import InputError
@@ -89,5 +95,6 @@ def init(
         config = runtime.workspace / ".capdisc" / "config.toml"
         config.write_text(_CONFIG_TEMPLATE, encoding="utf-8")
         written.append(config)
-    print_written(written, json, 'next: capdisc search "write the commit message"')
+    following = 'next: capdisc search "write the commit message"'
+    print_written(written, json, *describe_readers(skills), following)
     return ExitCode.OK

@@ -12,7 +12,7 @@ from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.client_table import find_profile
+from capdisc_indexer.config.client_table import client_sections, find_profile
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.text.normalization import readable_title
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -20,7 +20,7 @@ from capdisc_indexer.text.similar_names import unknown_choice
 _VALID_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # No client reads manifests of tools, so they lie in a folder of ours.
 TOOL_FOLDER = Path(".capdisc/capabilities")
-# Folders of clients, in the order in which `guess_skill_folder` looks for them. The folder .github
+# Folders of clients; of two with as much in them, `guess_skill_folder` takes the first. .github
 # says nothing: most repositories have one.
 _SKILL_FOLDERS = tuple(
     folder
@@ -50,7 +50,7 @@ displayName: {title}
 description: {description}
 # Requests as people write them: the largest lever there is for being found.
 phrases:
-  - please {words} for me
+  - {words}
 riskLevel: low
 hasSideEffects: false
 inputSchema:
@@ -82,9 +82,8 @@ def new(
 ) -> int:
     """Write a capability to start from: SKILL.md for a skill, CAPABILITY.yaml for a tool.
 
-    A skill goes into the folder that your client reads: the first of .claude/skills,
-    .agents/skills and others that the workspace or your home has; a tool goes into
-    .capdisc/capabilities.
+    A skill goes into the workspace's folder for the client that you use: where most skills of the
+    workspace are, else as where most of your own are; a tool goes into .capdisc/capabilities.
 
     Example: capdisc new skill tidy-changelog --description "Sorts a changelog by kind of change.
     Use before a release."
@@ -105,7 +104,7 @@ def new(
         target = runtime.workspace / TOOL_FOLDER
     paths = write_files(target, name, *_fill_template(kind, name, " ".join(description.split())))
     check = f"next: say in it what to do, then: capdisc validate {_shown_path(paths[0])}"
-    print_written(paths, json, check)
+    print_written(paths, json, *describe_readers(target), check)
     return ExitCode.OK
 
 
@@ -113,7 +112,7 @@ def _fill_template(kind: str, name: str, description: str) -> tuple[str, str]:
     """The name and the text of the file."""
     filename, template = TEMPLATES[kind]
     title, words = readable_title(name), name.replace("-", " ")
-    text = description or f"{title}. Use when the user asks to {words}."
+    text = description or f"{title}. Use when the user asks for it."
     return filename, template.format(
         name=name,
         title=title,
@@ -131,19 +130,36 @@ def _yaml_text(text: str) -> str:
 
 
 def guess_skill_folder(runtime: surroundings.Runtime) -> Path:
-    """The folder of the workspace in which the person's client looks for skills: one that is there,
-    else that of a client with a folder in the workspace, else of one with a folder at home, else
-    the folder that most clients share.
+    """The folder of the workspace in which the person's client looks for skills: the one with most
+    skills, else one that is there or whose client has a folder in the workspace, else by the same
+    rules as at home, else the folder that most clients share.
     """
-    workspace = runtime.workspace
-    for folder in _SKILL_FOLDERS:
-        if (workspace / folder).is_dir():
-            return workspace / folder
-    for place in (workspace, runtime.home):
-        for folder in _SKILL_FOLDERS:
-            if (place / folder.partition("/")[0]).is_dir():
-                return workspace / folder
-    return workspace / _SHARED_FOLDER
+    for place in (runtime.workspace, runtime.home):
+        chosen = max(_SKILL_FOLDERS, key=lambda folder: _weigh_folder(place, folder))
+        if _weigh_folder(place, chosen) > (0, False, False):
+            return runtime.workspace / chosen
+    return runtime.workspace / _SHARED_FOLDER
+
+
+def _weigh_folder(place: Path, folder: str) -> tuple[int, bool, bool]:
+    """How many skills are in the folder, whether it exists, and whether its client has one."""
+    path = place / folder
+    count = sum(1 for _ in path.glob("*/SKILL.md"))
+    return count, path.is_dir(), (place / folder.partition("/")[0]).is_dir()
+
+
+def describe_readers(folder: Path) -> list[str]:
+    """A line that says which clients read skills in this folder; none where none does."""
+    skills, titles = client_sections("skills"), client_sections("title")
+    names = [
+        titles[client]
+        for client in client_sections("programs")
+        if any(
+            str(folder).endswith(f"/{name}")
+            for name in skills.get(client, {}).get("workspace", ())
+        )
+    ]
+    return [f"read by {', '.join(names)}"] if names else []
 
 
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:

@@ -388,7 +388,7 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
         states = find_states(runtime, name)
         is_here = is_present(client, runtime, folders)
         command = _setup_command(name, states) if is_here else ""
-        cells = [_format_states(states.get(part)) for part in (HOOK, MCP)]
+        cells = [format_states(states.get(part)) for part in (HOOK, MCP)]
         rows.append([name, "yes" if is_here else "no", *cells, command])
         documents.append(
             {
@@ -417,7 +417,8 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
     return ExitCode.OK
 
 
-def _format_states(states: dict[str, str] | None) -> str:
+def format_states(states: dict[str, str] | None) -> str:
+    """In which scopes a client has a part: `yes (user)`."""
     if states is None:
         return "-"
     shown = [f"{state} ({scope})" for scope, state in states.items() if state != ABSENT]

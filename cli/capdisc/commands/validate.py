@@ -39,15 +39,25 @@ from capdisc_indexer.validation.rules import (
 )
 from capdisc_indexer.validation.validate import ValidationResult
 
+# Of more findings, those of each rule are counted.
+_MAX_LISTED = 200
+
 
 def validate(
     paths: Annotated[
         list[Path] | None,
         argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
+    user: Annotated[
+        bool, option("--user", help="Without PATH: your own folders, not the workspace's.")
+    ] = False,
     profile: Annotated[
         str | None,
-        option(help="Whose rules [spec].", panel="Rules", choices=tuple(PROFILES)),
+        option(
+            help="Whose rules [spec; claude-code for Claude's folders].",
+            panel="Rules",
+            choices=tuple(PROFILES),
+        ),
     ] = None,
     format: Annotated[
         str,
@@ -80,6 +90,10 @@ def validate(
     statistics: Annotated[
         bool, option("--statistics", help="Count the findings of each rule.", panel="Output")
     ] = False,
+    every: Annotated[
+        bool,
+        option("--all", help=f"Each finding, also of more than {_MAX_LISTED}.", panel="Output"),
+    ] = False,
     stdin_filename: Annotated[
         str,
         option(
@@ -108,7 +122,7 @@ def validate(
 ) -> int:
     """Check capability files; no index, model or network is needed.
 
-    Without PATH: the folders of `capdisc index`. Exit status 0: nothing is wrong; 1: something is;
+    Without PATH: the folders of the workspace. Exit status 0: nothing is wrong; 1: something is;
     2: something that was named cannot be checked. Settings: validate.profile,
     validate.select, validate.ignore.
 
@@ -126,7 +140,7 @@ def validate(
         check_fix_options(
             write, fix, "-" in map(str, paths or ()), find_format(format_name).is_for_people
         )
-        request = parse_request(paths, stdin_filename, profile, select, ignore, quiet)
+        request = parse_request(paths, stdin_filename, profile, select, ignore, quiet, user)
         check_result, unwritten = run_checks(request), list[InputError]()
         path = resolve_output(target, request, check_result)
         if fix:
@@ -145,6 +159,8 @@ def validate(
             check_result.source,
             request.runtime.cwd,
         )
+        is_whole = every or statistics or path is not None or format_name != "full"
+        pieces = pieces if is_whole or report.count <= _MAX_LISTED else format_summary
         has_colours = path is None and request.runtime.colour
         if fix and not write:
             diff = fixing.format_diff(request, check_result, quiet)
@@ -190,6 +206,12 @@ def format_statistics(report: Report, json: bool) -> str:
         console.sanitise(line)
         for line in console.format_table(("count", "severity", "rule"), table)
     )
+
+
+def format_summary(report: Report) -> Iterator[str]:
+    """How many findings there are of each rule, and how to see each."""
+    yield format_statistics(report, json=False)
+    yield "\n\neach of them: add --all; what a rule means: capdisc validate --rule RULE\n"
 
 
 def select_formatter(format: str, statistics: bool) -> Callable[[Report], Iterable[str]]:
@@ -266,6 +288,7 @@ def print_notices(
     console.print_notice(
         f"{console.format_count(result.files, 'file')}, "
         f"{console.format_count(result.count, 'finding')}{tail}"
+        + (f"; profile {request.profile}: {request.reason}" if request.reason else "")
     )
 
 

@@ -51,9 +51,9 @@ class Printed:
 @frozen(kw_only=True)
 class ClientSession:
     """The turns of a session so far: their number, the sum of their `coding` logits, the vectors of
-    the last ones (of the encoder with this fingerprint), what was printed by id, and the names of
-    what the agent used itself. `lines` are those that fitted the last turn, printed or not, and
-    `agents` the subagents that got some.
+    the last ones (of the encoder with this fingerprint), what was printed by id, the names of what
+    the agent used itself, the client, and why the last prompt got nothing. `lines` are those that
+    fitted the last turn, printed or not, and `agents` the subagents that got some.
     """
 
     turns: int = 0
@@ -64,6 +64,8 @@ class ClientSession:
     used_names: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    client: str = ""
+    reason: str = ""
 
 
 @frozen
@@ -86,6 +88,14 @@ def list_sessions(folder: Path, since: float) -> list[ClientSession]:
     return [_read_session(path) for path, moment in changed_at.items() if moment >= since]
 
 
+def find_last_prompts(folder: Path) -> dict[str, tuple[float, ClientSession]]:
+    """When each client last asked, in seconds since 1970, and the session of that."""
+    changed_at = _list_files(folder / "hook")
+    oldest_first = sorted(changed_at, key=lambda path: changed_at[path])
+    sessions = [(changed_at[path], _read_session(path)) for path in oldest_first]
+    return {session.client: (moment, session) for moment, session in sessions if session.client}
+
+
 def record_turn(
     folder: Path,
     client: str,
@@ -93,18 +103,19 @@ def record_turn(
     turn: SessionTurn | None,
     offers: Mapping[str, tuple[str, float]],
     lines: Sequence[str] = (),
+    reason: str = "",
 ) -> Collection[str]:
     """The ids of `offers` (by id: digest and probability) that are to be printed now: not those
     that were, unless they changed, are clearly surer, or were long ago. They are recorded as
-    printed, and the turn as heard, with the `lines` of all that fitted it. Of two processes only
-    one gets an id.
+    printed, the turn as heard, with the `lines` of all that fitted it, and `reason` as why nothing
+    is. Of two processes only one gets an id.
 
     Raises CapdiscError where the state folder cannot be used, or another process holds it.
     """
     path = _session_path(folder, client, session)
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
         record = _read_session(path)
-        number = record.turns + 1
+        number = record.turns + bool(turn or offers)
         new = {
             name: Printed(digest, number, round(probability, 4))
             for name, (digest, probability) in offers.items()
@@ -119,6 +130,8 @@ def record_turn(
             turns=number,
             printed=dict(list(printed.items())[-MAX_ENTRIES:]),
             lines=tuple(lines),
+            client=client,
+            reason="" if new else reason,
         )
         _write_session(path, _add_turn(record, turn) if turn else record)
     return tuple(new)
@@ -200,6 +213,8 @@ def _read_session(path: Path) -> ClientSession:
             used_names=tuple(map(str, record["used_names"])),
             lines=tuple(map(str, record["lines"])),
             agents=tuple(map(str, record["agents"])),
+            client=str(record["client"]),
+            reason=str(record["reason"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, Base64Error, CapdiscError):
         return ClientSession()

@@ -253,6 +253,15 @@ def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
     return next((record for record in records if record.fits(text)), widest)
 
 
+def is_as_left(state_dir: Path, path: str) -> bool:
+    """Whether setup wrote the file last, so that nothing in it is new to an index."""
+    try:
+        record = load_record(state_dir, Path(path))
+        return record is not None and record.fits(read_text(Path(path)))
+    except InputError:
+        return False
+
+
 def list_files(state_dir: Path) -> list[Path]:
     """The files into which setup put something, by their names. Raises InputError as `load_record`
     does.

@@ -13,11 +13,12 @@ from pathlib import Path
 import capdisc_guard
 import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
-from capdisc.context.client_places import has_places, link_rules
-from capdisc.context.coverage import find_default_roots
-from capdisc.context.index_scope import place_sources
+from capdisc.context.client_places import find_plugins_here, link_rules
+from capdisc.context.coverage import USUAL, name_absent_roots
+from capdisc.context.index_scope import list_scan_roots, place_sources
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -30,13 +31,15 @@ from capdisc_indexer.validation.rules import find_profile
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
 _MANY_FILES = 1_000
+# The folders of Claude Code; others below .claude, such as worktrees, hold anything.
+_CLAUDE_FOLDERS = re.compile(r"/\.claude/(?:skills|agents|commands|plugins)(?:/|$)")
 
 
 @frozen(kw_only=True)
 class ValidateRequest:
     """What to check, and with which rules. `origins` names the options and settings that choose
     rules. `has_paths` says that the roots were typed. `piped_text` is the text from stdin with its
-    name, None where files are checked.
+    name, None where files are checked. `reason` says why the profile is not the usual one.
     """
 
     runtime: surroundings.Runtime
@@ -47,6 +50,7 @@ class ValidateRequest:
     profile: str
     choice: RuleChoice
     origins: tuple[str, ...]
+    reason: str = ""
 
 
 def parse_request(
@@ -56,8 +60,10 @@ def parse_request(
     select: Sequence[str] | None,
     ignore: Sequence[str] | None,
     quiet: bool = False,
+    is_of_user: bool = False,
 ) -> ValidateRequest:
-    """The request by options, then by settings. Unless `quiet`, a notice names the settings that
+    """The request by options, then by settings: of the workspace's folders, or with `is_of_user` of
+    the user's, where no path is named. Unless `quiet`, a notice names the settings that
     wait for trust. Raises UsageError for options that make no sense, InputError for a broken
     configuration and where there is nothing to check.
     """
@@ -78,20 +84,22 @@ def parse_request(
         workspace_trust.announce(requests, config.file or str(runtime.workspace))
     waiting = {request.setting for request in requests}
     choice = rule_choice(texts["select"], texts["ignore"])
+    roots, sources = _select_places(runtime, config, paths, is_of_user) if not piped else ((), ())
+    places = [*map(str, roots), *(path for path in map(_fixed_path, sources) if path.exists())]
+    reason = ""
+    is_open = not profile and config.origins["validate.profile"] == "default" and bool(places)
+    if is_open and all(_CLAUDE_FOLDERS.search(str(place)) for place in places):
+        profile, reason = "claude-code", "only folders of Claude Code are checked"
     return ValidateRequest(
         runtime=runtime,
-        roots=() if piped else _select_roots(runtime, config, paths),
+        roots=roots,
         has_paths=bool(paths),
-        sources=()
-        if piped
-        else (
-            *runtime.sources(config, paths or ()),
-            *place_sources(runtime, config, paths or ()),
-        ),
+        sources=sources,
         piped_text=piped,
         profile=_select_profile(profile or config["validate.profile"], quiet),
         choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
         origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
+        reason=reason,
     )
 
 
@@ -210,18 +218,43 @@ def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | 
     return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
 
 
-def _select_roots(
-    runtime: surroundings.Runtime, config: Config, paths: Sequence[Path] | None
-) -> tuple[Path, ...]:
-    """The paths, or the configured and conventional folders that exist."""
+def _select_places(
+    runtime: surroundings.Runtime,
+    config: Config,
+    paths: Sequence[Path] | None,
+    is_of_user: bool,
+) -> tuple[tuple[Path, ...], tuple[DeclaredSource, ...]]:
+    """The typed paths, or the folders that exist of the workspace or of the user, and the sources in
+    them. Raises InputError where there are none.
+    """
+    sources = (*runtime.sources(config, paths or ()), *place_sources(runtime, config, paths or ()))
     if paths:
-        return tuple(runtime.expand(path) for path in paths)
-    folders = tuple(find_default_roots(runtime, config))
-    if not (folders or config.sources or has_places(runtime, config)):
+        if is_of_user:
+            raise UsageError("--user goes without PATH", "leave one of both out")
+        return tuple(runtime.expand(path) for path in paths), sources
+    name_absent_roots(runtime, config, USUAL)
+    origins = {"user", "machine", str(runtime.user_config)}
+    for plugin in find_plugins_here(runtime, config["folders"])[0]:
+        origins |= {plugin.id, f"plugin {plugin.id}"}
+    # In the home folder, the workspace's folders are the user's.
+    is_of_user = is_of_user or runtime.workspace == runtime.home
+    roots = [
+        path
+        for origin, path in list_scan_roots(runtime, config)
+        if (origin in origins) is is_of_user and path.exists()
+    ]
+    chosen = tuple(source for source in sources if (source.origin in origins) is is_of_user)
+    if not roots and not any(_fixed_path(source).exists() for source in chosen):
+        hint = "name a folder or a file: capdisc validate PATH"
         raise InputError(
-            "there is nothing to check here", "name a folder or a file: capdisc validate PATH"
+            "there is nothing to check here",
+            hint if is_of_user else f"{hint}, or check your own: capdisc validate --user",
         )
-    return folders
+    return tuple(dict.fromkeys(roots)), chosen
+
+
+def _fixed_path(source: DeclaredSource) -> Path:
+    return Path(fixed_part(source.path)[0])
 
 
 def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: bool) -> None:

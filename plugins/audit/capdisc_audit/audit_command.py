@@ -37,6 +37,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.text.similar_names import unknown_choice
 
 # The kinds that clients put into their lists.
@@ -129,11 +130,13 @@ def audit(
     if html and not _is_stdout(html):
         user_files.check_target(surroundings.current_runtime().expand(html))
     with open_index.open_index(index_dir, fresh) as ctx:
-        folders = client_state.find_folders(ctx.runtime, CLIENT_LISTINGS)
+        files = StateDatabase(ctx.index.folder).values()
+        folders = client_state.find_folders(ctx.runtime, CLIENT_LISTINGS, files)
         headers = [
-            header
+            found
             for header in _load_headers(ctx, kind)
-            if client is None or folders.reads(client, file_of(header))
+            if not client_state.is_shipped(file_of(header))
+            and (found := folders.locate(client, header) if client else header)
         ]
         if not headers:
             _print_nothing(ctx, kind, client)
@@ -156,7 +159,7 @@ def audit(
                 encoder,
                 searches,
                 progress,
-                folders.reads,
+                folders.locate,
             )
         week = count_week(ctx.runtime.user_state_dir(), {header["name"] for header in headers})
         if html:

@@ -5,7 +5,7 @@ list, and which skills were used.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from capdisc.setup import recorded_entries, settings_files
 from capdisc.setup.settings_entries import load_data
 from capdisc_audit.client_listings import find_client
 from capdisc_audit.listing_budgets import ListingSettings
+from capdisc_audit.skill_audit import file_of
 from capdisc_indexer.config.client_table import (
     client_sections,
     conventional_places,
@@ -23,7 +24,8 @@ from capdisc_indexer.config.client_table import (
 )
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.store.file_states import FileState
 
 # A use counts half as much each week, but a tenth at least, as Claude Code 2.1 weighs it.
 _HALF_LIFE_DAYS, _LEAST_WEIGHT = 7.0, 0.1
@@ -33,12 +35,27 @@ _MS_PER_DAY = 86_400_000
 @frozen(kw_only=True)
 class ReadFolders:
     """The folders from which each client reads skills and commands here, those of plugins apart;
-    `all_folders` are those of all clients.
+    `all_folders` are those of all clients. `twins` are other files by the path of the one that the
+    index keeps: links to it, and copies for other clients.
     """
 
     folders: Mapping[str, Collection[str]]
     plugins: Mapping[str, Collection[str]]
     all_folders: Collection[str]
+    twins: Mapping[str, Sequence[str]]
+
+    def locate(self, client: str, header: CapabilityHeader) -> CapabilityHeader | None:
+        """The capability where this client reads it; None where it does not."""
+        path = file_of(header)
+        if self.reads(client, path):
+            return header
+        for twin in self.twins.get(path, ()):
+            for folder in self.folders[client]:
+                if _is_below(twin, (folder,)):
+                    located = header.copy()
+                    located["source"] = {**header["source"], "root": folder, "path": twin}
+                    return located
+        return None
 
     def reads(self, client: str, path: str) -> bool:
         """Whether the client reads this file; one that lies in no client's folder counts for all."""
@@ -50,12 +67,23 @@ class ReadFolders:
         return _is_below(path, self.folders[client]) and not _is_below(path, self.plugins[client])
 
 
+def is_shipped(path: str) -> bool:
+    """Whether a client brought the skill of this file, as Codex 0.171 writes its own there when it
+    starts: what it lists of those is counted apart.
+    """
+    return "/skills/.system/" in path
+
+
 def _is_below(path: str, folders: Collection[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def find_folders(runtime: surroundings.Runtime, clients: Collection[str]) -> ReadFolders:
-    """The folders of these clients here; a client that the table has no folders for has none."""
+def find_folders(
+    runtime: surroundings.Runtime, clients: Collection[str], files: Iterable[FileState]
+) -> ReadFolders:
+    """The folders of these clients here, and the twins among these files of an index; a client that
+    the table has no folders for has none.
+    """
     installed = client_places.find_plugins_here(runtime, "all")[0]
     plugins: dict[str, list[str]] = {client: [] for client in clients}
     for plugin in installed:
@@ -69,7 +97,16 @@ def find_folders(runtime: surroundings.Runtime, clients: Collection[str]) -> Rea
         *_list_folders(runtime, "all"),
         *(path for paths in plugins.values() for path in paths),
     ]
-    return ReadFolders(folders=folders, plugins=plugins, all_folders=all_folders)
+    twins: dict[str, list[str]] = {}
+    for file in files:
+        links = [path for path in file.read_as.partition(":linked:")[2].split(":") if "/" in path]
+        kept = [
+            file.path,
+            *(entry.other_path for entry in file.declared_ids if not entry.resolved_id),
+        ]
+        for path in filter(None, kept):
+            twins.setdefault(path, []).extend((file.path, *links))
+    return ReadFolders(folders=folders, plugins=plugins, all_folders=all_folders, twins=twins)
 
 
 def _list_folders(runtime: surroundings.Runtime, profile: str) -> list[str]:

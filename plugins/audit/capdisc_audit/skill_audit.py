@@ -90,16 +90,16 @@ def audit_index(
     encoder: Encoder | None,
     searches: int,
     progress: Progress,
-    reads: Callable[[str, str], bool],
+    locate: Callable[[str, CapabilityHeader], CapabilityHeader | None],
 ) -> AuditReport:
     """The audit of these capabilities, with the lists of the clients that `settings` names, each of
-    those whose files it `reads`. At most `searches` searches look for overlaps, and as many try
+    those that `locate` finds in its folders. At most `searches` searches look for overlaps, and as many try
     phrases, at 10 ms each.
     """
     copies = find_copies(headers)
     clients = tuple(
         _audit_client(
-            name, [header for header in headers if reads(name, file_of(header))], settings[name]
+            name, [found for header in headers if (found := locate(name, header))], settings[name]
         )
         for name in settings
     )

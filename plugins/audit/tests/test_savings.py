@@ -49,6 +49,28 @@ def test_each_client_counts_the_skills_of_its_own_folders(skills, capdisc, herme
     assert nothing.code == 1 and "no skills in this index that Gemini CLI reads" in nothing.err
 
 
+def test_links_and_copies_count_for_each_client_and_codex_s_own_for_none(
+    skills, capdisc, write_skill
+) -> None:
+    """An index keeps one of two skills with one name; each client lists the one in its folder."""
+    codex, claude = skills / ".codex" / "skills", skills / ".claude" / "skills"
+    write_skill(codex, "chess", _ABOUT.format("chess"))
+    write_skill(codex, "violin", _ABOUT.format("violins of old"))
+    (claude / "radio").symlink_to("../../.codex/skills/radio")
+    write_skill(skills / "dotfiles", "harp", _ABOUT.format("harp"))
+    (claude / "harp").symlink_to(skills / "dotfiles" / "harp")
+    write_skill(codex / ".system", "skill-creator", "Creates skills. Use when asked for one.")
+    assert capdisc("index").code in (0, 1)
+
+    def names(client: str) -> set[str]:
+        (row,) = capdisc("audit", client, "--json").json["clients"]
+        return {entry["id"].partition(":")[2] for entry in row["skills"]}
+
+    assert names("claude") == {*_TOPICS, "tailor", "radio", "harp"}
+    assert names("codex") == {"radio", "chess", "violin"}
+    assert "7 by their names" in capdisc("audit", "claude", "--fix").out
+
+
 def test_what_is_never_used_is_listed_by_name_and_undo_gives_the_bytes_back(
     skills, capdisc, hermetic
 ) -> None:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -189,21 +189,29 @@ def drop_lists_of_removed_servers(runtime: Runtime) -> None:
             console.print_notice(f"notice: {error.message} ({error.hint})")
 
 
+def list_unasked_servers(
+    runtime: Runtime, scopes: Collection[str] = ("user", "workspace")
+) -> list[str]:
+    """The MCP servers of clients' files that were never asked for their tools."""
+    from capdisc_run import gateway_lists
+
+    names = [
+        declaration.name
+        for declaration in _read_declarations(runtime)
+        if declaration.name and declaration.scope in scopes and not is_capdisc(declaration)
+    ]
+    lists = runtime.tool_lists_dir
+    return [name for name in names if not gateway_lists.list_path(lists, name).exists()]
+
+
 def name_unasked_servers_once(runtime: Runtime) -> None:
     """Say once for each workspace which servers of its .mcp.json were never asked for their tools."""
     mark = runtime.named_servers_mark
     if mark.exists():
         return
     from capdisc_indexer.store import state_file
-    from capdisc_run import gateway_lists
 
-    names = [
-        declaration.name
-        for declaration in _read_declarations(runtime)
-        if declaration.name and declaration.scope == "workspace" and not is_capdisc(declaration)
-    ]
-    lists = runtime.tool_lists_dir
-    unasked = [name for name in names if not gateway_lists.list_path(lists, name).exists()]
+    unasked = list_unasked_servers(runtime, ("workspace",))
     with suppress(CapdiscError, OSError), state_file.lock_folder(mark.parent):
         state_file.replace_state_file(mark, b"")
     if unasked:
