@@ -23,7 +23,6 @@ from capdisc.setup.settings_entries import find_own_plugin
 from capdisc_indexer.config.configuration import default_index_dir
 from capdisc_indexer.installation import find_installation, remove_command
 from capdisc_indexer.model.errors import CapdiscError, InputError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.shell_quoting import quote_word
 
@@ -34,16 +33,6 @@ _ABOUT = {
     _STATE: "sessions, facts, trust, what the hook remembers",
     "settings": "yours, for all projects",
 }
-
-
-@frozen(kw_only=True)
-class _Folder:
-    """A folder of this user: what it holds, its size, and why it is not removed ("": it is)."""
-
-    noun: str
-    path: Path
-    size_bytes: int
-    reason: str = ""
 
 
 def uninstall(
@@ -63,37 +52,42 @@ def uninstall(
     changes, problems = undo_plans.plan_undo_of_all(runtime)
     pending = [change for change in changes if change.is_change]
     folders = list(_find_folders(runtime, has_records=bool(problems)))
-    due = [folder for folder in folders if not folder.reason]
+    due = [Path(folder["path"]) for folder in folders if not folder["left"]]
     if not json:
-        _print_plan(pending, folders)
-    is_due, is_agreed = bool(pending or due), False
-    if is_due and not json and not yes and setup_changes.has_person(runtime):
-        is_agreed = read_answer("Remove all of this? [y/N]") in YES
-    if is_due and (yes or is_agreed):
-        is_agreed = True
+        console.print_lines(_format_plan(pending, folders))
+    is_due = bool(pending or due)
+    is_asked = is_due and not (json or yes) and setup_changes.has_person(runtime)
+    is_agreed = is_due and (yes or (is_asked and read_answer("Remove all of this? [y/N]") in YES))
+    if is_agreed:
         setup_changes.write_changes(runtime, changes, undo=True)
-        for folder in due:
-            _remove_folder(folder.path)
+        for path in due:
+            _remove_folder(path)
     command = remove_command(find_installation())
     if json:
-        console.print_document(_document(pending, folders, is_agreed, command))
+        files = [
+            {"path": str(change.path), "parts": setup_changes.part_names(change)}
+            for change in pending
+        ]
+        facts = {"removed": is_agreed, "package": command}
+        console.print_document({"files": files, "folders": folders, **facts})
     if is_due and not is_agreed:
         raise setup_changes.describe_refusal(runtime, json, "removed")
     for problem in problems:
         console.print_notice(f"notice: {problem.message} ({problem.hint})")
     for folder in folders:
-        if folder.reason:
-            console.print_notice(f"notice: {folder.path} is left: {folder.reason}")
+        if folder["left"]:
+            console.print_notice(f"notice: {folder['path']} is left: {folder['left']}")
     for client in CLIENTS:
         if plugin := find_own_plugin(runtime, client):
             console.print_notice(f"notice: the plugin stays: {client} plugin uninstall {plugin}")
     console.print_notice(f"to remove the program: {command}")
-    is_left = problems or len(due) < len(folders)
-    return ExitCode.FINDINGS if is_left else ExitCode.OK
+    return ExitCode.FINDINGS if problems or len(due) < len(folders) else ExitCode.OK
 
 
-def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[_Folder]:
-    """The folders that are there. With `has_records` that of the state is still needed."""
+def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[JsonObject]:
+    """The folders that are there: what each holds, its size, and why it is left (None: it goes).
+    With `has_records` that of the state is still needed.
+    """
     cache = Path(runtime.environ.get("XDG_CACHE_HOME") or runtime.home / ".cache")
     places = {
         default_index_dir(runtime.workspace, cache).parent: "indexes",
@@ -110,7 +104,12 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
             reason = _find_reason(runtime, path)
             if not reason and noun == _STATE and has_records:
                 reason = "it says what is to be taken out of the files above"
-            yield _Folder(noun=noun, path=path, size_bytes=_measure(path), reason=reason)
+            yield {
+                "path": str(path),
+                "what": noun,
+                "bytes": _measure(path),
+                "left": reason or None,
+            }
 
 
 def _find_reason(runtime: surroundings.Runtime, path: Path) -> str:
@@ -147,58 +146,24 @@ def _remove_folder(folder: Path) -> None:
         ) from error
 
 
-def _print_plan(pending: Sequence[FileChange], folders: Sequence[_Folder]) -> None:
+def _format_plan(pending: Sequence[FileChange], folders: Sequence[JsonObject]) -> list[str]:
     """A table of what goes, with sizes."""
-    rows = [
-        (str(change.path), f"{entries} of {clients}", "")
-        for change in pending
-        for entries, clients in [_describe_entries(change)]
-    ]
+    rows = []
+    for change in pending:
+        clients = ", ".join(dict.fromkeys(entry.client for entry in change.entries))
+        titles = [setup_changes.PART_TITLES[part] for part in setup_changes.part_names(change)]
+        rows.append((str(change.path), f"{' and '.join(titles)} of {clients}", ""))
     rows += [
         (
-            str(folder.path),
-            f"{folder.noun}: {_ABOUT[folder.noun]}",
-            _format_size(folder.size_bytes),
+            folder["path"],
+            f"{folder['what']}: {_ABOUT[folder['what']]}",
+            f"{folder['bytes'] / 1e6:.1f} MB",
         )
         for folder in folders
-        if not folder.reason
+        if not folder["left"]
     ]
-    if rows:
-        console.print_lines(console.format_table(("where", "what", "size"), rows))
-    else:
-        console.print_lines(["there is nothing to remove"])
-
-
-def _describe_entries(change: FileChange) -> tuple[str, str]:
-    names = [setup_changes.PART_TITLES[part] for part in setup_changes.part_names(change)]
-    clients = dict.fromkeys(entry.client for entry in change.entries)
-    return " and ".join(names), ", ".join(clients)
-
-
-def _format_size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB"
-
-
-def _document(
-    pending: Sequence[FileChange],
-    folders: Sequence[_Folder],
-    is_agreed: bool,
-    command: str,
-) -> JsonObject:
-    return {
-        "files": [
-            {"path": str(change.path), "parts": setup_changes.part_names(change)}
-            for change in pending
-        ],
-        "folders": [
-            {
-                "path": str(folder.path),
-                "what": folder.noun,
-                "bytes": folder.size_bytes,
-                "left": folder.reason or None,
-            }
-            for folder in folders
-        ],
-        "removed": is_agreed,
-        "package": command,
-    }
+    return (
+        console.format_table(("where", "what", "size"), rows)
+        if rows
+        else ["there is nothing to remove"]
+    )
