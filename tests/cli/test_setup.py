@@ -787,6 +787,9 @@ def test_a_folder_that_setup_alone_made_is_no_client(capdisc, home, place) -> No
     assert here() == set()
     put(home / ".cursor" / "extensions.json", "{}")
     assert here() == {"cursor"}
+    (record, *_) = (home / ".local/state/capdisc/setup").glob("*.json")
+    record.write_text("{ broken")
+    assert here() == {"cursor", "gemini"}
 
 
 def test_opencode_s_own_file_is_chosen(capdisc, home) -> None:

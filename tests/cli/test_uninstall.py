@@ -73,6 +73,27 @@ def test_a_folder_that_may_be_of_somebody_else_is_left(capdisc, home, monkeypatc
     assert all((home / name).exists() for name in ("src/capdisc/.git", "mine", "elsewhere"))
 
 
+def test_a_folder_that_a_setting_names_is_left(capdisc, home, hermetic) -> None:
+    """The settings of a clone may name any folder."""
+    (home / "Documents" / "capdisc").mkdir(parents=True)
+    (home / "Documents" / "capdisc" / "letter.txt").write_text("Dear")
+    (hermetic / "capdisc.toml").write_text(f'index_dir = "{home}/Documents/capdisc"\n')
+    capdisc("uninstall", "--yes")
+    assert (home / "Documents" / "capdisc" / "letter.txt").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 5), ("y", 0)])
+def test_a_person_is_asked(capdisc, home, monkeypatch, answer, code) -> None:
+    from capdisc.commands import setup_changes, uninstall
+
+    capdisc("index")
+    monkeypatch.setattr(setup_changes, "has_person", lambda _: True)
+    monkeypatch.setattr(uninstall, "read_answer", lambda _: answer)
+    done = capdisc("uninstall")
+    assert done.code == code
+    assert (home / ".cache/capdisc").exists() is (answer == "n")
+
+
 @pytest.mark.parametrize("folder", ["cache/capdisc", "cache/capdisc/inner"])
 def test_the_folder_of_the_person_is_never_removed(capdisc, home, monkeypatch, folder) -> None:
     here = home / folder

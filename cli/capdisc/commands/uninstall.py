@@ -95,13 +95,15 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
         runtime.trust_dir.parent: _STATE,
         runtime.user_config.parent: "settings",
     }
+    usual = tuple(places)
     with suppress(CapdiscError):  # a setting that cannot be read leads nowhere
         config = runtime.config()
         if config["index_dir"]:
             places.setdefault(runtime.index_dir(None, config), "indexes")
     for path, noun in places.items():
         if path.is_dir():
-            reason = _find_reason(runtime, path)
+            # Whoever wrote the settings of a project may have named any folder.
+            reason = _find_reason(runtime, path, is_usual=path in usual)
             if not reason and noun == _STATE and has_records:
                 reason = "it says what is to be taken out of the files above"
             yield {
@@ -112,7 +114,7 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
             }
 
 
-def _find_reason(runtime: surroundings.Runtime, path: Path) -> str:
+def _find_reason(runtime: surroundings.Runtime, path: Path, is_usual: bool) -> str:
     """Why a folder may hold something else, and is left to a person; "" where it does not."""
     real = path.resolve()
     needed = (runtime.home, runtime.workspace, runtime.cwd)
@@ -120,7 +122,7 @@ def _find_reason(runtime: surroundings.Runtime, path: Path) -> str:
         return "it is a link"
     if any(folder.resolve().is_relative_to(real) for folder in needed):
         return "it is the home folder or the current one, or holds it"
-    if path.name != _NAME or (path / ".git").exists():
+    if not is_usual or path.name != _NAME or (path / ".git").exists():
         return f"it may hold other things; to remove it: rm -r {quote_word(str(path))}"
     return ""
 

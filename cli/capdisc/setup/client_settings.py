@@ -20,6 +20,7 @@ from typing import TypeAlias
 from capdisc.context.surroundings import Runtime
 from capdisc.setup import settings_files
 from capdisc_indexer.config.client_table import client_entry, client_sections, settings_folders
+from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
 
@@ -208,11 +209,14 @@ def is_present(client: Client, runtime: Runtime, folders: Mapping[str, str]) -> 
 def _is_only_of_setup(folder: Path, runtime: Runtime) -> bool:
     """Whether setup created the folder, and nothing is in it but files that setup made."""
     state_dir = runtime.user_state_dir()
-    files = {
-        path: settings_files.load_record(state_dir, path)
-        for path in settings_files.list_files(state_dir)
-        if path.is_relative_to(folder)
-    }
+    try:
+        files = {
+            path: settings_files.load_record(state_dir, path)
+            for path in settings_files.list_files(state_dir)
+            if path.is_relative_to(folder)
+        }
+    except InputError:  # `--undo` says which record cannot be read
+        return False
     created = {name for record in files.values() if record for name in record.folders}
     found = (Path(top, name) for top, _, names in os.walk(folder) for name in names)
     return str(folder.resolve()) in created and all(path in files for path in found)
