@@ -54,18 +54,18 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=544_695,
+        today=550_283,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=377_426,
+        today=382_093,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=443, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=446, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=13, goal=0, advice="Move the code to a module with the name of its topic."
@@ -76,7 +76,7 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Move it into the package of its topic; ARCHITECTURE.md lists them.",
     ),
     "late-constants": Ceiling(
-        today=64, goal=0, advice="A file of several topics: split it, or put constants first."
+        today=62, goal=0, advice="A file of several topics: split it, or put constants first."
     ),
     "long-lines": Ceiling(
         today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."

@@ -257,7 +257,7 @@ def _server_options(
 
 
 def _list_client_entries(
-    runtime: surroundings.Runtime, client: str, scope: str, undo: bool, options: list[str]
+    runtime: surroundings.Runtime, client: str, scope: str | None, undo: bool, options: list[str]
 ) -> list[SettingsEntry]:
     if entries := list_entries(runtime, client, scope, undo, options):
         return entries
