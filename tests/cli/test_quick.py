@@ -151,7 +151,7 @@ def test_openssl_is_not_loaded_for_a_few_digests(line, small, hermetic, write_sk
 
 def test_a_line_that_is_not_plain_gets_typers_words(capsys) -> None:
     assert command_table.run_command(["search", "x", "--limit", "0"]) == 2
-    assert "0 is not in the range 1<=x<=1000" in capsys.readouterr().err
+    assert "'0' is not a number from 1 to 1000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("call", ["--help", "-h"])

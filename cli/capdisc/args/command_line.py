@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Any, NamedTuple, TypeAlias
 
-from capdisc.args.params import QUIET, Param
+from capdisc.args.params import QUIET, Param, parse_count
 from capdisc.output import console
 from capdisc_indexer.model.frozen import defaults
 
@@ -35,7 +35,7 @@ _QUIET_COMMANDS = frozenset(
 _QUIET_NAME = "quiet"
 
 _CONVERTERS: Mapping[type, Callable[[str], Any]] = MappingProxyType(
-    {str: str, int: int, float: float, Path: Path}
+    {str: str, int: parse_count, float: float, Path: Path}
 )
 
 
@@ -139,17 +139,16 @@ def _next_value(remaining: Iterator[str]) -> str:
 def _bind_positionals(
     parameters: Sequence[CommandParameter], words: Sequence[str]
 ) -> list[tuple[CommandParameter, list[str]]]:
-    """The words as values of the positional arguments, in order. An argument that takes many words
-    must be the only one. Raises _NotPlainError where one is missing.
+    """The words as values of the positional arguments, in order. One that takes many words is the
+    last. Raises _NotPlainError where one is missing, or a word is left over.
     """
-    if len(parameters) == 1 and parameters[0].is_list and words:
-        return [(parameters[0], list(words))]
     required_count = sum(parameter.is_required for parameter in parameters)
-    if not required_count <= len(words) <= len(parameters):
+    bound = [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
+    if len(words) > len(parameters) and bound and parameters[-1].is_list:
+        bound[-1][1].extend(words[len(parameters) :])
+    elif not required_count <= len(words) <= len(parameters):
         raise _NotPlainError
-    if words and any(parameter.is_list for parameter in parameters):
-        raise _NotPlainError
-    return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
+    return bound
 
 
 def _convert_values(parameter: CommandParameter, texts: Sequence[str]) -> object:

@@ -85,6 +85,22 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * _UNIT_SECONDS[match[2]]
 
 
+_COUNT_UNITS = {"k": 1_000, "m": 1_000_000}
+
+
+def parse_count(text: str, low: float | None = None, high: float | None = None) -> int:
+    """The number in `200`, `200k` or `1m`. Raises BadValueError for another text, and for a number
+    out of the range.
+    """
+    if match := re.fullmatch(r"([+-]?\d{1,9})([km]?)", text.strip().lower()):
+        number = int(match[1]) * _COUNT_UNITS.get(match[2], 1)
+        if (low is None or number >= low) and (high is None or number <= high):
+            return number
+    limits = "" if low is None else f" of at least {low:g}"
+    limits = limits if high is None else f" from {low or 0:g} to {high:g}"
+    raise BadValueError(f"{text!r} is not a number{limits}")
+
+
 def check_finite(number: float | None) -> float | None:
     """The number. Raises BadValueError for NaN, which no comparison with a range refuses."""
     if number is not None and math.isnan(number):

@@ -12,16 +12,26 @@ from typing import Annotated, Any
 import typer
 
 from capdisc.args.command_line import CommandParameter, call_command, list_parameters
-from capdisc.args.params import VALUE_NAMES, BadValueError
+from capdisc.args.params import VALUE_NAMES, BadValueError, Param, parse_count
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.text.shell_quoting import join_words, quote_word
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
 # classes.
 _REFUSAL: Any = typer.BadParameter.__base__
+# What other programs take, by the option alone or behind the name of the command.
+_FOREIGN_OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "--format": "for JSON: --json",
+        "-v": "the version: capdisc -V",
+        "log --on": "capdisc config set log true",
+        "log --off": "capdisc config set log false",
+    }
+)
 
 
 def run(
@@ -49,7 +59,24 @@ def run(
         )
         message = _POSSIBLE_OPTIONS.sub(_name_nearest_option, message)
         help_command = f"see: capdisc {name or ''} --help".replace("  ", " ")
-        raise UsageError(message, _explain_missing(message, command) + help_command) from error
+        foreign = _explain_foreign(message, name or "")
+        if first := "" if command else next((word for word in argv if word in commands), ""):
+            place = argv.index(first)
+            message = "options stand behind the command"
+            foreign = f"capdisc {join_words([*argv[place:], *argv[:place]])}"
+        elif foreign:
+            message = message.partition(". Did you mean")[0]
+        hint = foreign or _explain_missing(message, command) + help_command
+        raise UsageError(message, hint) from error
+
+
+def _explain_foreign(message: str, name: str) -> str:
+    """What to write here for an option or a word that the message refuses; "" for any other."""
+    if name == "init" and "extra argument" in message:
+        return "it writes into the current folder: cd there first"
+    match = re.match(r"No such option: (\S+?)\.?( |$)", message)
+    word = match[1] if match else ""
+    return _FOREIGN_OPTIONS.get(f"{name} {word}") or _FOREIGN_OPTIONS.get(word, "")
 
 
 def _explain_missing(message: str, command: Callable[..., int] | None) -> str:
@@ -99,21 +126,19 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     if word == "serve":
         message = "the warm server is gone: each command answers by itself"
         return UsageError(message, "for a process that stays warm for an agent: capdisc mcp")
-    from shlex import quote  # which help does not need
-
     from capdisc_indexer.text.similar_names import nearest_names
 
     if len(word.split()) > 1:
         return UsageError(
-            f"no command was named before {word[:80]!r}", f"capdisc search {quote(word)}"
+            f"no command was named before {word[:80]!r}", f"capdisc search {quote_word(word)}"
         )
     foreign = _FOREIGN_COMMANDS.get(word.lower())
     near = [foreign] if foreign else nearest_names(word, commands)
     problems = registry.describe_problems()
-    end = "" if problems else "."
+    end, hint = "" if problems else ".", f"to search for it: capdisc search {quote_word(word)}"
     if near:
-        end = f". Did you mean {', '.join(map(repr, near))}?"
-    return UsageError(f"No such command {word[:80]!r}{end}{problems}", "see: capdisc --help")
+        end, hint = f". Did you mean {', '.join(map(repr, near))}?", "see: capdisc --help"
+    return UsageError(f"No such command {word[:80]!r}{end}{problems}", hint)
 
 
 def _build_app(
@@ -198,9 +223,15 @@ def _typer_parameter(parameter: CommandParameter) -> Any:
         or VALUE_NAMES.get(parameter.type),
         min=declared.min,
         max=declared.max,
-        parser=_typer_callback(declared.parser),
+        parser=_typer_callback(
+            declared.parser or (_count_parser(declared) if parameter.type is int else None)
+        ),
         callback=_typer_callback(declared.callback),
     )
+
+
+def _count_parser(declared: Param) -> Callable[[Any], int]:
+    return lambda value: parse_count(str(value), declared.min, declared.max)
 
 
 def _typer_callback(check: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:

@@ -78,6 +78,10 @@ def _run_action(action: str, request: SettingRequest) -> int:
     """Run one of ACTIONS. Raises UsageError for another one, and for words that it does not
     take.
     """
+    if action in SETTINGS:
+        verb = "set" if request.name else "get"
+        words = " ".join(filter(None, (action, request.name, *request.values)))
+        raise UsageError(f"{action} is a setting", f"write: capdisc config {verb} {words}")
     if action not in ACTIONS:
         raise unknown_choice("action", action, ACTIONS)
     if action in ("edit", "path") and request.name:

@@ -105,7 +105,7 @@ def mcp(
     instructions, stdin = server_instructions(names), take_stdin()
     list_tools = partial(tool_documents, names, None) if AGENT_TOOLS.keys() >= {*names} else None
     opening = answer_opening(stdin, instructions, list_tools)
-    if opening.is_over:
+    if opening is None:
         return 0
     # What takes long to import comes after what a client waits for.
     from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor

@@ -29,8 +29,6 @@ _CAPABILITIES: JsonObject = {
     "resources": {"listChanged": True, "subscribe": False},
     "tools": {"listChanged": True},
 }
-# A client of the newer protocol names its version here in each request.
-_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 # How long a client may wait with its second request before the SDK takes over, which also tells
 # of changes.
 _QUIET_SECONDS = 1.0
@@ -40,13 +38,11 @@ _MAX_BYTES = 1024 * 1024
 @frozen(kw_only=True)
 class Opening:
     """What came first on a stream: `unread` are the bytes that the SDK has to read, `answered` is
-    the id of the `initialize` among them that has its answer, and `is_over` says that the client
-    is gone and waits for nothing.
+    the id of the `initialize` among them that has its answer.
     """
 
-    unread: bytes = b""
-    answered: RequestId | None = None
-    is_over: bool = False
+    unread: bytes
+    answered: RequestId | None
 
 
 def take_stdin() -> int:
@@ -59,37 +55,35 @@ def take_stdin() -> int:
 
 def answer_opening(
     stdin: int, instructions: str, list_tools: Callable[[], list[JsonObject]] | None
-) -> Opening:
-    """Answers `initialize` and the first `tools/list` on stdout, and gives what else was read. For
-    a client that begins otherwise, and for tools that depend on the index (None), that is all.
+) -> Opening | None:
+    """Answers `initialize` and the first `tools/list` on stdout, the latter unless the tools depend
+    on the index (None), and gives what was read; None where the client is gone and waits for
+    nothing.
     """
     unread, rest, answered = b"", b"", None
     wait_seconds: float | None = None
     is_waiting = False
-    while select.select([stdin], [], [], wait_seconds)[0]:
+    while select.select([stdin], [], [], wait_seconds)[0] and len(unread) + len(rest) < _MAX_BYTES:
         data = os.read(stdin, 65_536)
+        if not (data or is_waiting or rest):
+            return None
         if not data:
-            is_over = not (is_waiting or rest)
-            return Opening(unread=unread + rest, answered=answered, is_over=is_over)
+            break
         lines = (rest + data).split(b"\n")
         rest = lines.pop()
-        for position, line in enumerate(lines):
+        for line in lines:
             message = _parse_message(line)
-            if answered is None:
-                if (version := _requested_version(message)) is None:
-                    unread = b"\n".join([*lines[position:], rest])
-                    return Opening(unread=unread)
+            is_first = answered is None and not is_waiting
+            if is_first and (version := _requested_version(message)) is not None:
+                _print_result(message["id"], _initialize_result(version, instructions))
                 answered, wait_seconds = message["id"], _QUIET_SECONDS
-                _print_result(answered, _initialize_result(version, instructions))
-            elif list_tools and _asks_for_tools(message):
+            elif answered is not None and list_tools and _asks_for_tools(message):
                 _print_result(message["id"], {"tools": list_tools()})
-                unread += b"\n".join([*lines[position + 1 :], rest])
-                return Opening(unread=unread, answered=answered)
-            elif "id" in message or not message:
+                list_tools, wait_seconds = None, 0
+                continue
+            elif is_first or "id" in message or not message:
                 is_waiting, wait_seconds = True, 0
             unread += line + b"\n"
-        if len(unread) + len(rest) > _MAX_BYTES:
-            break
     return Opening(unread=unread + rest, answered=answered)
 
 
@@ -104,28 +98,28 @@ def _parse_message(line: bytes) -> JsonObject:
 
 def _requested_version(message: JsonObject) -> str | None:
     """The version that an `initialize` asks for; None for another message."""
-    params = message.get("params")
-    if not _is_request(message, "initialize") or not isinstance(params, dict):
-        return None
-    client, version = params.get("clientInfo"), params.get("protocolVersion")
-    is_complete = (
-        isinstance(params.get("capabilities"), dict)
-        and isinstance(client, dict)
-        and all(isinstance(client.get(key), str) for key in ("name", "version"))
-    )
-    return version if is_complete and isinstance(version, str) else None
+    match message:
+        case {
+            "method": "initialize",
+            "id": int() | str(),
+            "params": {
+                "protocolVersion": str(version),
+                "capabilities": dict(),
+                "clientInfo": {"name": str(), "version": str()},
+            },
+        }:
+            return version
+    return None
 
 
 def _asks_for_tools(message: JsonObject) -> bool:
-    params = message.get("params", {})
-    if not _is_request(message, "tools/list") or not isinstance(params, dict):
-        return False
-    meta = params.get("_meta", {})
-    return params.keys() <= {"_meta"} and isinstance(meta, dict) and _VERSION_KEY not in meta
-
-
-def _is_request(message: JsonObject, method: str) -> bool:
-    return message.get("method") == method and type(message.get("id")) in (int, str)
+    match message:
+        # A client of the newer protocol names its version in each request.
+        case {"params": {"_meta": {"io.modelcontextprotocol/protocolVersion": _}}}:
+            return False
+        case {"method": "tools/list", "id": int() | str()}:
+            return isinstance(message.get("params", {}), dict)
+    return False
 
 
 def _initialize_result(version: str, instructions: str) -> JsonObject:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PRODUCERS_FILE = "producers.jsonl"
 _NO_INDEX_MESSAGE = "there is no index yet"
 _INDEX_HINT = "run: capdisc index"
+_NAMES_HINT = "capdisc search WORDS finds capabilities, capdisc list names all"
 
 
 class Index:
@@ -207,6 +208,8 @@ class Index:
         header = self.resolve(name)
         if header is None:
             self._check_not_held(name)
+            if name.startswith(("/", ".", "~")):
+                raise UsageError(f"no capability lies at {name!r}", _NAMES_HINT)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
         return self.full_descriptor(header)
 
@@ -236,13 +239,11 @@ class Index:
     def _suggest_ids(self, name: str) -> str:
         from capdisc_indexer.text.similar_names import nearest_names
 
-        ids = self.columns.ids
-        plain = {identifier.partition(":")[2]: identifier for identifier in ids}
-        near = dict.fromkeys(
-            plain.get(match, match) for match in nearest_names(name, [*plain, *ids])
-        )
+        # Without the kind: `skill:nosuch` shares more letters with `skill:docs` than their names do.
+        plain = {identifier.partition(":")[2]: identifier for identifier in self.columns.ids}
+        near = [plain[match] for match in nearest_names(name.partition(":")[2] or name, plain)]
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""
-        return f"{suggestion}capdisc search WORDS finds capabilities, capdisc list names all"
+        return suggestion + _NAMES_HINT
 
     @property
     def passages(self) -> Passages | None:

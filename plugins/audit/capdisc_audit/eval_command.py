@@ -232,9 +232,11 @@ _MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
 def _parse_budgets(text: str) -> tuple[int, ...]:
     """The budgets of `300,1200`, smallest first. Raises UsageError for another text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    budgets = {int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 8}
-    is_valid = len(budgets) == len(set(parts)) and len(budgets) <= _MAX_BUDGETS
-    if text and not (is_valid and budgets and min(budgets) > 0 and max(budgets) <= _MAX_BUDGET):
+    try:
+        budgets = {params.parse_count(part, 1, _MAX_BUDGET) for part in parts}
+    except params.BadValueError:
+        budgets = set()
+    if text and not 0 < len(budgets) == len(set(parts)) <= _MAX_BUDGETS:
         raise UsageError(
             f"--budget {one_line(text, 40)!r} is no list of tokens",
             f"for example: --budget 300,1200,3000; at most {_MAX_BUDGETS} numbers",

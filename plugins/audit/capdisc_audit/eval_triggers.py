@@ -258,7 +258,6 @@ def _load_tests(
     return tests
 
 
-_FILE_NAMES = ("trigger*", "*trigger*", "evals")
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 

@@ -105,9 +105,8 @@ def test_arguments_that_are_no_object_are_a_usage_error(capdisc, tool, given: st
 
 def test_the_hint_of_arguments_that_cannot_be_read_names_its_own_parameters(capdisc, tool) -> None:
     tool("echo", ECHO)
-    assert (
-        """hint: write JSON: '{"text": "..."}'""" in capdisc("run", "echo", "text=a", "--yes").err
-    )
+    done = capdisc("run", "echo", '{"text": a}', "--yes")
+    assert """hint: write JSON: '{"text": "..."}'""" in done.err
 
 
 def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
@@ -116,6 +115,28 @@ def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
     done = capdisc("run", "echo", '{"text": "a"}', "--fill")
     assert json.loads(done.out) == {"text": "a", "times": 1}
     assert capdisc("run", "echo", "-", "--yes", stdin=done.out).out == "a 1\n"
+
+
+def test_arguments_are_given_as_key_and_value_too(capdisc, tool) -> None:
+    tool(
+        "note",
+        "inputSchema: {required: [title], properties: {title: {type: [string, 'null']}, count: {type: integer},"
+        " tags: {type: array}, any: {}}}\nrun: {command: [echo, '{title}']}\n",
+    )
+
+    def fill(*words: str) -> object:
+        return json.loads(capdisc("run", "note", *words, "--fill").out)
+
+    assert fill("title=5", "count=5", "any=yes") == {"title": "5", "count": 5, "any": "yes"}
+    assert fill("title=a=b c", 'tags=["x"]') == {"title": "a=b c", "tags": ["x"]}
+    assert fill('{"title": "a=b"}') == {"title": "a=b"}
+    assert capdisc("run", "note", "title=two words", "--yes").out == "two words\n"
+    for words in (("title",), ("title=x", "urgent")):
+        done = capdisc("run", "note", *words)
+        assert (done.code, done.out) == (2, "")
+        assert f"error: {words[-1]!r} is not KEY=VALUE" in done.err
+        assert 'hint: write KEY=VALUE, or all of them as JSON: \'{"title"' in done.err
+    assert "count: must be an integer" in capdisc("run", "note", "title=x", "count=a").err
 
 
 def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None:
