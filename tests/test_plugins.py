@@ -96,7 +96,7 @@ def test_the_example_of_the_page_works(run, example, kitchen) -> None:
     assert "Nobody can cook it." in run("validate", "--rule", "recipe-steps", path=example).out
     assert run("hello", "Ada", path=example).out == "Hello Ada, what shall we cook?\n"
     assert "hello       Greet a cook." in run("--help", path=example).out
-    assert "recipes of capdisc-recipes" in run("doctor", path=example).out
+    assert "recipes of capdisc-recipes" in run("doctor", "--all", path=example).out
 
 
 def test_commands_and_options_of_a_plugin_complete(run, site) -> None:
@@ -222,7 +222,7 @@ def test_a_distribution_in_the_current_folder_is_not_loaded(
     assert process("hello", env={"PYTHONPATH": str(site)}).code == 0
     monkeypatch.chdir(site)
     assert "No such command 'hello'" in process("hello", env=environment).err
-    assert "talk" not in process("doctor", env=environment).out
+    assert "talk" not in process("doctor", "--all", env=environment).out
 
 
 def test_entry_points_are_read_once(run, site, hermetic) -> None:
@@ -286,7 +286,7 @@ def test_a_client_of_a_distribution_is_known(run, site, hermetic, write_skill) -
     assert run("config", "set", "folders", "fabel").code == 0
     assert "1 file," in run("validate", "--profile", "fabel").err
     run("config", "unset", "folders")
-    assert "the clients fabel of unused" in run("doctor").out
+    assert "the clients fabel of unused" in run("doctor", "--all").out
     table.write_text(ENTRY.replace("prompt_event", "event"))
     assert "fabel: hook lacks prompt_event" in run("doctor").out
     assert "fabel" not in run("setup").out

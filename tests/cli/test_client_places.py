@@ -420,7 +420,7 @@ def test_validation_follows_the_links_that_an_index_follows(
     write_skill(tmp_path / "elsewhere", "bar", "")
     (home / ".claude/skills").mkdir(parents=True)
     (home / ".claude/skills/bar").symlink_to(tmp_path / "elsewhere/bar")
-    assert f"{home}/.claude/skills/bar/SKILL.md" in capdisc("validate").out
+    assert f"{home}/.claude/skills/bar/SKILL.md" in capdisc("validate", "--user").out
 
 
 def test_plugins_of_copilot_that_are_switched_on_are_read(
