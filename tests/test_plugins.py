@@ -95,7 +95,7 @@ def test_the_example_of_the_page_works(run, example, kitchen) -> None:
     assert run("validate", "kitchen", "--ignore", "recipe-", path=example).out == ""
     assert "Nobody can cook it." in run("validate", "--rule", "recipe-steps", path=example).out
     assert run("hello", "Ada", path=example).out == "Hello Ada, what shall we cook?\n"
-    assert "hello       Greet a cook." in run("--help", path=example).out
+    assert "hello       Greet a cook." in run("help", "--all", path=example).out
     assert "recipes of capdisc-recipes" in run("doctor", "--all", path=example).out
 
 

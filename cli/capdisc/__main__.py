@@ -86,7 +86,7 @@ def _run_command(stop: StopSignal) -> int:
         return _print_version()
     from capdisc.args.command_table import resolve_aliases, run_command
 
-    if sys.stdout is None or not sys.stdout.isatty():
+    if "CAPDISC_PAGER" not in os.environ or sys.stdout is None or not sys.stdout.isatty():
         return run_command(sys.argv[1:], stop)
     from capdisc.output import pager
 

@@ -149,7 +149,7 @@ def test_fish_gets_words_and_what_they_mean(hermetic, small, path_with_capdisc) 
     script = "capdisc completion fish | source; complete -C 'capdisc show skill:merge'; complete -C 'capdisc sear'"
     assert run_shell("fish", script) == [
         "skill:merge-pdfs",
-        "search\tFind the capabilities that fit a sentence.",
+        "search\tFind the skills and tools that fit a request.",
     ]
 
 

@@ -173,7 +173,7 @@ def test_another_writer_costs_no_answer(indexed, write_skill, capdisc) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = capdisc("list", "--ids")
         assert (done.code, done.out.split()) == (0, ["skill:paper-crane"])
-        assert "the answer is from before" in done.err and "is writing this index" in done.err
+        assert "results do not show that yet" in done.err and "is writing this index" in done.err
         refused = capdisc("list", "--ids", "--fresh", "require")
         assert (refused.code, refused.out) == (75, "")
     assert len(capdisc("list", "--ids").out.split()) == 2
@@ -190,7 +190,7 @@ def test_an_index_that_cannot_be_written_answers(
         patch.setattr("capdisc_indexer.store.locks._open_lock_file", refuse)
         done = capdisc("list", "--ids")
     assert (done.code, done.out.split()) == (0, ["skill:paper-crane"])
-    assert "the answer is from before" in done.err and "Read-only file system" in done.err
+    assert "results do not show that yet" in done.err and "Read-only file system" in done.err
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}\n", b'{"version": 1', b"\0" * 5000])
@@ -302,7 +302,7 @@ def test_a_change_of_a_very_large_index_is_taken_in_in_the_background(
     done = capdisc("search", "paper cranes", "--ids")
     assert done.out.split() == ["skill:paper-crane"] and len(started) == 1
     assert "1 file has changed since the index was built (" in done.err
-    assert "the answer is from before: it is being taken in" in done.err
+    assert "results do not show that yet: it is being taken in" in done.err
     lag = _freshness(capdisc)
     assert (lag["state"], lag["changed"]) == ("behind", 1) and "being taken in" in lag["reason"]
     assert len(started) == 1

@@ -286,9 +286,7 @@ def test_version_and_help(capdisc, process) -> None:
         "render",
         "show",
         "list",
-        "status",
         "config",
-        "init",
         "new",
         "validate",
     ):

@@ -345,7 +345,7 @@ def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, clien
     assert done.code == 1
     assert place(client).read_bytes() == before
     assert f"into {key}:" in done.out and '"capdisc": {' in done.out
-    assert "left for you to put in" in done.err
+    assert "add these lines yourself" in done.err
     document = capdisc("setup", client, "--mcp", "--yes", "--json").json
     (snippet,) = document["files"][0]["by_hand"]
     # Pasted as it is told, there is nothing more to do.
@@ -461,7 +461,7 @@ def test_nobody_there_to_say_yes(capdisc, home, place) -> None:
     done = capdisc("setup", "cursor")
     assert done.code == 5
     assert '+    "capdisc": {' in done.out
-    assert "nobody is there to say yes" in done.err and "--yes" in done.err
+    assert "nothing was written" in done.err and "--yes" in done.err
     assert not (home / ".cursor").exists()
     document = capdisc("setup", "cursor", "--json")
     assert document.code == 5

@@ -200,7 +200,7 @@ def test_the_example_of_the_page_prints_what_it_says(hermetic, process) -> None:
         "index", str(catalogue), "--index-dir", "index", env={"CAPDISC_TABLE": "aside"}
     )
     assert result.code == 0
-    page = (REPOSITORY / "docs" / "lancedb.md").read_text()
+    page = (REPOSITORY / "docs" / "internals" / "lancedb.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     done = subprocess.run(
         [sys.executable, "-c", block], capture_output=True, text=True, check=False

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from capdisc.args import help_panels
-from capdisc.args.command_line import list_parameters
+from capdisc.args.command_line import list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import Param
 from capdisc.context import freshness
@@ -32,7 +32,7 @@ def options_with_choices() -> dict[tuple[str, str], Param]:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_help_fills_the_terminal_with_panels_of_options(hermetic, columns) -> None:
-    shown = run_on_terminal(["render", "--help"], hermetic, columns=columns, rows=200)
+    shown = run_on_terminal(["render", "--help", "--all"], hermetic, columns=columns, rows=200)
     frames = [line for line in shown.lines if line.startswith(("╭", "│", "╰"))]
     assert {len(line) for line in frames} == {columns}
     titles = [line.split()[1] for line in frames if line.startswith("╭")]
@@ -48,10 +48,40 @@ def test_a_command_with_few_options_has_them_in_one_panel(hermetic) -> None:
 
 
 def test_the_overview_names_every_command_by_topic(hermetic) -> None:
-    shown = run_on_terminal([], hermetic, columns=100, rows=100)
-    named = {line.split()[1] for line in shown.lines if line.startswith("│ ") and line[2] != " "}
-    assert named == set(summarise_commands())
+    shown = run_on_terminal(["help", "--all"], hermetic, columns=100, rows=100)
+    assert _drawn_names(shown) == list(dict.fromkeys(_drawn_names(shown)))
+    assert set(_drawn_names(shown)) == set(summarise_commands())
     assert shown.code == 0
+
+
+def _drawn_names(shown) -> list[str]:
+    return [line.split()[1] for line in shown.lines if line.startswith("│ ") and line[2] != " "]
+
+
+def test_the_first_help_fits_on_a_screen(hermetic) -> None:
+    shown = run_on_terminal([], hermetic, columns=80, rows=24)
+    assert _drawn_names(shown) == list(help_panels.MAIN_COMMANDS)
+    assert len(help_panels.MAIN_COMMANDS) == 14
+    assert len(shown.lines) < 24
+    assert shown.lines[-1] == "Others, such as hook, watch and tools: capdisc help --all"
+
+
+@pytest.mark.parametrize("name", summarise_commands())
+def test_a_command_shows_the_options_that_people_use(process, hermetic, name) -> None:
+    options = {
+        option_words(parameter)[0]
+        for parameter in list_parameters(load_command(name))
+        if parameter.param.names is not None
+    }
+    first, whole = process(name, "--help").out, process(name, "--help", "--all").out
+    assert options <= set(re.findall(r"--?[\w-]+", whole))
+    shown = options & set(re.findall(r"^  (?:-., )?(--?[\w-]+)", first, re.M))
+    shown |= options & set(re.findall(r"^  (-.), ", first, re.M))
+    assert len(shown) <= 12
+    more = f"{len(options) - len(shown)} more options: capdisc {name} --help --all"
+    assert (more in first) == (first != whole) == (len(shown) < len(options))
+    drawn = run_on_terminal([name, "--help"], hermetic, rows=200).plain
+    assert (more in drawn) == (more in first)
 
 
 def test_help_in_a_pipe_is_plain_and_imports_no_rich(hermetic) -> None:
@@ -308,17 +338,17 @@ PAGER = f"{sys.executable} -c \"import sys; print('PAGED', len(sys.stdin.read().
     ("argv", "rows", "environ", "is_paged"),
     [
         (["list"], 20, {"CAPDISC_PAGER": PAGER}, True),
-        (["list"], 20, {"PAGER": PAGER}, True),
-        (["list"], 200, {"PAGER": PAGER}, False),
-        (["list", "--no-pager"], 20, {"PAGER": PAGER}, False),
-        (["list", "--json"], 20, {"PAGER": PAGER}, False),
-        (["list", "--ids"], 20, {"PAGER": PAGER}, False),
-        (["list"], 20, {"PAGER": PAGER, "CAPDISC_PAGER": "cat"}, False),
-        (["list"], 20, {"PAGER": PAGER, "TERM": "dumb"}, False),
-        (["show", "send-email", "send-invoice", "merge-pdfs"], 12, {"PAGER": PAGER}, True),
-        (["render", "--help"], 20, {"PAGER": PAGER}, True),
-        (["render", "book a room", "--budget", "3000"], 4, {"PAGER": PAGER}, False),
-        (["status"], 4, {"PAGER": PAGER}, False),
+        (["list"], 20, {"PAGER": PAGER}, False),
+        (["list"], 200, {"CAPDISC_PAGER": PAGER}, False),
+        (["list", "--no-pager"], 20, {"CAPDISC_PAGER": PAGER}, False),
+        (["list", "--json"], 20, {"CAPDISC_PAGER": PAGER}, False),
+        (["list", "--ids"], 20, {"CAPDISC_PAGER": PAGER}, False),
+        (["list"], 20, {"PAGER": PAGER, "CAPDISC_PAGER": ""}, False),
+        (["list"], 20, {"CAPDISC_PAGER": PAGER, "TERM": "dumb"}, False),
+        (["show", "send-email", "send-invoice", "merge-pdfs"], 12, {"CAPDISC_PAGER": PAGER}, True),
+        (["render", "--help"], 20, {"CAPDISC_PAGER": PAGER}, True),
+        (["render", "book a room", "--budget", "3000"], 4, {"CAPDISC_PAGER": PAGER}, False),
+        (["status"], 4, {"CAPDISC_PAGER": PAGER}, False),
     ],
 )
 def test_only_what_is_longer_than_the_screen_is_paged(
@@ -330,10 +360,11 @@ def test_only_what_is_longer_than_the_screen_is_paged(
 
 
 def test_a_pager_that_is_missing_or_left_early_costs_nothing(hermetic, small) -> None:
-    shown = run_on_terminal(["list"], hermetic, rows=10, environ={"PAGER": "/no/such/pager -x"})
+    missing = {"CAPDISC_PAGER": "/no/such/pager -x"}
+    shown = run_on_terminal(["list"], hermetic, rows=10, environ=missing)
     assert "notice: the pager /no/such/pager cannot be started" in shown.plain
     assert "merge-pdfs" in shown.plain
-    left = run_on_terminal(["list"], hermetic, rows=10, environ={"PAGER": "true"})
+    left = run_on_terminal(["list"], hermetic, rows=10, environ={"CAPDISC_PAGER": "true"})
     assert (left.code, left.text) == (0, "")
 
 

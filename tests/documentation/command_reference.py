@@ -7,9 +7,9 @@ compares it with what this script would write.
 from __future__ import annotations
 
 import inspect
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,15 @@ HEADER = """# Commands
 
 <!-- Written by `just docs` from the declarations of the commands. Do not edit by hand. -->
 
-Results go to stdout and everything else (progress, notices, hints) to stderr. `--json` prints one
-line in a pipe and indented text on a terminal. Options may stand before or after the arguments;
-what follows `--` is never an option. `-h` or `--help` explains a command, `capdisc --version`
-prints the version. `--no-pager` turns the pager off; [terminal.md](terminal.md) says when there is
-one.
+Results go to stdout; progress, notices and hints go to stderr. Options may stand before or after
+the arguments; what follows `--` is never an option. `-h` or `--help` explains a command and its
+usual options, `--help --all` every option; both say more than this list. `capdisc --version` prints
+the version. An option that has the name of a [setting](#settings) takes its default from it.
 """
 
 # Variables that are no settings, because they are read before a configuration is.
 OTHER_VARIABLES = {
-    "CAPDISC_PAGER": "the pager of long results, before `PAGER`; `cat`: none",
+    "CAPDISC_PAGER": "the pager of long results; none without it",
     "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
 }
 
@@ -46,42 +45,48 @@ def is_positional(parameter: CommandParameter) -> bool:
 
 def reference() -> str:
     """The whole page."""
-    overview = [
-        f"| [`{name}`](#capdisc-{name}) | {about} |"
-        for name, about in summarise_commands().items()
-    ]
+    overview = [f"[{name}](#capdisc-{name})" for name in summarise_commands()]
+    shared = _shared_options()
+    lines = "\n".join(sorted(shared.values()))
     parts = [
         HEADER,
-        "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n",
-        *(_command_section(name) for name in summarise_commands()),
+        ",\n".join(overview) + "\n",
+        f"## Shared options\n\nThey mean the same in every command that takes them.\n\n{lines}\n",
+        *(_command_section(name, shared) for name in summarise_commands()),
         _exit_codes_section(),
         _settings_section(),
     ]
     return "\n".join(parts)
 
 
-def _command_section(name: str) -> str:
+def _shared_options() -> dict[str, str]:
+    """The line of each option that several commands share, by the line."""
+    lines = Counter(
+        _option_line(parameter)
+        for name in summarise_commands()
+        for parameter in list_parameters(load_command(name))
+        if not is_positional(parameter)
+    )
+    return {line: line for line, count in lines.items() if count > 2}
+
+
+def _command_section(name: str, shared: Mapping[str, str]) -> str:
     function = load_command(name)
     parameters = list_parameters(function)
-    usage = " ".join(["capdisc", name, *_usage_words(parameters)])
-    lines = [f"## capdisc {name}\n", f"```text\n{usage}\n```\n"]
-    lines += [f"{paragraph}\n" for paragraph in _paragraphs(function)]
-    if arguments := [each for each in parameters if is_positional(each)]:
-        rows = [f"| `{_cell(_metavar(each))}` | {_cell(each.param.help)} |" for each in arguments]
-        lines += ["\n".join(["| argument | meaning |", "|---|---|", *rows]) + "\n"]
-    if options := [each for each in parameters if not is_positional(each)]:
-        rows = [
-            f"| {_option_cell(each)} | {_default_cell(each)} | {_meaning_cell(each)} |"
-            for each in options
-        ]
-        lines += ["\n".join(["| option | default | meaning |", "|---|---|---|", *rows]) + "\n"]
+    lines = [f"## capdisc {name}\n"]
+    lines += [f"{paragraph}\n" for paragraph in _summary(function)]
+    options = [each for each in parameters if not is_positional(each)]
+    rows = [
+        f"- `{_metavar(each)}`: {_escape(each.param.help)}"
+        for each in parameters
+        if is_positional(each) and each.param.help
+    ]
+    rows += [line for line in map(_option_line, options) if line not in shared]
+    if rows:
+        lines.append("\n".join(rows) + "\n")
+    if others := [option_words(each)[0] for each in options if _option_line(each) in shared]:
+        lines.append(f"Shared: `{' '.join(others)}`\n")
     return "\n".join(lines)
-
-
-def _usage_words(parameters: list[CommandParameter]) -> Iterator[str]:
-    if any(not is_positional(parameter) for parameter in parameters):
-        yield "[OPTIONS]"
-    yield from (_metavar(parameter) for parameter in parameters if is_positional(parameter))
 
 
 def _metavar(parameter: CommandParameter) -> str:
@@ -91,51 +96,53 @@ def _metavar(parameter: CommandParameter) -> str:
     return f"[{plain}]" + ("..." if parameter.is_list and not plain.endswith("...") else "")
 
 
-def _paragraphs(function: Callable[..., int]) -> Iterator[str]:
-    """The paragraphs of the help, each on one line, examples as code."""
-    for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
+def _summary(function: Callable[..., int]) -> Iterator[str]:
+    """The first paragraph of the help on one line, and its examples as code."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    for number, paragraph in enumerate(paragraphs):
         line = " ".join(paragraph.split())
         if line.startswith("Example: "):
             yield f"Example: `{line.removeprefix('Example: ')}`"
-        else:
-            # A text such as <!-- … --> would vanish from the page.
-            yield re.sub(r"(?<!`)<!--.*?-->(?!`)", lambda match: f"`{match[0]}`", line)
+        elif not number:
+            yield line
 
 
-def _option_cell(parameter: CommandParameter) -> str:
+def _option_line(parameter: CommandParameter) -> str:
+    """The option with its value, what it means, and its limits and default."""
     words = ", ".join(option_words(parameter))
-    if parameter.type is bool:
-        return f"`{words}`"
-    return f"`{words} {_cell(parameter.param.metavar or VALUE_NAMES[parameter.type])}`"
+    if parameter.type is not bool:
+        words += f" {parameter.param.metavar or VALUE_NAMES[parameter.type]}"
+    remarks = [*_limits(parameter), *_default(parameter)]
+    remark = f" ({', '.join(remarks)})" if remarks else ""
+    return f"- `{words}`: {_escape(parameter.param.help)}{remark}"
 
 
-def _default_cell(parameter: CommandParameter) -> str:
+def _limits(parameter: CommandParameter) -> Iterator[str]:
+    low, high = parameter.param.min, parameter.param.max
+    if high is not None:
+        yield f"{low}–{high}"
+    elif low:
+        yield f"at least {low}"
+
+
+def _default(parameter: CommandParameter) -> Iterator[str]:
     """The default; a setting stands in for it where the option says nothing."""
     if parameter.default is None:
-        names = (parameter.name, f"validate.{parameter.name}")
-        return "".join(f"setting `{name}`" for name in names if name in SETTINGS)
-    if parameter.default in ("", False) and parameter.type in (str, bool):
-        return ""
-    return f"`{_cell(str(parameter.default))}`"
+        if (name := f"validate.{parameter.name}") in SETTINGS:
+            yield f"setting `{name}`"
+    elif parameter.default not in ("", False) and parameter.type is not bool:
+        yield f"default {parameter.default}"
 
 
-def _meaning_cell(parameter: CommandParameter) -> str:
-    low, high = parameter.param.min, parameter.param.max
-    limits = ""
-    if low is not None:
-        limits = f" At least {low}." if high is None else f" From {low} to {high}."
-    return _cell(parameter.param.help) + limits
-
-
-def _cell(text: str) -> str:
-    """The text as it may stand in a cell of a table."""
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+def _escape(text: str) -> str:
+    """The text as Markdown shows it."""
+    return text.replace("\n", " ").replace("<", "&lt;")
 
 
 def _exit_codes_section() -> str:
-    rows = [f"| {int(code)} | {EXIT_CODE_MEANINGS[code]} |" for code in sorted(EXIT_CODE_MEANINGS)]
+    rows = [f"- {int(code)}: {EXIT_CODE_MEANINGS[code]}" for code in sorted(EXIT_CODE_MEANINGS)]
     return (
-        "## Exit status\n\n| code | meaning |\n|---|---|\n"
+        "## Exit status\n\n"
         + "\n".join(rows)
         + "\n\n`run` passes on the exit status of the tool that it ran.\n"
     )
@@ -143,33 +150,40 @@ def _exit_codes_section() -> str:
 
 def _settings_section() -> str:
     rows = [
-        f"| `{name}` | {_setting_default(setting.default)} | `{setting.variable}` | {_cell(setting.about)} |"
+        f"- `{name}`{_setting_default(setting.default)}: {_escape(setting.about)}"
         for name, setting in SETTINGS.items()
     ]
-    others = [f"| `{name}` | {about} |" for name, about in OTHER_VARIABLES.items()]
-    aliases = [
-        f"| `{alias}` | the setting `{name}`, where `{SETTINGS[name].variable}` is not set |"
+    plain = {name: _variable(name) for name in SETTINGS}
+    rows += [
+        f"- `{setting.variable}`: the setting `{name}`"
+        for name, setting in SETTINGS.items()
+        if setting.variable != plain[name]
+    ]
+    rows += [f"- `{name}`: {about}" for name, about in OTHER_VARIABLES.items()]
+    rows += [
+        f"- `{alias}`: the setting `{name}`, unless `{SETTINGS[name].variable}` is set"
         for name, variables in ALIAS_VARIABLES.items()
         for alias in variables
     ]
     return (
         "## Settings\n\n"
-        "An option of the command line wins over a variable of the environment, the variable over\n"
-        "the file of the workspace, that file over the user's own, and the user's over the default.\n"
-        "The file of a workspace is `capdisc.toml`, `.capdisc/config.toml`, or the table\n"
-        "`[tool.capdisc]` of `pyproject.toml`. `capdisc config` prints every value and its origin.\n"
-        "What the file of a workspace may not decide unasked is in [security.md](security.md).\n\n"
-        "| setting | default | variable | meaning |\n|---|---|---|---|\n"
+        "The first of these that gives a value wins: the option, the environment variable\n"
+        "(`CAPDISC_LIMIT` for `limit`, `CAPDISC_VALIDATE_PROFILE` for `validate.profile`), the file\n"
+        "of the workspace (`capdisc.toml`, `.capdisc/config.toml`, or `[tool.capdisc]` in\n"
+        "`pyproject.toml`), your own file, the default. `capdisc config` prints each value and its\n"
+        "origin; [security.md](security.md) says what a workspace's file may not decide unasked.\n\n"
         + "\n".join(rows)
-        + "\n\n| other variable | meaning |\n|---|---|\n"
-        + "\n".join(others + aliases)
         + "\n"
     )
 
 
+def _variable(name: str) -> str:
+    return "CAPDISC_" + name.upper().replace(".", "_").replace("-", "_")
+
+
 def _setting_default(default: Any) -> str:
     return (
-        f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        f" ({str(default).lower() if isinstance(default, bool) else default})"
         if default not in ("", [])
         else ""
     )

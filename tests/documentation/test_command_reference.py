@@ -74,11 +74,18 @@ def test_every_client_says_where_its_entry_comes_from() -> None:
 @pytest.mark.parametrize("command", summarise_commands())
 def test_every_option_of_the_help_is_on_the_page(capdisc, command) -> None:
     section = TEXT.split(f"\n## capdisc {command}\n", 1)[1].split("\n## ", 1)[0]
-    help_text = capdisc(command, "--help").out.split("\nOptions:\n", 1)[1]
+    help_text = capdisc(command, "--help", "--all").out.split("\nOptions:\n", 1)[1]
     in_help = {
         word
         for line in re.findall(r"^  (-.*?)(?:   |$)", help_text, re.M)
         for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", line)
     }
-    on_page = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", section))
+    on_page = _option_names(section)
+    for line in TEXT.split("\n## Shared options\n", 1)[1].split("\n## ", 1)[0].splitlines():
+        names = _option_names(line.partition(":")[0])
+        on_page |= names if names & on_page else set()
     assert in_help - {"-h", "--help"} <= on_page
+
+
+def _option_names(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))

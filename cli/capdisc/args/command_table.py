@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 # Each command of the core with its line in the overview. Its module is imported only when it runs.
 _CORE_COMMANDS: Mapping[str, str] = {
-    "index": "Bring the index up to date with folders of capabilities.",
+    "index": "Bring the index up to date.",
     "watch": "Keep the index up to date while files change.",
-    "search": "Find the capabilities that fit a sentence.",
+    "search": "Find the skills and tools that fit a request.",
     "render": "Print a context for an agent within a token budget.",
-    "hook": "Answer a hook of an agent's client: what fits a prompt, or nothing.",
+    "hook": "Suggest skills for a prompt (called by a client's hook).",
     "show": "Print a capability in full.",
-    "list": "List the capabilities, or their cost in tokens.",
+    "list": "List capabilities, or what each costs in tokens.",
     "validate": "Check capability files.",
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
     "graph": "Print the relations between capabilities.",
-    "mcp": "Serve search, reading and running to an agent over MCP.",
+    "mcp": "Serve search to an agent over MCP.",
     "status": "Print what the index holds and where it lies.",
-    "doctor": "Print what is wrong with the index, and the commands that mend it.",
-    "trust": "Allow what a workspace's file or an index from elsewhere may do.",
-    "config": "Print every setting and where it comes from.",
-    "setup": "Put capdisc into the settings of an agent's client.",
+    "doctor": "Find what is wrong, and the commands that fix it.",
+    "trust": "Approve a workspace's servers, links and settings.",
+    "config": "Print or change settings, with where each comes from.",
+    "setup": "Connect capdisc to Claude Code, Codex and other clients.",
     "uninstall": "Remove what capdisc has on this machine.",
-    "init": "Start a capability folder here.",
-    "new": "Write a capability to start from.",
-    "add": "Index a capability that an agent made while it works.",
-    "remove": "Take back what add wrote.",
-    "completion": "Print the script that completes commands and ids in a shell.",
+    "init": "Write a first skill and tool here, to learn from.",
+    "new": "Create a skill or tool from a template.",
+    "add": "Index a capability that an agent made on the fly.",
+    "remove": "Remove what add wrote.",
+    "completion": "Print the completion script for a shell.",
     "help": "Explain a command, also as a manual page.",
 }
 # Commands with the name of a function of Python.
@@ -183,40 +183,42 @@ def _dispatch(argv: list[str]) -> int:
         print_verb_help = getattr(sys.modules[command.__module__], "print_verb_help", None)
         if print_verb_help and print_verb_help(argv[1]):
             return 0
-    if _is_on_terminal() and _print_help(argv, name, command):
-        return 0
-    if argv in _OVERVIEW_CALLS and not _is_on_terminal() and "COLUMNS" not in os.environ:
-        from capdisc.args import help_panels
+    from capdisc.args import help_panels
 
-        help_panels.print_plain_overview(summarise_commands())
-        return 0
+    seldom: set[str] = set()
+    if help_panels.asks_for_help(argv):
+        if name and command:
+            if help_panels.ALL_WORD not in argv:
+                seldom = help_panels.find_seldom_options(name, command)
+            argv = [name, "--help"]
+        if _print_help(argv, name, command, seldom):
+            return 0
     from capdisc.args import typer_app
 
-    return typer_app.run(argv or ["--help"], summarise_commands(), command, name)
-
-
-_OVERVIEW_CALLS = (["--help"], ["-h"])
+    return typer_app.run(argv, summarise_commands(), command, name, seldom)
 
 
 def _is_on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _print_help(argv: Sequence[str], name: str | None, command: Command | None) -> bool:
-    """Draw the help that the command line calls for; False where it calls for none, or where the
-    terminal obeys no codes.
+def _print_help(
+    argv: Sequence[str], name: str | None, command: Command | None, seldom: Collection[str]
+) -> bool:
+    """Draw the help on a terminal that obeys codes, and the overview everywhere; False where typer
+    prints it.
     """
     from capdisc.args import help_panels
     from capdisc.context import surroundings
     from capdisc.output import terminal
 
-    screen = terminal.find_screen(surroundings.current_runtime())
-    if screen is None or not (help_panels.asks_for_help(argv) or not argv):
+    screen = terminal.find_screen(surroundings.current_runtime()) if _is_on_terminal() else None
+    if name and command and screen:
+        help_panels.print_command_help(screen, name, command, seldom)
+    elif argv[0] not in help_panels.HELP_WORDS:
         return False
-    if name and command:
-        help_panels.print_command_help(screen, name, command)
-    elif not argv or argv[0] in help_panels.HELP_WORDS:
-        help_panels.print_overview(screen, summarise_commands())
+    elif screen:
+        help_panels.print_overview(screen, summarise_commands(), help_panels.ALL_WORD in argv)
     else:
-        return False
+        help_panels.print_plain_overview(summarise_commands(), help_panels.ALL_WORD in argv)
     return True

@@ -6,7 +6,7 @@ which the last has 32, read our texts as markup, and take 0.25 s longer to impor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from capdisc.args.command_line import CommandParameter, list_parameters
 from capdisc.args.params import VALUE_NAMES
@@ -34,7 +34,7 @@ PANELS = (
     "Index",
 )
 # A command with so few options has them under one heading.
-_MAX_TOGETHER = 7
+_MAX_TOGETHER = 12
 COMMAND_PANELS = {
     "Find": ("search", "render", "show", "list", "graph", "tools", "call", "plan"),
     "Index": ("index", "watch", "status", "doctor"),
@@ -43,6 +43,25 @@ COMMAND_PANELS = {
     "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }
 HELP_WORDS = ("--help", "-h")
+ALL_WORD = "--all"
+_MORE_COMMANDS = f"Others, such as hook, watch and tools: capdisc help {ALL_WORD}"
+# The commands and options that people use every week. Help shows the others with --all.
+MAIN_COMMANDS = (
+    "search", "index", "show", "list", "render", "audit", "validate", "setup", "doctor", "mcp", "run",
+    "config", "new", "help",
+)  # fmt: skip
+_MAIN_OPTIONS = {
+    "index": "only forget rebuild verify ask_servers wait quiet verbose json",
+    "search": "limit kind category tag max_risk available explain ids paths open json quiet",
+    "render": "budget tier format json detail template append session into kind available quiet",
+    "show": "links link section file network max_tokens paths open json quiet",
+    "list": "kind category tag available risk cost shadowed categories ids paths json quiet",
+    "validate": "user profile format ignore strict fix write every rule rules quiet json",
+    "tools": "format names only limit kind tag available progressive defer hosted budget quiet",
+    "audit": "window budget error thorough fix off undo yes html format json",
+    "setup": "hook mcp scope gateway server approve move allow_run undo every yes json",
+    "eval": "compare limit budget plot triggers since min_precision min_recall quiet json",
+}
 _MAX_OPTION_COLUMNS = 30
 
 
@@ -52,13 +71,31 @@ def asks_for_help(words: Sequence[str]) -> bool:
     return any(word in words[:end] for word in HELP_WORDS)
 
 
-def print_command_help(screen: Screen, name: str, command: Callable[..., int]) -> None:
-    """Print the usage, the text and the options of one command."""
+def find_seldom_options(name: str, command: Callable[..., int]) -> set[str]:
+    """The names of the parameters that the help of the command leaves out."""
+    parameters = list_parameters(command)
+    names = {parameter.name for parameter in parameters if parameter.param.names is not None}
+    return names.difference(_MAIN_OPTIONS[name].split()) if name in _MAIN_OPTIONS else set()
+
+
+def name_the_rest(name: str, seldom: Collection[str]) -> str:
+    """The line that says how to see the options that the help leaves out."""
+    return f"{len(seldom)} more options: capdisc {name} --help {ALL_WORD}" if seldom else ""
+
+
+def print_command_help(
+    screen: Screen, name: str, command: Callable[..., int], seldom: Collection[str]
+) -> None:
+    """Print the usage, the text and the options of one command without the `seldom` used ones."""
     import inspect  # 8 ms that an overview does not need
 
     parameters = list_parameters(command)
     arguments = [parameter for parameter in parameters if parameter.param.names is None]
-    options = [parameter for parameter in parameters if parameter.param.names is not None]
+    options = [
+        parameter
+        for parameter in parameters
+        if parameter.param.names is not None and parameter.name not in seldom
+    ]
     words = [("Usage: ", "heading"), (f"capdisc {name}", "name")]
     words += [(" [OPTIONS]", "detail")] if options else []
     words += [(f" {_argument_name(parameter)}", "value") for parameter in arguments]
@@ -75,6 +112,8 @@ def print_command_help(screen: Screen, name: str, command: Callable[..., int]) -
         _print_panel(screen, "Arguments", rows)
     for title, members in _group_options(options).items():
         _print_panel(screen, title, [_option_row(parameter) for parameter in members])
+    if seldom:
+        terminal.print_paragraph(screen, name_the_rest(name, seldom))
 
 
 _PLAIN_COLUMNS = 78
@@ -92,17 +131,22 @@ Commands:
 """
 
 
-def print_plain_overview(commands: Mapping[str, str]) -> None:
-    """Print the commands as typer prints them where no terminal says how wide it is: importing typer
-    took 40 of the 75 ms.
-    """
+def select_commands(commands: Mapping[str, str], shows_all: bool) -> Mapping[str, str]:
+    """The commands of the overview: all, or those that people use."""
+    return commands if shows_all else {name: commands[name] for name in MAIN_COMMANDS}
+
+
+def print_plain_overview(commands: Mapping[str, str], shows_all: bool) -> None:
+    """Print the commands without typer, whose import took 40 of the 75 ms."""
+    hint = "" if shows_all else f"\n{_MORE_COMMANDS}\n"
+    commands = select_commands(commands, shows_all)
     column = max(map(len, commands))
     room = _PLAIN_COLUMNS - 6 - column
     lines = (
         f"  {name:{column}}  {_shorten_summary(summary, room)}\n"
         for name, summary in commands.items()
     )
-    console.print_result(_PLAIN_BEGINNING + "".join(lines))
+    console.print_result(_PLAIN_BEGINNING + "".join(lines) + hint)
 
 
 def _shorten_summary(text: str, room: int) -> str:
@@ -114,8 +158,8 @@ def _shorten_summary(text: str, room: int) -> str:
     return text
 
 
-def print_overview(screen: Screen, commands: Mapping[str, str]) -> None:
-    """Print what capdisc is for, and its commands by topic."""
+def print_overview(screen: Screen, commands: Mapping[str, str], shows_all: bool) -> None:
+    """Print what capdisc is for, and its commands, all of them by topic."""
     usage = [("Usage: ", "heading"), ("capdisc", "name"), (" COMMAND [OPTIONS]", "detail")]
     terminal.print_paragraph(screen, usage)
     about = "Find the few capabilities an agent needs, and print them within a token budget."
@@ -124,16 +168,16 @@ def print_overview(screen: Screen, commands: Mapping[str, str]) -> None:
     console.print_result("\n")
     placed = {name for names in COMMAND_PANELS.values() for name in names}
     others = tuple(name for name in commands if name not in placed)
-    width = max(map(len, commands))
-    for title, names in (COMMAND_PANELS | {"Others": others}).items():
+    panels = COMMAND_PANELS | {"Others": others} if shows_all else {"Commands": MAIN_COMMANDS}
+    width = max(map(len, select_commands(commands, shows_all)))
+    for title, names in panels.items():
         rows: list[tuple[list[Piece], Line]] = [
             ([(name.ljust(width), "option")], commands[name]) for name in names if name in commands
         ]
         if rows:
             _print_panel(screen, title, rows)
-    terminal.print_paragraph(
-        screen, "capdisc COMMAND --help explains one; --version prints the version."
-    )
+    if not shows_all:
+        terminal.print_paragraph(screen, _MORE_COMMANDS)
 
 
 def value_name(parameter: CommandParameter) -> str:

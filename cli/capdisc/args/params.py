@@ -115,15 +115,15 @@ MinRelevance = Annotated[
         min=0,
         max=1,
         callback=check_finite,
-        help="Leave out less relevant hits [by the setting, else 0.05].",
+        help="Leave out hits of less relevance [0.05].",
         panel="Searching",
     ),
 ]
 
 
-Ids = Annotated[bool, option("--ids", help="Print ids only, one on each line.", panel="Output")]
+Ids = Annotated[bool, option("--ids", help="Print ids only, one per line.", panel="Output")]
 Paths = Annotated[
-    bool, option("--paths", help="Print the paths of files only, each once.", panel="Output")
+    bool, option("--paths", help="Print file paths only, each once.", panel="Output")
 ]
 Null = Annotated[
     bool,
@@ -142,7 +142,9 @@ Open = Annotated[
         panel="Output",
     ),
 ]
-QUIET = option("--quiet", "-q", help="Print the result and errors, no notices.", panel="Output")
+QUIET = option(
+    "--quiet", "-q", help="Print no notices, only the result and errors.", panel="Output"
+)
 IndexDir = Annotated[
     Path | None,
     option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),
@@ -152,7 +154,7 @@ Fresh = Annotated[
     str | None,
     option(
         "--fresh",
-        help="Take in files that changed first: auto: a few; require: all; off: none.",
+        help="Pick up changed files first: auto: a few; require: all; off: none.",
         panel="Index",
         choices=("auto", "require", "off"),
     ),
@@ -161,7 +163,7 @@ Engine = Annotated[
     str | None,
     option(
         "--engine",
-        help="What finds candidates: matrix: text index and matrix; lancedb: its table.",
+        help="Where candidates come from: the index itself (matrix), or its LanceDB table.",
         panel="Index",
         choices=("auto", "matrix", "lancedb"),
     ),
@@ -191,7 +193,7 @@ Mode = Annotated[
     str | None,
     option(
         "--mode",
-        help="By words, by meaning or both; no-graph: both, without relations.",
+        help="Search by words, by meaning or both; no-graph: without relations.",
         panel="Searching",
         choices=("auto", "hybrid", "lexical", "vector", "no-graph"),
     ),
@@ -201,7 +203,7 @@ SessionName = Annotated[
     option(
         "--session",
         metavar="NAME",
-        help="Record the hits in this session, which is begun if new.",
+        help="Record the hits in this session; a new one is created.",
         panel="Session",
     ),
 ]

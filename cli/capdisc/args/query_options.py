@@ -44,7 +44,7 @@ class Filters:
         str,
         option(
             "--max-risk",
-            help="At most this risk; what declares none counts as high.",
+            help="At most this risk; one that declares none counts as high.",
             panel="Filters",
             choices=RISK_CHOICES,
         ),
@@ -52,7 +52,9 @@ class Filters:
     available: Annotated[
         bool,
         option(
-            "--available", help="Only those whose secrets and programs are here.", panel="Filters"
+            "--available",
+            help="Only those whose secrets and programs are installed.",
+            panel="Filters",
         ),
     ] = False
 
@@ -61,7 +63,7 @@ class Filters:
         option(
             "--preset",
             metavar="NAME",
-            help="With hits, also the members of this preset; list: only them (repeatable).",
+            help="Add the members of this preset to the hits; list: show only them (repeatable).",
             panel="Filters",
         ),
     ] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from capdisc.args import help_panels
 from capdisc.args.command_line import CommandParameter, call_command, list_parameters
 from capdisc.args.params import VALUE_NAMES, BadValueError, Param, parse_count
 from capdisc.output import console
@@ -39,14 +40,15 @@ def run(
     commands: Mapping[str, str],
     command: Callable[..., int] | None,
     name: str | None,
+    seldom: Collection[str] = (),
 ) -> int:
-    """Run a command line of `command`, whose name is `name`, and return its exit code; without a
-    command, an overview of `commands`. Raises UsageError for what typer refuses.
+    """Run a command line of `command`, whose name is `name`, and return its exit code. Its help
+    leaves out the `seldom` used options. Raises UsageError for what typer refuses.
     """
     if command is None and not argv[0].startswith("-"):
         raise _unknown_command(argv[0], commands)
     try:
-        app = _build_app(commands, command, name)
+        app = _build_app(commands, command, name, seldom)
         return int(app(args=list(argv), prog_name="capdisc", standalone_mode=False) or 0)
     except typer.Abort:
         raise KeyboardInterrupt from None
@@ -142,7 +144,10 @@ def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
 
 
 def _build_app(
-    commands: Mapping[str, str], command: Callable[..., int] | None, name: str | None
+    commands: Mapping[str, str],
+    command: Callable[..., int] | None,
+    name: str | None,
+    seldom: Collection[str],
 ) -> typer.Typer:
     app = typer.Typer(
         name="capdisc",
@@ -168,7 +173,8 @@ def _build_app(
         """Find the few capabilities an agent needs, and print them within a token budget."""
 
     if name and command:
-        app.command(name)(annotate_command(command))
+        epilog = help_panels.name_the_rest(name, seldom)
+        app.command(name, epilog=epilog)(annotate_command(command, seldom))
     else:
         for command_name, summary in commands.items():
             app.command(command_name, help=summary)(_overview)
@@ -185,13 +191,20 @@ def _overview() -> int:
     raise UsageError("the command must come first", "see: capdisc --help")
 
 
-def annotate_command(command: Callable[..., int]) -> Callable[..., int]:
-    """A function that runs the command, with typer's declarations of its parameters."""
+def annotate_command(
+    command: Callable[..., int], seldom: Collection[str] = ()
+) -> Callable[..., int]:
+    """A function that runs the command, with typer's declarations of its parameters, those that are
+    `seldom` used without a line in the help.
+    """
 
     def run_command(**values: Any) -> int:
         return call_command(command, values)
 
-    parameters = [_declare_for_typer(parameter) for parameter in list_parameters(command)]
+    parameters = [
+        _declare_for_typer(parameter, parameter.name in seldom)
+        for parameter in list_parameters(command)
+    ]
     run_command.__name__, run_command.__doc__ = command.__name__, command.__doc__
     run_command.__annotations__ = {
         parameter.name: parameter.annotation for parameter in parameters
@@ -200,7 +213,7 @@ def annotate_command(command: Callable[..., int]) -> Callable[..., int]:
     return run_command
 
 
-def _declare_for_typer(parameter: CommandParameter) -> SignatureParameter:
+def _declare_for_typer(parameter: CommandParameter, is_hidden: bool) -> SignatureParameter:
     kind: Any = list[parameter.type] if parameter.is_list else parameter.type  # type: ignore[name-defined]
     if parameter.default is None and not parameter.is_required:
         kind = kind | None
@@ -208,11 +221,11 @@ def _declare_for_typer(parameter: CommandParameter) -> SignatureParameter:
         parameter.name,
         SignatureParameter.KEYWORD_ONLY,
         default=SignatureParameter.empty if parameter.is_required else parameter.default,
-        annotation=Annotated[kind, _typer_parameter(parameter)],
+        annotation=Annotated[kind, _typer_parameter(parameter, is_hidden)],
     )
 
 
-def _typer_parameter(parameter: CommandParameter) -> Any:
+def _typer_parameter(parameter: CommandParameter, is_hidden: bool) -> Any:
     declared = parameter.param
     if declared.names is None:
         return typer.Argument(metavar=declared.metavar, help=declared.help)
@@ -227,6 +240,7 @@ def _typer_parameter(parameter: CommandParameter) -> Any:
             declared.parser or (_count_parser(declared) if parameter.type is int else None)
         ),
         callback=_typer_callback(declared.callback),
+        hidden=is_hidden,
     )
 
 

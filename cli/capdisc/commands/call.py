@@ -65,7 +65,7 @@ def call(
         option(
             "--max-tokens",
             min=1,
-            help="Cut the answer to so many tokens, and say what was left out.",
+            help="Cut the answer to this many tokens, and say what was left out.",
         ),
     ] = None,
     format: Annotated[

@@ -238,7 +238,7 @@ def graph(
     limit: Annotated[
         int,
         option(
-            "-k", "--limit", min=1, max=5000, help="At most so many capabilities.", panel="Edges"
+            "-k", "--limit", min=1, max=5000, help="At most this many capabilities.", panel="Edges"
         ),
     ] = 100,
     format: Annotated[

@@ -55,6 +55,9 @@ def help_(
         bool,
         option("--man", help="Show the manual page; in a pipe, print its source for man -l -."),
     ] = False,
+    all_: Annotated[
+        bool, option("--all", help="With the commands and options that few people need.")
+    ] = False,
 ) -> int:
     """Print what a command does, as COMMAND --help does; without a command, an overview.
 
@@ -62,7 +65,8 @@ def help_(
     """
     name = command_table.COMMAND_ALIASES.get(command, command) if command else None
     if not man or (name and name not in summarise_commands()):
-        return command_table.run_command([name, "--help"] if name else ["--help"])
+        words = [name] if name else []
+        return command_table.run_command([*words, "--help", *["--all"][:all_]])
     page = format_page(name)
     if surroundings.current_runtime().stdout_is_terminal and shutil.which("man"):
         with tempfile.TemporaryDirectory(prefix="capdisc-") as folder:

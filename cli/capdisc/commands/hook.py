@@ -51,11 +51,11 @@ def hook(
     max_tokens: Annotated[
         int | None,
         option(
-            "--budget", min=1, help="At most so many tokens.  [default: 150; 1000 with --detail]"
+            "--budget", min=1, help="At most this many tokens.  [default: 150; 1000 with --detail]"
         ),
     ] = None,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=10, help="At most so many capabilities.")
+        int, option("-k", "--limit", min=1, max=10, help="At most this many capabilities.")
     ] = DEFAULT_LIMIT,
     detail: Annotated[
         bool,
@@ -91,12 +91,12 @@ def hook(
         bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
     ] = False,
 ) -> int:
-    """Read a client's JSON from stdin, and print its JSON with a line for each capability that
-    fits the prompt; or nothing, where the prompt asks for nothing here.
+    """Suggest skills for a prompt: reads the JSON of a client's hook from stdin and prints the
+    client's JSON with a line for each capability that fits, or nothing.
 
-    Put it into the settings of a client, or let capdisc setup do so. Nothing is printed twice in a
-    session of the client. The exit status is always 0, so that no prompt is held up: capdisc
-    doctor shows what went wrong. An index that is missing is built meanwhile.
+    capdisc setup writes the hook into a client's settings. It does not repeat itself in a session,
+    and always ends with status 0, so that it never blocks a prompt: capdisc doctor shows what went
+    wrong. A missing index is built in the background.
 
     Example: echo '{"prompt": "merge two PDF files"}' | capdisc hook claude
     """

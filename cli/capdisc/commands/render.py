@@ -27,7 +27,9 @@ from capdisc_indexer.rendering.formats import FORMATS, list_added_formats
 
 Budget = Annotated[
     int | None,
-    option("--budget", min=1, help="At most so many tokens in all; a hard limit.", panel="Budget"),
+    option(
+        "--budget", min=1, help="At most this many tokens in all; a hard limit.", panel="Budget"
+    ),
 ]
 TierBudget = Annotated[
     str,
@@ -43,7 +45,7 @@ TierTop = Annotated[
     option(
         "--tier-top",
         metavar="TIER=N,…",
-        help="At most so many summaries and details: 1=5,2=2.",
+        help="At most this many summaries and details: 1=5,2=2.",
         panel="Budget",
     ),
 ]
@@ -53,7 +55,7 @@ MaxEach = Annotated[
         "--max-each",
         min=0,
         metavar="N",
-        help="With --style full: at most so many tokens of a capability; 0: all.",
+        help="With --style full: at most this many tokens of a capability; 0: all.",
         panel="Budget",
     ),
 ]
@@ -187,7 +189,7 @@ ThresholdPct = Annotated[
         min=0,
         max=100,
         callback=params.check_finite,
-        help="With --auto: how many per cent of the context are small.",
+        help="With --auto: the percentage of the context that counts as small.",
         panel="Prompt",
     ),
 ]
@@ -195,7 +197,7 @@ OnEmpty = Annotated[
     str,
     option(
         "--on-empty",
-        help="Where nothing fits: none prints the overview, all a line for each capability, error nothing.",
+        help="If nothing fits, print the overview (none), a line for each capability (all), or nothing (error).",
         panel="Searching",
         choices=("none", "all", "error"),
     ),

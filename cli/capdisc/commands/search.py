@@ -54,7 +54,7 @@ def search(
             "--expand",
             min=0,
             max=20,
-            help="Add so many capabilities that the hits name as related.",
+            help="Add up to N capabilities that the hits name as related.",
             panel="Searching",
         ),
     ] = 0,
@@ -63,7 +63,7 @@ def search(
         bool,
         option(
             "--whole",
-            help="Search for the query as a whole, and not for its clauses too.",
+            help="Do not split the query into clauses.",
             panel="Searching",
         ),
     ] = False,
@@ -96,7 +96,7 @@ def search(
     engine: params.Engine = None,
     json: params.Json = False,
 ) -> int:
-    """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
+    """Find the skills and tools that fit a request; - reads it from stdin. Exit status 1: nothing
     fits.
 
     Example: capdisc search "put two PDF files into one"

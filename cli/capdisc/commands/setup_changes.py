@@ -94,7 +94,7 @@ def carry_out(
     _print_next_steps(runtime, request, pending, plan)
     if any(change.snippets for change in changes):
         console.print_notice(
-            "notice: some of it is left for you to put in; its comments would be lost otherwise"
+            "notice: add these lines yourself: rewriting the file would drop its comments"
         )
     for reason in request.left_out:
         console.print_notice(f"notice: {reason}")
@@ -147,8 +147,8 @@ def describe_refusal(
     """The error where nobody said yes: nobody was there, or somebody said no."""
     if json or not has_person(runtime):
         return ApprovalRequiredError(
-            f"nothing was {participle}: nobody is there to say yes",
-            "look at the change, then run it at a terminal or add --yes",
+            f"nothing was {participle}: there is no terminal to ask on",
+            "check the change, then run it at a terminal or add --yes",
         )
     return ApprovalRequiredError(f"nothing was {participle}, as you said", "")
 

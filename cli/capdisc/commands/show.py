@@ -57,7 +57,7 @@ def show(
         option(
             "--section",
             metavar="HEADING",
-            help="Print only this section; its beginning will do.",
+            help="Print only this section; the beginning of its heading is enough.",
             panel="Parts",
         ),
     ] = "",
@@ -86,7 +86,7 @@ def show(
             "--max-tokens",
             min=1,
             metavar="N",
-            help="Print at most so many tokens.",
+            help="Print at most this many tokens.",
             panel="Output",
         ),
     ] = None,

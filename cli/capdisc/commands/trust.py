@@ -138,15 +138,14 @@ def trust(
     revoke: Annotated[bool, option("--revoke", help="Revoke the trust.")] = False,
     json: params.Json = False,
 ) -> int:
-    """Show what a workspace asks for beyond its own folder, line by line, and allow it.
+    """Show what a workspace's settings ask for outside its own folder, and approve it.
 
-    The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
-    index or a model elsewhere, databases, servers, what belongs to another user, and silencing
-    rules that guard the reader wait for this command. Trust holds for the file as it is now: a
-    changed file waits again. For a symbolic link: lets a scan follow it to where it leads now. For
-    an index folder: shows whose it is, and trusts it as your own. For the id of a tool of an MCP
-    server (tool:SERVER.TOOL, or tool:SERVER.*): lets agents call it through
-    `capdisc mcp --gateway`. Exit status 5: nobody said yes.
+    Until you do, capdisc ignores what a cloned folder says about paths, links, an index or a model
+    elsewhere, databases, servers, and rules that guard the reader. Approval holds for the file as
+    it is now: a changed file must be approved again. TARGET may also be a symbolic link that a scan
+    should follow, an index folder to use as your own, or the id of an MCP server's tool
+    (tool:SERVER.TOOL or tool:SERVER.*) that agents may call through `capdisc mcp --gateway`.
+    Exit status 5: nobody said yes.
 
     Example: capdisc trust --list
     """

@@ -88,7 +88,7 @@ def watch(
         option(
             metavar="TIME",
             parser=params.parse_seconds,
-            help="Wait until no file has changed for so long [500ms].",
+            help="Wait until no file has changed for this long [500ms].",
         ),
     ] = None,
     poll: Annotated[

@@ -178,10 +178,10 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     files = console.format_count(count, "file")
     if not count:
         reason = freshness.reason or refresh_command(place)
-        return f"the answer may be from before a change: {reason}"
+        return f"results may be slightly out of date: {reason}"
     text = f"{files} {verb} changed since the index was built ({names})"
     if freshness.reason:
-        return f"{text}, and the answer is from before: {freshness.reason}"
+        return f"{text}; results do not show that yet: {freshness.reason}"
     return f"{text}: {refresh_command(place)}"
 
 

@@ -39,30 +39,27 @@ def is_paged(words: Sequence[str]) -> bool:
 
 
 def pager_command(environ: Mapping[str, str]) -> list[str]:
-    """The words of the pager: by CAPDISC_PAGER, by PAGER, or less where it is installed; none where
-    they name `cat` or nothing.
+    """The words of the pager that CAPDISC_PAGER names; none without it. PAGER is what people have
+    set for git: it asks for no pager here.
     """
-    for name in ("CAPDISC_PAGER", "PAGER"):
-        if name in environ:
-            import shlex
+    import shlex
 
-            with suppress(ValueError):  # a quote that is not closed
-                words = shlex.split(environ[name])
-                return [] if words in ([], ["cat"]) else words
-            return []
-    return ["less"] if shutil.which("less", path=environ.get("PATH")) else []
+    with suppress(ValueError):  # a quote that is not closed
+        return shlex.split(environ.get("CAPDISC_PAGER", ""))
+    return []
 
 
 @contextmanager
 def page_output(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[None]:
-    """Inside, what this command line prints goes through a pager where it is longer than the
-    screen. Nothing changes where stdout is no terminal, or one that obeys no codes.
+    """Inside, what this command line prints on a terminal goes through the pager that CAPDISC_PAGER
+    names where it is longer than the screen. Nothing changes on a terminal that obeys no codes.
     """
-    if not _is_terminal(sys.stdout) or environ.get("TERM") == "dumb" or not is_paged(words):
+    pager = pager_command(environ)
+    if not (pager and is_paged(words)) or environ.get("TERM") == "dumb":
         yield
         return
     size = shutil.get_terminal_size()
-    output = PagedOutput(environ, size.columns, size.lines)
+    output = PagedOutput(pager, environ, size.columns, size.lines)
     with console.divert_output(output.take):
         try:
             yield
@@ -79,7 +76,10 @@ class PagedOutput:
     gets it.
     """
 
-    def __init__(self, environ: Mapping[str, str], columns: int, rows: int) -> None:
+    def __init__(
+        self, pager: Sequence[str], environ: Mapping[str, str], columns: int, rows: int
+    ) -> None:
+        self._pager = pager
         self._environ = environ
         self._columns, self._rows = max(columns, 1), rows
         self._takes_stderr = _is_terminal(sys.stderr)
@@ -133,17 +133,13 @@ class PagedOutput:
         import subprocess
 
         environ = {"LESS": _LESS_OPTIONS, "LV": "-c", **self._environ}
-        command = pager_command(environ)
         try:
-            if not command:
-                raise FileNotFoundError
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environ)
+            self._process = subprocess.Popen(self._pager, stdin=subprocess.PIPE, env=environ)
         except OSError as error:
             self._has_pager = False
             self._print_pending()
-            if command:
-                reason = f"{command[0]} cannot be started: {error.strerror}"
-                console.print_notice(f"notice: the pager {reason}")
+            reason = f"{self._pager[0]} cannot be started: {error.strerror}"
+            console.print_notice(f"notice: the pager {reason}")
             return
         # An interrupt is the pager's: it ends its own search, and never the command.
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,7 +5,7 @@ generation it equals.
     table/STATE                    the version that equals a generation, and the pointer to that one
     table/LOCK                     one process at a time changes the table; QUEUE: one more waits
 
-A row is a capability (part 0), one of its example requests, or a passage of its body; docs/lancedb.md
+A row is a capability (part 0), one of its example requests, or a passage of its body; docs/internals/lancedb.md
 has the columns. The table is made from a generation and never the other way round: whatever happens
 to it, it is written anew. A change is one commit of LanceDB, so a reader sees the rows of one
 generation. LanceDB syncs nothing, so its files are synced before STATE names their version.

@@ -2,7 +2,7 @@
 
 This is not a parser of Markdown: links that span lines and headings that are underlined are not
 seen. Nothing is read twice, so that every text takes time in proportion to its length.
-docs/why-not-a-library.md compares it with markdown-it-py.
+docs/internals/why-not-a-library.md compares it with markdown-it-py.
 """
 
 from __future__ import annotations

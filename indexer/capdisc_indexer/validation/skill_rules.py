@@ -92,7 +92,7 @@ class _SkillChecks:
             message = f"the name has {len(name):,} characters, more than {MAX_NAME}"
             yield self._finding_at("name", "name-too-long", message, hint)
         if name != name.lower():
-            yield self._finding_at("name", "name-case", "the name holds capital letters", hint)
+            yield self._finding_at("name", "name-case", "the name has uppercase letters", hint)
         if odd_characters := sorted(
             {
                 character
@@ -122,7 +122,7 @@ class _SkillChecks:
             )
         if folder and name != unicodedata.normalize("NFKC", folder):
             yield self._finding_at(
-                "name", "name-folder-mismatch", "the name is not that of the skill's folder", hint
+                "name", "name-folder-mismatch", "the name does not match its folder", hint
             )
 
     def description(self) -> Iterator[Finding]:

@@ -108,13 +108,12 @@ def audit(
     fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
-    """Print what clients show of the skills within their own budgets, what each skill costs, and
-    which skills compete.
+    """Show which skills each client truncates or drops, what each skill costs, and which overlap.
 
     Each client counts the skills of its own folders, and those that lie in no client's folder.
-    docs/audit.md has the figures of each client and where they come from. --fix shows what it
-    would write into the settings of the client, and what that saves in each turn. --html writes a
-    page that shows the same, a map of the skills, and the week of the hook.
+    docs/audit.md has the limits of each client, with sources. --fix shows what it would write into
+    the client's settings, and what that saves in each turn. --html writes a page that shows the
+    same, a map of the skills, and the week of the hook.
 
     Example: capdisc audit claude --window 200000
     """

@@ -136,7 +136,7 @@ def eval_(
             "--budgets",
             "--budget",
             metavar="N,…",
-            help="Measure printed contexts of at most so many tokens instead of rankings.",
+            help="Measure contexts of at most this many tokens instead of rankings.",
         ),
     ] = "",
     encoder: params.EncoderName = None,

@@ -76,7 +76,7 @@ def test_a_key_is_known_again_where_a_message_cuts_it_or_writes_it_small() -> No
 def test_a_message_about_a_file_without_keys_stays() -> None:
     text = "the name sk-learn-pipelines is taken"
     assert mask_known_keys(text, key_prefixes("name: sk-learn-pipelines\n")) == text
-    assert not may_quote_a_key("the name holds capital letters")
+    assert not may_quote_a_key("the name has uppercase letters")
 
 
 @given(st.text(alphabet="AKI20Za-_.eyJskgh\n ", max_size=300))

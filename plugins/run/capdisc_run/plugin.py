@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     name="run",
     commands={
         "run": PluginCommand(
-            about="Run a capability that says how, after you have agreed.",
+            about="Run a capability, once you have approved it.",
             function="capdisc_run.run_command:run",
             below="graph",
         )

@@ -234,7 +234,7 @@ def run(
         option(
             metavar="TIME",
             parser=params.parse_seconds,
-            help="End it after so long [by its manifest, else 60s].",
+            help="End it after this long [by its manifest, else 60s].",
         ),
     ] = None,
     max_output: Annotated[

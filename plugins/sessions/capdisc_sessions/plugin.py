@@ -9,17 +9,17 @@ PLUGIN = Plugin(
     tools=("capdisc_sessions.fact_tools:TOOLS",),
     commands={
         "session": PluginCommand(
-            about="Keep what an agent found and used from turn to turn.",
+            about="Remember what an agent found and used between turns.",
             function="capdisc_sessions.session_command:session",
             below="plan",
         ),
         "log": PluginCommand(
-            about="Print the local log of requests and uses, which is off by default.",
+            about="Print the local log of requests and uses (off by default).",
             function="capdisc_sessions.log_command:log",
             below="doctor",
         ),
         "learn": PluginCommand(
-            about="Learn from transcripts of Claude Code and Codex what you use for what.",
+            about="Learn from Claude Code and Codex transcripts what you use.",
             function="capdisc_sessions.learn_command:learn",
             below="hook",
         ),

@@ -1,7 +1,7 @@
 """Checks the arguments of a call against a JSON schema, and fills in its defaults.
 
 Own code, since schemas come from files that nobody vouches for: no reference leaves the schema,
-no pattern runs without an end, and the steps of a check are counted (docs/why-not-a-library.md has
+no pattern runs without an end, and the steps of a check are counted (docs/internals/why-not-a-library.md has
 what two libraries do instead). The tests compare it with jsonschema. It reads JSON Schema 2020-12
 and the older spellings of draft 4 to 7, except `$dynamicRef`, `$anchor` and `unevaluated…`;
 `format` is an annotation, as in the specification.
