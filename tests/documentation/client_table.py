@@ -125,7 +125,7 @@ TABLE_START, TABLE_END = "<!-- Written by `just docs` from clients.toml. -->", "
 PAGES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "audit.md": _list_budgets,
     "gateway.md": _list_servers,
-    "setup.md": _list_sources,
+    "internals/clients.md": _list_sources,
     "sources.md": _list_places,
 }
 
