@@ -25,7 +25,7 @@ from capdisc_indexer.model.types import BuildOptions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
-PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [README, *sorted((REPOSITORY / "docs").rglob("*.md"))]
 KINDS = {"sh", "console", "json", "toml", "yaml", "markdown", "text", "js", "python"}
 HOOK_PAGE = REPOSITORY / "docs" / "hook.md"
 WRITE = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
