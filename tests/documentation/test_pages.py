@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PAGES = [
     *(REPOSITORY / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *(REPOSITORY / name for name in ("CHANGELOG.md", "SECURITY.md")),
-    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
     *sorted(REPOSITORY.glob("plugins/*/README.md")),
 ]
 # Folders of the repository: what begins with one of them in a code span is a path of ours.
@@ -148,7 +148,7 @@ def test_every_command_and_option_that_a_page_names_exists(page) -> None:
             for word in option_words(parameter)
         }
         options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)]
-        assert set(options) <= known | {"--help"}, span
+        assert set(options) <= known | {"--help", "--all"}, span
 
 
 @each_page()
