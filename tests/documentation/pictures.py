@@ -159,9 +159,14 @@ def capture_scenes() -> Iterator[tuple[Scene, int, str]]:
                 )
                 typed = f"\x1b[1m$ capdisc {_join_words(scene.words)}\x1b[0m\n"
                 shown = _last_drawing(screen.text).replace(str(home), SHOWN_HOME)
-                for pattern, steady in _UNSTEADY:
-                    shown = re.sub(pattern, steady, shown)
-                yield scene, columns, typed + shown
+                yield scene, columns, typed + steady_text(shown)
+
+
+def steady_text(text: str) -> str:
+    """The text without what the machine and the day decide."""
+    for pattern, replacement in _UNSTEADY:
+        text = re.sub(pattern, replacement, text)
+    return text
 
 
 def draw_page() -> Iterator[tuple[str, bytes]]:

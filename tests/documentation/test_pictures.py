@@ -15,6 +15,7 @@ from documentation.pictures import (
     THEMES,
     WIDTHS,
     draw_picture,
+    steady_text,
 )
 
 FILES = sorted(PICTURES.glob("*.svg"))
@@ -67,3 +68,9 @@ def test_a_wide_line_is_wrapped_between_words() -> None:
         row.replace("&#160;", " ").split() for row in re.findall(r">(word[^<]*)</text>", picture)
     ]
     assert rows == [words[:6], words[6:]]
+
+
+def test_a_picture_shows_nothing_of_the_machine_and_the_day() -> None:
+    monday = "78,571 MB free, 0.9 MB used; built 12 ms ago at 2026-11-23T08:00:59+00:00 in 6.6 s"
+    friday = "9,002 MB free, 0.9 MB used; built just now at 2026-11-27T10:13:36+00:00 in 0.3 s"
+    assert steady_text(monday) == steady_text(friday)
