@@ -91,6 +91,7 @@ def test_a_deleted_file_is_missed_by_every_command(capdisc, copy) -> None:
 
 def test_a_damaged_table_harms_no_answer(capdisc, copy) -> None:
     rng = random.Random(SEED)
+    assert capdisc("index", "--again", "--wait").code == 0
     files = [path for path in (copy / "table").rglob("*") if path.is_file()]
     assert files
     for path in files:

@@ -18,7 +18,7 @@ import pytest
 from capdisc.args.command_table import run_command
 from capdisc.context import background_build, failure_log
 from capdisc.context.surroundings import current_runtime
-from capdisc.hook import client_session, suggestions
+from capdisc.hook import client_session, guard, suggestions
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
@@ -765,3 +765,20 @@ def test_in_the_shadow_nothing_is_printed(capdisc, small, monkeypatch) -> None:
 def test_the_verdict_is_told_in_words(capdisc, small) -> None:
     done = capdisc("hook", "claude", "--explain", stdin=event(REQUEST))
     assert "verdict: coding session 0." in done.err and "likeliest skill:merge-pdfs" in done.err
+
+
+@pytest.mark.parametrize(
+    ("processor_s", "cause", "advice"),
+    [(0.1, "because the machine was busy", False), (0.7, "because of its own work", True)],
+)
+def test_doctor_says_why_a_hook_was_late_and_what_helps(
+    hermetic, capdisc, processor_s, cause, advice
+) -> None:
+    folder = hermetic.parent / "home/.local/state/capdisc"
+    failure_log.log_failure(folder, "claude", guard._describe_delay(0.8, processor_s))
+    printed = capdisc("doctor").out
+    assert (
+        f"no answer in time (0.8 s, {processor_s:.2f} s of the processor): late {cause}" in printed
+    )
+    assert "capdisc hook claude --deadline 2s" in printed
+    assert ("index less" in printed) is advice

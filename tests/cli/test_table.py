@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -17,6 +17,7 @@ import pytest
 from capdisc.context.background_process import start_process
 from capdisc_indexer.indexing.table_update import find_stale_rows
 from capdisc_indexer.store import lance_table
+from capdisc_indexer.store.durable_files import measure_folder
 from capdisc_indexer.store.snapshot import Index
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -35,7 +36,7 @@ def index(hermetic, capdisc, write_skill, monkeypatch):
         ("send-mail", "Sends a mail."),
     ):
         write_skill(hermetic / "skills", name, f"{description} Use when asked.")
-    assert capdisc("index", "skills", "--index-dir", "index").code == 0
+    assert capdisc("index", "skills", "--index-dir", "index", "--wait").code == 0
     return hermetic / "index"
 
 
@@ -51,12 +52,57 @@ def _stale(index: Path) -> str:
         return find_stale_rows(opened)
 
 
-def test_a_process_aside_brings_the_table_up_to_date(index, capdisc, process, write_skill) -> None:
+def test_a_process_aside_brings_the_table_up_to_date_once_an_hour(
+    index, capdisc, process, write_skill, monkeypatch
+) -> None:
+    os.utime(index / "table" / "STATE", (time.time() - 3601,) * 2)
     write_skill(index.parent / "skills", "boil-egg", "Cooks noodles. Use when asked.")
     assert process("index", "skills", "--index-dir", "index").code == 0
     _wait_until_equal(index)
     assert _stale(index) == ""
     assert capdisc("status", "--index-dir", "index", "--json").json["table"]["state"] == "equal"
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr("capdisc.context.table_finisher.start_process", refuse)
+    write_skill(index.parent / "skills", "boil-egg", "Boils rice. Use when asked.")
+    assert capdisc("index", "skills", "--index-dir", "index").code == 0
+    assert not lance_table.equals_index(index)
+
+
+def test_nobody_gets_a_table_unasked(hermetic, capdisc, write_skill, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_TABLE", "aside")
+    write_skill(hermetic / ".claude" / "skills", "boil-egg", "Boils an egg. Use for eggs.")
+    printed = [capdisc(*words) for words in (["search", "egg"], ["index"], ["status"], ["doctor"])]
+    assert not [done for done in printed if "\ntable" in done.out or "LanceDB" in done.err]
+    index = Path(capdisc("status", "--json").json["index_dir"])
+    assert not (index / "table").exists()
+    found = capdisc("search", "boil an egg", "--engine", "lancedb", "--ids")
+    assert (found.out, found.err) == ("skill:boil-egg\n", "")
+    assert lance_table.equals_index(index)
+
+
+def test_one_figure_of_size(index, capdisc) -> None:
+    du = subprocess.run(["du", "-sk", index], capture_output=True, text=True, check=True)
+    size = f"{1024 * int(du.stdout.split()[0]) / 1e6:.1f} MB"
+    assert f"size        {size}\n" in capdisc("status", "--index-dir", "index").out
+    assert f"{size} used" in capdisc("doctor", "--index-dir", "index").out
+
+
+def test_the_table_of_long_bodies_is_no_larger_than_the_rest(hermetic, capdisc, write_skill):
+    rng = random.Random(1)
+    words = [
+        "".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(3, 9))) for _ in range(900)
+    ]
+    for number in range(120):
+        sections = [
+            f"# {rng.choice(words)}\n\n{' '.join(rng.choices(words, k=120))}." for _ in range(10)
+        ]
+        write_skill(hermetic / "skills", f"skill-{number}", "Does it.", "\n\n".join(sections))
+    assert capdisc("index", "skills", "--index-dir", "index", "--wait", "-q").code == 0
+    sizes = [measure_folder(hermetic / "index" / name).bytes for name in ("table", "gens")]
+    assert sizes[0] < 1.1 * sizes[1]
 
 
 def test_wait_waits_and_status_says_when_it_is_behind(
@@ -66,14 +112,13 @@ def test_wait_waits_and_status_says_when_it_is_behind(
     write_skill(index.parent / "skills", "boil-egg", "Cooks noodles. Use when asked.")
     result = capdisc("index", "skills", "--index-dir", "index", "--json")
     assert result.json["table"] == "behind"
-    status = capdisc("status", "--index-dir", "index")
-    assert "table       behind, of generation 1; to bring it up to date: capdisc index --wait" in (
-        status.out
+    status = capdisc("status", "--index-dir", "index", "--json")
+    assert (status.json["table"]["state"], status.json["table"]["generation"]) == ("behind", 1)
+    assert "of generation 1; capdisc index --wait" in (
+        capdisc("doctor", "--index-dir", "index", "--deep").out
     )
-    assert "behind: it is of generation 1" in capdisc("doctor", "--index-dir", "index").out
     result = capdisc("index", "skills", "--index-dir", "index", "--wait", "--json")
     assert result.json["table"] == "equal"
-    assert "7 rows" not in capdisc("status", "--index-dir", "index").out
     assert "every id and hash" in capdisc("doctor", "--index-dir", "index", "--deep").out
 
 
@@ -167,38 +212,9 @@ def test_a_cold_search_does_not_import_the_table(index) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_first_search_answers_before_the_table_is_there(
-    hermetic, capdisc, write_skill, monkeypatch
-) -> None:
-    monkeypatch.setenv("CAPDISC_TABLE", "aside")
-    write_skill(hermetic / ".claude" / "skills", "boil-egg", "Boils an egg. Use for eggs.")
-    code = (
-        "import sys; from capdisc.args.command_table import run_command; "
-        "run_command(['search', 'boil an egg', '--ids']); print('lancedb' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["skill:boil-egg", "False"]
-    _wait_until_equal(Path(capdisc("status", "--json").json["index_dir"]))
-
-
-def test_a_large_first_build_gets_its_table_aside(hermetic, write_skill, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_TABLE", "aside")
-    write_skill(hermetic / "skills", "boil-egg", "Boils an egg. Use for eggs.")
-    code = (
-        "from capdisc.args.command_table import run_command; from capdisc.context import coverage; "
-        "coverage._MAX_TABLE_SIZE = 0; "
-        "run_command(['index', 'skills', '--index-dir', 'index', '--json'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["table"] == "behind"
-    _wait_until_equal(hermetic / "index")
-
-
 def test_the_example_of_the_page_prints_what_it_says(hermetic, process) -> None:
     catalogue = REPOSITORY / "fixtures" / "catalogs" / "office"
-    result = process(
-        "index", str(catalogue), "--index-dir", "index", env={"CAPDISC_TABLE": "aside"}
-    )
+    result = process("index", str(catalogue), "--index-dir", "index", "--wait")
     assert result.code == 0
     page = (REPOSITORY / "docs" / "internals" / "lancedb.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)

@@ -216,6 +216,6 @@ def test_a_user_who_may_have_no_more_threads_is_told_so(hermetic, write_skill) -
     # Only the LanceDB table needs threads of Python's.
     with_table = {**os.environ, "CAPDISC_TABLE": "wait"}
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=with_table)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "raise the limits (ulimit -u, ulimit -v)" in done.stderr
+    assert (done.returncode, done.stdout.startswith("1 capability ")) == (0, True)
+    assert "table is behind: Resource temporarily unavailable" in done.stderr
     assert "bug" not in done.stderr

@@ -22,7 +22,7 @@ from capdisc_indexer.store import folder_stamps, native_errors
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 
-_OPTIONS = BuildOptions(only_new_findings=True, with_table=False)
+_OPTIONS = BuildOptions(only_new_findings=True)
 _WORDS = (
     "archive bake count draw edit fetch glue hash index join knit list merge note open pack query "
     "read sort tile undo verify write xray yield zip"

@@ -42,19 +42,13 @@ def _stale(root) -> str:
         return find_stale_rows(index)
 
 
-def test_a_large_build_from_nothing_leaves_the_table_to_its_caller(root) -> None:
-    options = BuildOptions(max_table_size=11)
-    build_index([root / "skills"], root / "index", options)
-    assert not lance_table.equals_index(root / "index")
-    assert update_table(root / "index").rows == 12
-    assert _stale(root) == ""
-
-
-def test_a_build_from_nothing_leaves_an_equal_table(root, write_skill) -> None:
+def test_who_asks_for_the_table_gets_one_that_equals_the_documents(root, write_skill) -> None:
     path = write_skill(
         root / "skills", "merge-pdfs", "Merges PDFs. Use when asked to.", "Run qpdf."
     )
     _build(root)
+    assert not (root / "index" / "table").exists()
+    update_table(root / "index")
     assert lance_table.equals_index(root / "index")
     rows = {row["id"]: row for row in _rows(root)}
     row = rows["skill:merge-pdfs"]
@@ -74,6 +68,7 @@ def test_a_build_from_nothing_leaves_an_equal_table(root, write_skill) -> None:
 
 def test_the_table_is_behind_after_a_small_change_until_it_is_updated(root, write_skill) -> None:
     _build(root)
+    update_table(root / "index")
     write_skill(root / "skills", "skill-3", "Folds paper into cranes. Use when asked.")
     (root / "skills" / "skill-4" / "SKILL.md").unlink()
     _build(root)
@@ -116,6 +111,7 @@ def test_passages_of_a_body_are_rows_with_their_section(root, write_skill) -> No
     body = "# Merge\n\n" + "Run qpdf. " * 150 + "\n\n# Decrypt\n\n" + "Use a password. " * 100
     write_skill(root / "skills", "pdf", "Works on PDFs. Use when asked.", body)
     _build(root)
+    update_table(root / "index")
     passages = [row for row in _rows(root) if row["labels"][0] == "row:passage"]
     assert {row["section"] for row in passages} == {"Merge", "Decrypt"}
     assert {row["id"] for row in passages} == {"skill:pdf"}
@@ -124,6 +120,7 @@ def test_passages_of_a_body_are_rows_with_their_section(root, write_skill) -> No
 
 def test_a_killed_change_is_done_by_the_next_one(root, write_skill, monkeypatch) -> None:
     _build(root)
+    update_table(root / "index")
     write_skill(root / "skills", "skill-3", "Folds paper into cranes. Use when asked.")
     _build(root)
 
@@ -143,6 +140,7 @@ def test_a_killed_change_is_done_by_the_next_one(root, write_skill, monkeypatch)
 
 def test_a_damaged_table_is_written_anew(root, write_skill) -> None:
     _build(root)
+    update_table(root / "index")
     for path in (root / "index" / "table" / "capability_index.lance" / "data").iterdir():
         path.write_bytes(b"nothing")
     write_skill(root / "skills", "skill-3", "Folds paper into cranes. Use when asked.")
@@ -155,6 +153,7 @@ def test_a_row_that_others_changed_is_found_and_mended(root) -> None:
     import lancedb
 
     _build(root)
+    update_table(root / "index")
     table = lancedb.connect(str(root / "index" / "table")).open_table("capability_index")
     table.update(where="id = 'skill:skill-3'", values={"text": "Something else"})
     state = lance_table.read_state(root / "index")

@@ -18,7 +18,7 @@ from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 
-_OPTIONS = BuildOptions(only_new_findings=True, with_table=False)
+_OPTIONS = BuildOptions(only_new_findings=True)
 # What a build from nothing writes in other bytes: names of segments, times, and where vectors lie.
 _OWN_FOLDERS = frozenset({"text", "vectors", "pending"})
 _OWN_FILES = frozenset({"MANIFEST", "meta/scan.json"})

@@ -8,7 +8,7 @@ import sys
 import pytest
 from watched import Watched, ids, until
 
-from capdisc_indexer.indexing.table_update import find_stale_rows
+from capdisc_indexer.indexing.table_update import find_stale_rows, update_table
 from capdisc_indexer.store import lance_table
 from capdisc_indexer.store.snapshot import Index
 
@@ -89,7 +89,9 @@ def test_the_lancedb_table_follows_while_watching(
 ) -> None:
     monkeypatch.setenv("CAPDISC_TABLE", "aside")
     watched = command()
-    assert until(lambda: lance_table.equals_index(index_dir)), watched.err
+    assert until(lambda: watched.turns), watched.err
+    update_table(index_dir)
+    os.utime(lance_table.state_file(index_dir), (0, 0))
     write_skill(root, "beta")
     assert until(lambda: len(watched.turns) == 2), watched.err
     assert until(lambda: lance_table.equals_index(index_dir)), watched.err

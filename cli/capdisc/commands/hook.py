@@ -40,6 +40,7 @@ from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
 
 if TYPE_CHECKING:
+    from capdisc.context.open_index import CommandContext
     from capdisc.hook.client_session import ClientSession
 
 _REPEATED = "printed before in this session"
@@ -162,7 +163,9 @@ def _suggest_for_prompt(
     *,
     may_build: bool,
 ) -> Suggestions:
-    """What fits the prompt. An index that is missing or may be old is built meanwhile."""
+    """What fits the prompt. An index that is missing or may be old is built meanwhile; where it is
+    missing, that of the home folder answers.
+    """
     from capdisc.context import background_build
 
     runtime = surroundings.current_runtime()
@@ -174,7 +177,13 @@ def _suggest_for_prompt(
         if not may_build:
             raise
         state = background_build.start_build(runtime, place, hook_client.name)
-        return Suggestions(reason=f"{error.message}: {state}")
+        answer = Suggestions()
+        if place is None:
+            from capdisc.context import open_index
+
+            with suppress(CapdiscError), open_index.open_home_index() as ctx:
+                answer = _search_index(ctx, hook_client, event, limits)
+        return replace(answer, reason=f"{error.message}: {state}")
     if may_build:
         with suppress(CapdiscError):
             background_build.start_refresh(runtime, place, hook_client.name)
@@ -204,16 +213,23 @@ def _search_in_process(
         return Suggestions(reason=reason)
     # Not imported for an event that gets no answer.
     from capdisc.context import open_index
-    from capdisc.hook.suggestions import suggest_capabilities, suggest_named
 
     with open_index.open_index(place, may_build=False) as ctx:
         if may_build and ctx.freshness.state == "behind":
             from capdisc.context import background_build
 
             background_build.start_update(ctx.place, hook_client.name)
-        if event.is_command:
-            return suggest_named(ctx, event.prompt, limits)
-        return suggest_capabilities(ctx, event.prompt, limits, _known_session(hook_client, event))
+        return _search_index(ctx, hook_client, event, limits)
+
+
+def _search_index(
+    ctx: CommandContext, hook_client: HookClient, event: HookEvent, limits: Limits
+) -> Suggestions:
+    from capdisc.hook.suggestions import suggest_capabilities, suggest_named
+
+    if event.is_command:
+        return suggest_named(ctx, event.prompt, limits)
+    return suggest_capabilities(ctx, event.prompt, limits, _known_session(hook_client, event))
 
 
 def _known_session(hook_client: HookClient, event: HookEvent) -> ClientSession:

@@ -18,12 +18,14 @@ from capdisc.context.coverage import (
     add_paths,
     complete_coverage,
     list_roots,
+    list_seeds,
     make_build_options,
     name_absent_roots,
     remove_paths,
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
+from capdisc.context.index_collection import collect_indexes
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
@@ -184,8 +186,8 @@ def index(
         bool,
         option(
             "--wait",
-            help="Wait until the LanceDB table has the changes, too, which a process aside writes "
-            "else; with --verify, compare every row of it.",
+            help="Write the LanceDB table, too, or bring it up to date; with --verify, compare "
+            "every row of it.",
         ),
     ] = False,
     encoder: params.EncoderName = None,
@@ -262,7 +264,7 @@ def index(
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
             encoder_required=bool(encoder),
             rebuild=bool(rebuild),
-            with_table=build_options.with_table and not shared,
+            seeds=() if shared else list_seeds(runtime, where),
             may_rebuild=rebuild is not False,
             verify=verify,
             only_new_findings=not json,
@@ -315,6 +317,7 @@ def index(
         _name_empty_paths(place, last, coverage)
     if not shared:
         table_finisher.start_finisher(config, where, builder_id)
+        collect_indexes(runtime, config, where, is_quiet=quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 

@@ -15,6 +15,7 @@ from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.store import generation, lance_table
+from capdisc_indexer.store.durable_files import measure_folder
 from capdisc_indexer.store.file_states import is_stale
 from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
@@ -42,6 +43,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
     files = StateDatabase(index.folder)
     findings = count_findings(files, index.scan)
     held_back = files.held_ids()
+    usage = measure_folder(index.index_dir)
     stale = sorted(
         declared.resolved_id
         for file_state in files.values()
@@ -49,7 +51,6 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         for declared in file_state.declared_ids
         if declared.resolved_id
     )
-    bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": ctx.shared_index.url if ctx.shared_index else str(index.index_dir),
         "copy": str(index.index_dir) if ctx.shared_index else None,
@@ -73,7 +74,8 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "held_back": held_back,
         "waiting": [] if ctx.shared_index else index_requests(ctx.runtime, ctx.config),
         "stale": stale,
-        "bytes": bytes_on_disk,
+        "bytes": usage.bytes,
+        "shared_bytes": usage.shared_bytes,
         "tokenizer": DEFAULT_TOKENIZER,
     }
 
@@ -112,18 +114,6 @@ def _describe_table(ctx: open_index.CommandContext) -> JsonObject:
     }
 
 
-def _format_table(table: JsonObject) -> str:
-    if table["state"] == "missing":
-        return "none yet; to write it: capdisc index --wait"
-    if table["state"] == "behind":
-        return f"behind, of generation {table['generation']}; to bring it up to date: capdisc index --wait"
-    return (
-        f"{console.format_count(table['rows'], 'row')}, as the documents, in {table['path']}"
-        if table["path"]
-        else "in the store"
-    )
-
-
 def _format_newer(freshness: JsonObject) -> str:
     """What changed on disk since the index was built."""
     if freshness["state"] == "unchecked":
@@ -154,6 +144,8 @@ def _format_status(status: JsonObject) -> list[str]:
             f"stale       {names}: last good versions of broken files; see why: capdisc index"
         ]
     age = format_age(status["built_at"], time.time())
+    shared = status["shared_bytes"]
+    shared = f", {shared / 1e6:.1f} MB of it in common with other indexes" if shared else ""
     return [
         f"index       {status['index_dir']} (generation {status['generation']}, {age})",
         *copy,
@@ -162,11 +154,10 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots']) or 'none of them exists'}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
-        f"table       {_format_table(status['table'])}",
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,
         *waiting,
         *stale,
-        f"size        {status['bytes'] / 1e6:.1f} MB",
+        f"size        {status['bytes'] / 1e6:.1f} MB{shared}",
     ]

@@ -90,19 +90,28 @@ def start_update(place: IndexPlace, client: str) -> bool:
     return False
 
 
-def start_first_build(place: IndexPlace) -> str:
-    """Start to build the index of a place that has none, unless a build runs. Returns a sentence for a
-    person. Raises CapdiscError where the user's state cannot be written.
+def start_first_build(place: IndexPlace) -> None:
+    """Start to build the index of a place that has a part of one, unless a build runs. Raises
+    CapdiscError where the user's state cannot be written.
     """
     lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
     if lock is None:
-        return "the index is being built"
+        return
     try:
         _write_time(lock)
         _start_process(lock, None, "", place.runtime.cwd)
     finally:
         os.close(lock)
-    return "the index is being built from now on"
+
+
+def is_running(place: IndexPlace) -> bool:
+    """Whether a build of the index goes on in the background."""
+    with suppress(CapdiscError):
+        lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
+        if lock is None:
+            return True
+        os.close(lock)
+    return False
 
 
 def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:

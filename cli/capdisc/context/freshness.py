@@ -30,7 +30,8 @@ class Freshness:
     """How the index stands to the disk. `state` is "current", "updated" (what changed was taken in
     for this answer), "behind" (the answer is from before the change, for this `reason`), or
     "unchecked". `changed` are the first paths, `changed_count` is the number of all;
-    `is_complete` is whether every file was looked at. `missing` are covered folders that are gone
+    `is_complete` is whether every file was looked at, `building` says how far a first build is that
+    goes on in the background. `missing` are covered folders that are gone
     and whose capabilities stay, each with the time since when.
     """
 
@@ -39,6 +40,7 @@ class Freshness:
     changed_count: int = 0
     reason: str = ""
     is_complete: bool = True
+    building: str = ""
     missing: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> JsonObject:
@@ -47,7 +49,7 @@ class Freshness:
             "state": self.state,
             "changed": self.changed_count,
             "names": list(self.changed[:_SHOWN_NAMES]),
-            "reason": self.reason or None,
+            "reason": self.reason or self.building or None,
             "complete": self.is_complete,
             "missing": list(self.missing),
         }

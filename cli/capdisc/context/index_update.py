@@ -7,7 +7,7 @@ whatever goes wrong, an index that stands answers. Imported only where something
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -20,15 +20,18 @@ from capdisc.context.coverage import (
     has_other_sources,
     list_existing_roots,
     list_roots,
+    list_seeds,
     load_coverage,
     make_build_options,
     name_absent_roots,
 )
 from capdisc.context.freshness import Freshness, IndexPlace
+from capdisc.context.index_collection import collect_indexes
 from capdisc.context.workspace_trust import announce, folder_requests
 from capdisc.output import console, standard_streams
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
+    BusyError,
     CapdiscError,
     IndexStateError,
     ManyChangesError,
@@ -72,7 +75,13 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     try:
         report = _build_again(place, look, is_required)
     except ManyChangesError as error:
-        return _stay_behind(error.paths, "", look)
+        freshness = _stay_behind(error.paths, "", look)
+        return replace(freshness, building=_describe_build(place, generation, look, error.paths))
+    except BusyError as error:
+        if is_required:
+            raise
+        freshness = _stay_behind(look.changed, _say_why(error), look)
+        return replace(freshness, building=_describe_build(place, generation, look))
     except (CapdiscError, OSError) as error:
         if is_required:
             raise
@@ -88,6 +97,26 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
         changed_count=len(look.changed),
         missing=report.missing,
     )
+
+
+def _describe_build(
+    place: IndexPlace, generation: Generation, look: Look, paths: Collection[str] = ()
+) -> str:
+    """How far the first build is that goes on in the background; "" where none does. `paths` are
+    the files that it has not read, as far as they are known. A part of an index has no stamps.
+    """
+    from capdisc.context import background_build
+
+    if look.is_known or not background_build.is_running(place):
+        return ""
+    return _describe_part(generation.counts["files"], len(paths))
+
+
+def _describe_part(count: int, missing_count: int) -> str:
+    if not missing_count:
+        return f"the index is being built in the background, with {count:,} files so far"
+    share = 100 * count // (count + missing_count)
+    return f"index {share} % built, the rest follows in the background"
 
 
 def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
@@ -170,6 +199,8 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     """What changed since the index was built and is not in it, and why, or the command that takes
     it in.
     """
+    if freshness.building:
+        return freshness.building
     count = freshness.changed_count
     verb = "has" if count == 1 else "have"
     names = console.format_names(
@@ -234,10 +265,9 @@ def _print_unknown_settings(place: IndexPlace) -> None:
 
 
 @read_plugins_once()
-def build_first(place: IndexPlace) -> None:
+def build_first(place: IndexPlace) -> Freshness | None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
-    the nearest folders, and all of them in the background. The LanceDB table follows aside: with
-    60 files it takes 2 of 3.5 s, and the answer does without.
+    the nearest folders, and all of them in the background: then returns how it stands to the disk.
 
     Raises IndexStateError where there is nothing to build it from.
     """
@@ -253,23 +283,36 @@ def build_first(place: IndexPlace) -> None:
         raise no_index_error(place)
     name_absent_roots(runtime, config, coverage)
     options = make_build_options(runtime, config, builder_id, coverage, all_roots)
-    options = replace(options, max_changes=FIRST_FILES, max_table_size=0)
+    seeds = list_seeds(runtime, place.index_dir)
+    options = replace(options, max_changes=FIRST_FILES, seeds=seeds)
+    part: Freshness | None = None
     try:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
-        state = ""
     except ManyChangesError as error:
         options = replace(options, max_files=FIRST_FILES)
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
-        state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
+        background_build.start_first_build(place)
+        rest = error.paths[report.counts["files"] :]
+        part = Freshness(
+            state="behind",
+            changed=tuple(rest),
+            changed_count=len(rest),
+            building=_describe_part(report.counts["files"], len(rest)),
+        )
     count = console.format_count(report.counts["files"], "file")
     _print_unknown_settings(place)
     announce(folder_requests(runtime, config), str(runtime.workspace))
     # A first build may have hundreds of errors in files that nobody asked about.
     _print_findings([finding for finding in report.findings if finding.code in WAITING_CODES])
+    collect_indexes(runtime, config, place.index_dir, is_quiet=bool(part))
+    if part:
+        return part
+    state = ""
     if failed := report.counts["failed"]:
         verb = "has" if failed == 1 else "have"
-        state += f"; {failed:,} {verb} errors: {refresh_command(place)}"
+        state = f"; {failed:,} {verb} errors: {refresh_command(place)}"
     console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
+    return None
 
 
 def no_index_error(place: IndexPlace) -> IndexStateError:

@@ -18,6 +18,7 @@ from capdisc.context.freshness import (
 )
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.errors import OlderIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 class CommandContext:
     """The open index with everything a command needs to answer from it. `shared_index` is set
     where the index is the copy of one on an object store; `degraded` holds the notices about it
-    and about settings that wait for trust, which stderr has already.
+    and about settings that wait for trust, which stderr has already. `places` are the files and
+    folders of this workspace where the index is that of another one; None: all counts.
     """
 
     runtime: surroundings.Runtime
@@ -43,6 +45,11 @@ class CommandContext:
     freshness: Freshness = Freshness()
     shared_index: SharedIndex | None = None
     degraded: tuple[str, ...] = ()
+    places: tuple[str, ...] | None = None
+
+    def covers(self, path: str) -> bool:
+        """Whether a file of the index counts in this workspace."""
+        return self.places is None or is_inside(path, self.places)
 
     @property
     def provenance_warning(self) -> str:
@@ -81,8 +88,9 @@ def open_index(
             notices += find_store(shared.url).sync_copy(shared)
     place = locate_index(runtime, config, index_dir)
     is_buildable = may_build and mode != "off" and index_dir is None and not shared
+    built: Freshness | None = None
     if not shared and not (place.index_dir / "CURRENT").exists():
-        _build_first(place, is_buildable)
+        built = _build_first(place, is_buildable)
     with standard_streams.silence_native_stderr(), ExitStack() as opened:
         builder_id = place.runtime.builder_id(place.index_dir, shared)
         try:
@@ -90,11 +98,12 @@ def open_index(
         except OlderIndexError:
             if not is_buildable:
                 raise
-            _build_first(place, is_allowed=True)
+            built = _build_first(place, is_allowed=True)
             index = opened.enter_context(Index(place.index_dir, builder_id))
-        freshness = Freshness()
+        freshness = built or Freshness()
         if not shared and mode != "off":
-            freshness = refresh_index(place, index, mode if may_build else "")
+            if not built:
+                freshness = refresh_index(place, index, mode if may_build else "")
             notices += describe_lag(place, freshness) if may_build else ()
         if freshness.state == "updated":
             index = opened.enter_context(
@@ -111,6 +120,30 @@ def open_index(
             freshness=freshness,
             shared_index=shared,
             degraded=notices,
+        )
+
+
+@contextmanager
+def open_home_index() -> Iterator[CommandContext]:
+    """The open index of the home folder, for a workspace whose own index is not there yet: what this
+    one would not read does not count. Raises IndexStateError where it cannot be used.
+    """
+    from capdisc.context.coverage import USUAL
+    from capdisc.context.index_scope import build_sources, list_scan_roots
+    from capdisc_indexer.config.settings import fixed_part
+
+    runtime = surroundings.current_runtime()
+    config, home = runtime.config(), runtime.at_home()
+    where = home.index_dir(None, home.config())
+    places = [str(path) for _, path in list_scan_roots(runtime, config)]
+    places += [fixed_part(source.path)[0] for source in build_sources(runtime, config, USUAL)]
+    place = IndexPlace(index_dir=where, runtime=runtime, config=config)
+    with (
+        standard_streams.silence_native_stderr(),
+        Index(where, home.builder_id(where)) as index,
+    ):
+        yield CommandContext(
+            runtime=runtime, config=config, index=index, place=place, places=tuple(places)
         )
 
 
@@ -173,15 +206,16 @@ def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
     return (text,)
 
 
-def _build_first(place: IndexPlace, is_allowed: bool) -> None:
+def _build_first(place: IndexPlace, is_allowed: bool) -> Freshness | None:
     """Build the index that is not there, where that is allowed: where an option names a folder, it
-    may be a wrong name. Raises IndexStateError where it is not.
+    may be a wrong name. Returns how a part of it stands to the disk, None for a whole one. Raises
+    IndexStateError where it is not allowed.
     """
     from capdisc.context import index_update
 
     if not is_allowed:
         raise index_update.no_index_error(place)
-    index_update.build_first(place)
+    return index_update.build_first(place)
 
 
 def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:

@@ -168,12 +168,14 @@ class Runtime:
             if not str(flag).strip() or str(flag) == ".":
                 raise UsageError("--index-dir is empty", "name a folder of its own for the index")
             return self.expand(flag)
-        if config["index_dir"]:
-            usual = self.expand(Path(config["index_dir"]))
-        else:
-            cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
-            usual = default_index_dir(self.workspace, cache)
+        named = config["index_dir"]
+        usual = self.expand(Path(named)) if named else self.default_index_dir(self.workspace)
         return collection_dir(usual, config["collection_name"])
+
+    def default_index_dir(self, workspace: Path) -> Path:
+        """Where the index of a workspace lies unless a setting says otherwise."""
+        cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
+        return default_index_dir(workspace, cache)
 
     def shared_index(self, flag: Path | None, config: Config) -> SharedIndex | None:
         """The index on an object store, if `flag` or the setting names one; else None. Raises

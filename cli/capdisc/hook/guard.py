@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more
 # than this.
 DEADLINE_S = 0.8
+# How the log names a late hook, and one that got too little of the processor.
+LATE, WAITED = "no answer in time", "because the machine was busy"
 _STOP_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _EXPLAIN, _DEADLINE = "--explain", "--deadline"
 _BLOCK_BYTES = 65_536
@@ -51,7 +53,8 @@ def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None
     from capdisc.output import standard_streams
 
     standard_streams.reopen_closed()
-    deadline = time.monotonic() + _read_deadline(words)
+    limit_s = _read_deadline(words)
+    deadline = time.monotonic() + limit_s
     outputs = [os.pipe(), os.pipe()]
     child = os.fork()
     if not child:
@@ -68,8 +71,12 @@ def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None
     answer, notes, is_late = _read_outputs([reading for reading, _ in outputs], deadline)
     if is_late:
         os.kill(child, _signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    failure = _name_failure(status, notes, is_late)
+    _, status, usage = os.wait4(child, 0)
+    failure = (
+        _describe_delay(limit_s, usage.ru_utime + usage.ru_stime)
+        if is_late
+        else _name_failure(os.waitstatus_to_exitcode(status), notes)
+    )
     is_for_person = os.isatty(0)
     if is_for_person or _EXPLAIN in words:
         _write(2, notes + (b"" if not failure or b"error:" in notes else failure.encode() + b"\n"))
@@ -112,10 +119,15 @@ def _read_outputs(pipes: Sequence[int], deadline: float) -> tuple[bytes, bytes, 
     return answer, notes, bool(open_pipes)
 
 
-def _name_failure(status: int, notes: bytes, is_late: bool) -> str:
+def _describe_delay(limit_s: float, processor_s: float) -> str:
+    """That the hook was late, and whether for its own work or that of others."""
+    cause = WAITED if processor_s < limit_s / 2 else "because of its own work"
+    times = f"{limit_s:g} s, {processor_s:.2f} s of the processor"
+    return f"{LATE} ({times}): late {cause}; the prompt went on without one"
+
+
+def _name_failure(status: int, notes: bytes) -> str:
     """What went wrong, on one line; "" where nothing did."""
-    if is_late:
-        return "no answer in time; the prompt went on without one"
     if status < 0:
         return f"the hook was ended by signal {-status}"
     if not status:

@@ -102,7 +102,7 @@ def suggest_capabilities(
     session, within the limits. Raises UsageError for an unknown gate.
     """
     check_gate_mode(limits.gate)
-    typed = [header for header in find_typed_names(ctx.index, prompt) if _is_offered(header)]
+    typed = [header for header in find_typed_names(ctx.index, prompt) if _is_offered(ctx, header)]
     judged = _judge_turn(ctx, prompt, limits, known)
     chances = {header["id"]: 1.0 for header in typed}
     headers = {header["id"]: header for header in typed}
@@ -112,7 +112,7 @@ def suggest_capabilities(
         if header["name"].casefold() in names:
             continue
         names.add(header["name"].casefold())
-        if not _is_offered(header):
+        if not _is_offered(ctx, header):
             withheld.append(header)
             continue
         headers[header["id"]], chances[header["id"]] = header, probability
@@ -142,7 +142,7 @@ def suggest_named(ctx: open_index.CommandContext, command: str, limits: Limits) 
     """
     first_word = command.split(maxsplit=1)[0]
     typed = find_typed_names(ctx.index, first_word) if first_word.startswith("/") else []
-    if headers := [header for header in typed if _is_offered(header)]:
+    if headers := [header for header in typed if _is_offered(ctx, header)]:
         answer = _fit_budget(ctx, command, headers, limits)
         return replace(answer, items=tuple(replace(item, is_typed=True) for item in answer.items))
     return Suggestions(reason="the prompt is a command of the client")
@@ -250,11 +250,12 @@ def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decis
     return "; ".join(parts)
 
 
-def _is_offered(header: CapabilityHeader) -> bool:
+def _is_offered(ctx: open_index.CommandContext, header: CapabilityHeader) -> bool:
     """Whether a model may get the capability without a person who looks at it first: its author has
-    not switched it off, and no rule asks for a review before use.
+    not switched it off, no rule asks for a review before use, and it is one of this workspace's.
     """
-    return bool(header.get("available", True)) and not header.get("warnings")
+    is_usable = bool(header.get("available", True)) and not header.get("warnings")
+    return is_usable and ctx.covers(header["source"]["path"])
 
 
 def _describe_withheld(headers: Sequence[CapabilityHeader]) -> str:

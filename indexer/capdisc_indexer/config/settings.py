@@ -158,6 +158,12 @@ SETTINGS: dict[str, Setting] = {
     "tier1_top_k": Setting(30, "CAPDISC_TIER1_TOP_K", "how many summaries at most"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+    "keep_indexes_days": Setting(
+        60,
+        "CAPDISC_KEEP_INDEXES_DAYS",
+        "days without use after which an index in the cache folder is removed; 0: never",
+        Reach.OWN,
+    ),
     "fresh": Setting(
         "auto",
         "CAPDISC_FRESH",
@@ -171,7 +177,7 @@ SETTINGS: dict[str, Setting] = {
     "table": Setting(
         "aside",
         "CAPDISC_TABLE",
-        "how the LanceDB table follows an update: aside (by a process of its own), wait, off",
+        "how the LanceDB table, where there is one, follows: aside (hourly), wait (at once), off",
     ),
     "preset": Setting(
         [], "CAPDISC_PRESET", "names from the table presets whose members come along with hits"

@@ -41,5 +41,6 @@ def examine_index(
     if manifest is not None:
         yield published_generation.examine_leftovers(index_dir, manifest.number)
         yield from published_generation.examine_contents(index_dir, manifest, deep)
-        yield published_generation.examine_table(index_dir, deep)
+        if deep:
+            yield published_generation.examine_table(index_dir)
         yield from surroundings.examine_surroundings(index_dir, manifest, deep, now_ns)

@@ -22,7 +22,7 @@ from capdisc_indexer.indexing.previous_build import (
     stored_limits,
 )
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import (
     BuildOptions,
@@ -106,6 +106,7 @@ class BuildPlan:
                 self.request.options.places, {path: known[path] for path in self.tree.missing}
             ),
             self.tree.missing,
+            self.request.options.workspace,
         )
 
     @property
@@ -147,6 +148,7 @@ def is_unchanged(plan: BuildPlan) -> bool:
     previous, changes = plan.previous, plan.changes
     if (
         previous.generation is None
+        or previous.is_seed
         or previous.roots != plan.request.root_names
         or previous.coverage != plan.request.coverage
         or previous.missing != plan.tree.missing
@@ -197,8 +199,11 @@ def summarise_build(
     `known_errors` are those of everything else.
     """
     request, previous, changes = plan.request, plan.previous, plan.changes
+    if previous.is_seed:  # what else the other index has was never in this one
+        changes = replace(changes, last={})
+        plan = replace(plan, changes=changes)
     review = changes.review
-    changed_ids = _changed_ids(changes)
+    changed_ids = _changed_ids(plan, written)
     return BuildReport(
         generation=written.generation,
         published=written.generation is not previous.generation,
@@ -299,8 +304,7 @@ def _count_changes(
     from capdisc_indexer.store.state_database import StateDatabase
 
     changes, counts = plan.changes, written.generation.counts
-    folder = generation.generation_folder(plan.request.index_dir, written.generation.number)
-    state = StateDatabase(folder)
+    state = StateDatabase(_written_folder(plan, written))
     statuses = state.count_statuses()
     return {
         "files": counts["files"],
@@ -317,8 +321,17 @@ def _count_changes(
     }
 
 
-def _changed_ids(changes: Changes) -> dict[str, tuple[str, ...]]:
+def _written_folder(plan: BuildPlan, written: WrittenGeneration) -> Path:
+    return generation.generation_folder(plan.request.index_dir, written.generation.number)
+
+
+def _changed_ids(plan: BuildPlan, written: WrittenGeneration) -> dict[str, tuple[str, ...]]:
+    changes = plan.changes
     old_ids, new_ids = changes.last_ids, changes.ids
+    if plan.previous.is_seed:
+        from capdisc_indexer.store.state_database import StateDatabase
+
+        new_ids = set(StateDatabase(_written_folder(plan, written)).ids())
     return {
         "added": tuple(sorted(new_ids - old_ids)),
         "updated": tuple(sorted(key for key in changes.descriptors if key in old_ids)),

@@ -12,7 +12,6 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.graph.interfaces import (
     KINDS_WITHOUT_INTERFACE,
     InterfaceOwner,
@@ -50,17 +49,6 @@ from capdisc_indexer.store.snapshot import PRODUCERS_FILE, encode_producers
 from capdisc_indexer.store.state_database import CardRow, StateDatabase, StateWriter
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
-
-
-def load_native_libraries(*, with_table: bool) -> None:
-    """Loads numpy, and the library of the table, before they are needed.
-
-    With too little memory for them this raises an error here; in the middle of the text engine's
-    work it would end the process.
-    """
-    lazy_imports.numpy()
-    if with_table:
-        lazy_imports.lancedb()
 
 
 def complete_states(

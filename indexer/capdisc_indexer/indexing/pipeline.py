@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.indexing.build_plan import (
     BuildPlan,
     BuildRequest,
@@ -48,6 +49,7 @@ from capdisc_indexer.indexing.previous_build import (
     check_digests,
     load_previous_build,
     load_published_records,
+    load_seed,
 )
 from capdisc_indexer.indexing.scan_stamps import save_changed_stamps, save_scan_stamps
 from capdisc_indexer.indexing.unchanged_tree import (
@@ -58,7 +60,6 @@ from capdisc_indexer.indexing.unchanged_tree import (
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
-    CapdiscError,
     DamagedIndexError,
     IndexStateError,
     UnusableFilesError,
@@ -99,21 +100,18 @@ def build_index(
             # Most builds find no change: the stamps of everything tell so.
             comparison = compare_tree(request)
             if comparison is not None and not comparison.changed:
-                report, previous = report_no_change(comparison), PreviousBuild()
+                report = report_no_change(comparison)
             else:
-                report, previous = _build_changes(request, comparison, snapshot)
+                report = _build_changes(request, comparison, snapshot)
             publication.collect(index_dir, report.generation.number)
-        count = report.generation.counts["capabilities"]
-        if report.published and _writes_table(previous, options, count):
-            report = _write_table(report, index_dir, options)
     return replace(report, seconds=time.monotonic() - started)
 
 
 def _build_changes(
     request: BuildRequest, comparison: TreeComparison | None, snapshot: ScanSnapshot | None
-) -> tuple[BuildReport, PreviousBuild]:
-    """The report of a build that looks at what changed, and what it reused. It reads the folders
-    that differ by the comparison, or all of them where there is none or the change reaches further.
+) -> BuildReport:
+    """The report of a build that looks at what changed. It reads the folders that differ by the
+    comparison, or all of them where there is none or the change reaches further.
     """
     reason = ""
     options = request.options
@@ -128,11 +126,15 @@ def _build_changes(
     try:
         if previous.generation is not None:
             try:
-                return _build_part(request, previous, comparison), previous
+                return _build_part(request, previous, comparison)
             except WiderChangeError as error:
                 reason = str(error)
             except UnusableFilesError:
                 reason = "capdisc itself fails on a file"
+        elif options.seeds:
+            snapshot = snapshot or _scan_folders(request, previous)
+            if report := _build_from_seed(request, previous, snapshot):
+                return report
         report = _build_usable_files(request, previous, snapshot)
     except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
         # The last generation opened, but it does not hold what its manifest promises: build again,
@@ -140,7 +142,29 @@ def _build_changes(
         previous = after_failed_reuse(request.index_dir, previous, error)
         _require_rebuild_allowed(previous, options)
         report = _build_usable_files(request, previous, snapshot)
-    return replace(report, widened_by=reason), previous
+    return replace(report, widened_by=reason)
+
+
+def _build_from_seed(
+    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot
+) -> BuildReport | None:
+    """The report of a build that takes over what another index of this user has of the same files;
+    None where there is none of use. Until it is published, nothing of it lies in this index.
+    """
+    options = request.options
+    # Asked to be made of the files alone.
+    is_alone = options.rebuild or options.verify
+    for index_dir, builder_id in () if is_alone else options.seeds:
+        with suppress(IndexStateError, FileNotFoundError, *MALFORMED_DATA_ERRORS):
+            seed = load_seed(previous, Path(index_dir), builder_id, options.passage_limits)
+            if seed.state is None or seed.folder is None:
+                continue
+            with locks.shared_lease(seed.folder / "LEASE"):
+                known = seed.state.load_all()
+                common_count = sum(file.path in known for file in snapshot.scan.files)
+                if 2 * common_count >= max(len(known), len(snapshot.scan.files)):
+                    return _build_usable_files(request, seed, snapshot)
+    return None
 
 
 def _build_part(
@@ -210,7 +234,7 @@ def _build_whole(
     tree = ScannedTree(
         scan=completed.scan, scanned_at_ns=snapshot.at_ns, missing=completed.missing
     )
-    check = partial(_check_previous, request, previous)
+    check = partial(_check_previous, previous)
     plan, written, unfinished = _run_build(
         request, previous, tree, check, selection.result, unusable
     )
@@ -218,22 +242,6 @@ def _build_whole(
     report = summarise_build(plan, written, None)
     if options.max_files is None or len(snapshot.scan.files) <= options.max_files:
         save_scan_stamps(request, snapshot, plan.changes.files, report, unfinished)
-    return report
-
-
-def _write_table(report: BuildReport, index_dir: Path, options: BuildOptions) -> BuildReport:
-    """Writes the LanceDB table after a build from nothing, which has imported LanceDB; after others
-    a process aside does that. Without a table the index answers, so a failure is a notice.
-    """
-    from capdisc_indexer.indexing.table_update import update_table
-
-    try:
-        update_table(index_dir, options.builder_id, options.lock_timeout_s)
-    except (CapdiscError, OSError) as error:
-        reason = error.message if isinstance(error, CapdiscError) else error.strerror or str(error)
-        return replace(
-            report, degraded=(*report.degraded, f"the LanceDB table is behind: {reason}")
-        )
     return report
 
 
@@ -256,7 +264,7 @@ def _run_build(
     require_few_changes(files, gone, previous, options.max_changes)
     with (
         DescriptorSpool(request.index_dir) as spool,
-        _worker_pool(previous, _writes_table(previous, options, len(files))) as workers,
+        _worker_pool(previous) as workers,
     ):
         reader = FileReader(previous, spool, options, unusable)
         states = reader.read_states(files, workers, request.progress)
@@ -339,8 +347,9 @@ def _write_generation(
         )
         if build.needs_native_libraries(has_known_rows=bool(known)):
             workers.wait_for_background()
-            count = len(changes.descriptors)
-            commit.load_native_libraries(with_table=_writes_table(previous, options, count))
+            # With too little memory for it, an error here; in the middle of the text engine's work
+            # it would end the process.
+            lazy_imports.numpy()
         deleted_count = document_changes.write_documents(
             folder / "text", previous, changes, build.documents, request.progress
         )
@@ -365,14 +374,14 @@ def _write_generation(
             )
         number = publication.next_number(request.index_dir)
         published = publication.publish_folder(
-            request.index_dir, folder, facts, number, previous.generation
+            request.index_dir, folder, facts, number, previous.generation, previous.folder
         )
     return WrittenGeneration(generation=published, embedded_count=vectors.encoded_count)
 
 
-def _check_previous(request: BuildRequest, previous: PreviousBuild) -> None:
-    if previous.generation is not None:
-        check_digests(request.index_dir, previous.generation)
+def _check_previous(previous: PreviousBuild) -> None:
+    if previous.generation is not None and previous.folder is not None:
+        check_digests(previous.folder, previous.generation)
 
 
 def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapshot:
@@ -387,23 +396,9 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
     )
 
 
-def _writes_table(previous: PreviousBuild, options: BuildOptions, count: int) -> bool:
-    """Whether a build of so many capabilities also writes the LanceDB table."""
-    is_small = options.max_table_size is None or count <= options.max_table_size
-    return options.with_table and previous.generation is None and is_small
-
-
-def _worker_pool(previous: PreviousBuild, load_with_table: bool) -> WorkerPool:
-    """A pool of workers; for a first build this process loads the engines while they read files."""
-    if previous.generation is not None:
-        return WorkerPool(None)
-    return WorkerPool(partial(_load_native_libraries, load_with_table))
-
-
-def _load_native_libraries(with_table: bool) -> None:
-    from capdisc_indexer.indexing import commit  # late, as in `_write_generation`
-
-    commit.load_native_libraries(with_table=with_table)
+def _worker_pool(previous: PreviousBuild) -> WorkerPool:
+    """A pool of workers; for a first build this process loads numpy while they read files."""
+    return WorkerPool(None if previous.generation else lazy_imports.numpy)
 
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:

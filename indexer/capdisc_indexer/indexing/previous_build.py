@@ -56,7 +56,8 @@ class PreviousBuild:
     `reason` says why an existing generation cannot be reused: it is empty, too, when there was no
     generation, or a rebuild was requested. `notices` are for the user. `files` are the states of
     the generation (`state`) with the stamps of a later scan, `scan` is the record of the last
-    scan. `coverage` is None where an earlier release built it.
+    scan. `coverage` is None where an earlier release built it. `is_seed`: the generation is that
+    of another index, which has some of the same files.
     """
 
     generation: Generation | None = None
@@ -73,6 +74,7 @@ class PreviousBuild:
     devices: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
     guidance: GuidanceByCategory = field(default_factory=dict)
+    is_seed: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -114,13 +116,33 @@ def load_previous_build(
             reason = "the limits of passages were changed"
             return replace(recover_settings(index_dir, builder_id), reason=reason)
         if verify:
-            check_digests(index_dir, manifest)
+            check_digests(generation.generation_folder(index_dir, manifest.number), manifest)
         return _load_build(index_dir, manifest)
     except ForeignIndexError as error:
         notices = (f"{error.message}: building it anew, taking nothing from it",)
         return PreviousBuild(reason=error.message, notices=notices)
     except (IndexStateError, OSError, *MALFORMED_DATA_ERRORS) as error:
         return recover_settings(index_dir, builder_id, _describe_error(error))
+
+
+def load_seed(
+    previous: PreviousBuild, index_dir: Path, builder_id: str, limits: PassageLimits | None
+) -> PreviousBuild:
+    """The settings of a last build of which nothing can be reused, with what the other index in this
+    folder holds; without a generation where that cannot be reused either.
+    """
+    other = load_previous_build(index_dir, builder_id=builder_id, passage_limits=limits)
+    return replace(
+        previous,
+        generation=other.generation,
+        folder=other.folder,
+        files=other.files,
+        state=other.state,
+        scan=other.scan,
+        scanned_at_ns=other.scanned_at_ns,
+        guidance=other.guidance,
+        is_seed=True,
+    )
 
 
 def stored_limits(manifest: Generation | None) -> PassageLimits:
@@ -186,11 +208,11 @@ def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
     return any(record.get("builder_id") == builder_id for record in records)
 
 
-def check_digests(index_dir: Path, manifest: Generation) -> None:
-    """Raises DamagedIndexError unless every file of the generation has its published digest.
-    Reads all files.
+def check_digests(folder: Path, manifest: Generation) -> None:
+    """Raises DamagedIndexError unless every file of the generation in this folder has its published
+    digest. Reads all files.
     """
-    if damaged_files := generation.verify_digests(index_dir, manifest):
+    if damaged_files := native_errors.find_changed_files(folder, manifest.files):
         raise DamagedIndexError(
             f"the index is damaged: {damaged_files[0]} does not match its digest",
             native_errors.REBUILD_HINT,
@@ -210,7 +232,8 @@ def check_changed_digests(
         if stamps.get(name) != current_stamps[name]
     }
     if changed_files:
-        check_digests(index_dir, replace(manifest, files=changed_files))
+        folder = generation.generation_folder(index_dir, manifest.number)
+        check_digests(folder, replace(manifest, files=changed_files))
 
 
 def stamp_generation(index_dir: Path, manifest: Generation) -> dict[str, FileStamp]:
@@ -319,6 +342,7 @@ def make_scan_record(
     coverage: Coverage,
     devices: Mapping[str, int],
     missing: Mapping[str, float],
+    workspace: str,
 ) -> ScanRecord:
     """What a generation stores of the scan that it was built from, and of its findings."""
     return {
@@ -330,6 +354,7 @@ def make_scan_record(
         "covers": shallow_dict(coverage),
         "devices": devices,
         "missing": missing,
+        "workspace": workspace,
     }
 
 

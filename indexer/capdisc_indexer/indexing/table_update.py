@@ -1,8 +1,8 @@
 """Which rows does the LanceDB table have for a generation, and how does it get them?
 
-The table is brought up to date from the published generation, by whoever has the time: a build from
-nothing does it itself, after a small update a process aside (a second for the import of LanceDB,
-then 0.1 s). Only capabilities whose digest differs are written.
+The table is brought up to date from the published generation when somebody asks for it, and after an
+update by a process aside, once an hour at most: the import of LanceDB takes more than the update
+itself. Only capabilities whose digest differs are written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from capdisc_indexer.store.vector_files import StoredVectors
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import lexical_text
 
-_FORMAT = 1
+_FORMAT = 2
 # A change of more capabilities than this share writes the whole table.
 _MAX_CHANGED_SHARE, _MAX_CHANGED = 0.2, 2_000
 
@@ -251,7 +251,7 @@ class RowSource:
             yield _without_document(row, first_part + number, ROW_PASSAGE)._replace(
                 section=" / ".join(passage.sections or passage.trail[-1:]),
                 text=text,
-                text_hash=hash_text(text),
+                digest="",
                 vector=vectors[number],
             )
 
@@ -273,9 +273,12 @@ class RowSource:
 
 def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRow:
     """The row of another part of the same capability."""
+    # Names are looked for among capabilities and requests; of passages they would be a megabyte.
+    is_passage = label == ROW_PASSAGE
+    labels = [text for text in row.labels[1:] if not (is_passage and text.startswith("alias:"))]
     return row._replace(
         part=part,
-        labels=[label, *row.labels[1:]],
+        labels=[label, *labels],
         words=None,
         terms=None,
         name_terms=None,

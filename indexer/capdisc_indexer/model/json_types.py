@@ -204,7 +204,7 @@ class ScanRecord(TypedDict):
     """The facts that a build stores of its scan. `findings` are severity, code and path of those
     that are about no file that is indexed. `covers` are the fields of a Coverage, `devices` the
     numbers of the file systems of covered folders, `missing` those of them that are gone, each
-    with the time since when.
+    with the time since when. `workspace` is the folder that the index was built for.
     """
 
     roots: Sequence[str]
@@ -215,6 +215,7 @@ class ScanRecord(TypedDict):
     covers: NotRequired[Mapping[str, Any]]
     devices: NotRequired[Mapping[str, int]]
     missing: NotRequired[Mapping[str, float]]
+    workspace: NotRequired[str]
 
 
 class GuidanceRecord(TypedDict):

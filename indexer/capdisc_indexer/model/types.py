@@ -522,9 +522,9 @@ class BuildOptions:
     while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
     reads the others. With other `passage_limits` than those of the last build,
-    which hold for None, nothing of it is reused. With `with_table`, a build from nothing of at most
-    `max_table_size` capabilities (None: any number) also writes the LanceDB table, which other
-    builds leave to `update_table`. With `only_new_findings`, the report has the errors, the links
+    which hold for None, nothing of it is reused. `seeds` are other indexes of the same user, each
+    with the id of its builder: a build from nothing takes over what the first has that holds most
+    of the same files. With `only_new_findings`, the report has the errors, the links
     that wait for trust, and of all other findings those of files whose content changed and those
     that the last build did not have. Then a build that finds no change by the stamps of files
     reads nothing else, and one that finds a few changed files reads those alone.
@@ -549,8 +549,7 @@ class BuildOptions:
     max_files: int | None = None
     links: LinkRules = LinkRules()
     passage_limits: PassageLimits | None = None
-    with_table: bool = True
-    max_table_size: int | None = None
+    seeds: tuple[tuple[str, str], ...] = ()
     only_new_findings: bool = False
 
 

@@ -1,6 +1,6 @@
 """Writes files that survive a power cut and that only their owner can read.
 
-Beside that: which file system holds a folder, what an error of the operating system means for the
+Beside that: which file system holds a folder, how much it takes, what an error of the operating system means for the
 user, and who may write to an index.
 """
 
@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -236,6 +237,36 @@ def _sync_names(fd: int) -> None:
 # anyone who can write to it decides what they do next.
 
 _OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
+
+
+@frozen(kw_only=True)
+class DiskUsage:
+    """The bytes that a folder takes on disk, as `du` counts them; and how many of them are in files
+    that other folders have, too, as hard links.
+    """
+
+    bytes: int
+    shared_bytes: int
+
+
+def measure_folder(top: Path) -> DiskUsage:
+    """What the folder takes. Files that vanish meanwhile count as nothing."""
+    statuses: dict[int, os.stat_result] = {}
+    links = Counter[int]()
+    for path in (top, *top.rglob("*")):
+        with suppress(OSError):
+            status = path.lstat()
+            statuses[status.st_ino] = status
+            links[status.st_ino] += 1
+    shared = (
+        status.st_blocks
+        for inode, status in statuses.items()
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > links[inode]
+    )
+    return DiskUsage(
+        bytes=512 * sum(status.st_blocks for status in statuses.values()),
+        shared_bytes=512 * sum(shared),
+    )
 
 
 def make_private_folder(path: Path) -> None:

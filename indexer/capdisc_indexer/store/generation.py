@@ -43,7 +43,7 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at".split()
@@ -61,6 +61,7 @@ _TABLE_FILES = frozenset("LOCK QUEUE STATE capability_index.lance".split())
 # A file that was written so recently may be written again within one step of the clock that stamps
 # it: its stamp is not kept.
 _SETTLED_NS = 2_000_000_000
+_USE_STEP_S = 24 * 3600
 _MAX_BYTES = 64 * 1024  # a path has 4 KiB at most, and JSON makes up to six bytes of one
 # From this number of records on, those of index folders that no longer exist are removed.
 _CLEANUP_COUNT = 1_000
@@ -216,6 +217,16 @@ def _version_error(version: int) -> IndexStateError:
         )
     kind = OlderIndexError if version > 0 else IndexStateError
     return kind(problem, "run: capdisc index")
+
+
+def mark_use(index_dir: Path) -> None:
+    """Leave the time of a use in the stamp of the lock file, once a day, where that can be done:
+    what nobody uses for long may be removed.
+    """
+    path = f"{index_dir}/LOCK"
+    with suppress(OSError):
+        if time.time() - os.stat(path).st_mtime > _USE_STEP_S:  # noqa: PTH116
+            os.utime(path)
 
 
 def verify_digests(index_dir: Path, generation: Generation) -> list[str]:

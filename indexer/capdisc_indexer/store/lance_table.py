@@ -3,7 +3,7 @@ generation it equals.
 
     table/capability_index.lance   the table, which `lancedb` reads by itself; LanceDB keeps versions
     table/STATE                    the version that equals a generation, and the pointer to that one
-    table/LOCK                     one process at a time changes the table; QUEUE: one more waits
+    table/LOCK                     one process at a time changes the table
 
 A row is a capability (part 0), one of its example requests, or a passage of its body; docs/internals/lancedb.md
 has the columns. The table is made from a generation and never the other way round: whatever happens
@@ -36,11 +36,15 @@ TABLE_NAME = "capability_index"
 FOLDER = "table"
 # Rows in memory at a time.
 BATCH_ROWS = 4_096
-# From this number of rows on, vectors get an index of parts: of 10,000 the nearest are found in 3
-# ms instead of 17, all of them.
-MIN_INDEXED_VECTORS = 10_000
+# From this number of rows on, vectors get an index of parts, which holds a copy of them: of 25,000
+# the nearest are found in 10 ms without it.
+_MIN_INDEXED_VECTORS = 100_000
 # On an object store from this one on: without it a query reads every vector.
-MIN_INDEXED_IN_STORE = 1_000
+_MIN_INDEXED_IN_STORE = 1_000
+# Of 2,040 skills the columns of text take 17 MB so, and 28 without; the later format of LanceDB's
+# files compresses texts one by one, to 25.
+_COMPRESSION = {"lance-encoding:compression": "zstd", "lance-encoding:compression-level": "9"}
+_STORAGE = {"new_table_data_storage_version": "2.0"}
 # After so many changes the small files that they left are merged, and their rows indexed.
 CHANGES_BETWEEN_MERGES = 20
 # Versions stay so long for whoever reads one of them.
@@ -55,7 +59,8 @@ ROW_CAPABILITY, ROW_PHRASE, ROW_PASSAGE = "row:capability", "row:phrase", "row:p
 
 class CapabilityRow(NamedTuple):
     """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and `pieces` are
-    of the capability itself, None in other rows; `vector` are bytes of float32.
+    of the capability itself, None in other rows; `vector` are bytes of float32. `body` and
+    `pieces` are for a table on an object store: a local index has them in its documents.
     """
 
     id: str
@@ -88,7 +93,8 @@ _TEXT_COLUMNS = frozenset(
     "terms name_terms".split()
 )
 _LIST_COLUMNS = frozenset({"tags", "labels"})
-_BYTES_COLUMNS = frozenset({"head", "body", "pieces"})
+_STORE_COLUMNS = frozenset({"body", "pieces"})
+_BYTES_COLUMNS = _STORE_COLUMNS | {"head"}
 # The columns of analysed terms.
 TERM_COLUMNS = ("terms", "name_terms")
 
@@ -114,21 +120,25 @@ def table_folder(index_dir: Path) -> Path:
     return index_dir / FOLDER
 
 
+def state_file(index_dir: Path) -> Path:
+    """The file that is replaced whenever the table was brought up to date."""
+    return table_folder(index_dir) / "STATE"
+
+
 def read_state(index_dir: Path) -> TableState | None:
     """The state of the table; None where there is none, or it cannot be read."""
     try:
-        return TableState(**json.loads((table_folder(index_dir) / "STATE").read_bytes()))
+        return TableState(**json.loads(state_file(index_dir).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 
 def write_state(index_dir: Path, state: TableState) -> None:
     """Record the state, after the files of its version were synced."""
-    folder = table_folder(index_dir)
-    durable_files.sync_tree(folder)
+    durable_files.sync_tree(table_folder(index_dir))
     names = ("pointer", "generation", "version", "rows", "layout", "changes")
     record = {name: getattr(state, name) for name in names}
-    durable_files.replace_file(folder / "STATE", json.dumps(record).encode())
+    durable_files.replace_file(state_file(index_dir), json.dumps(record).encode())
 
 
 def equals_index(index_dir: Path) -> bool:
@@ -163,22 +173,30 @@ def table_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
         os.close(fd)
 
 
-def _make_schema(dim: int) -> Any:
-    """The columns; without an encoder (dim 0) there is no vector."""
+def _make_schema(dim: int, in_store: bool = False) -> Any:
+    """The columns; without an encoder (dim 0) there is no vector. Those of a table `in_store` are
+    what a copy of the index is made of, so its vectors are whole.
+    """
     pa = lazy_imports.pyarrow()
+    number = pa.float32() if in_store else pa.float16()
+    item = pa.field("item", pa.string(), metadata=_COMPRESSION)
     types = (
         dict.fromkeys(_TEXT_COLUMNS, pa.string())
-        | dict.fromkeys(_LIST_COLUMNS, pa.list_(pa.string()))
+        | dict.fromkeys(_LIST_COLUMNS, pa.list_(item))
         | dict.fromkeys(_BYTES_COLUMNS, pa.large_binary())
-        | {"part": pa.uint32(), "vector": pa.list_(pa.float32(), dim)}
+        | {"part": pa.uint32(), "vector": pa.list_(number, dim)}
     )
-    names = [name for name in CapabilityRow._fields if dim or name != "vector"]
-    return pa.schema([(name, types[name]) for name in names])
+    left_out = {*(() if in_store else _STORE_COLUMNS), *(() if dim else ("vector",))}
+    return pa.schema(
+        pa.field(name, types[name], metadata=None if name == "vector" else _COMPRESSION)
+        for name in CapabilityRow._fields
+        if name not in left_out
+    )
 
 
-def record_batches(rows: Iterable[CapabilityRow], dim: int) -> Iterator[Any]:
+def _record_batches(rows: Iterable[CapabilityRow], dim: int, schema: Any) -> Iterator[Any]:
     """The rows as record batches of pyarrow."""
-    pa, schema, remaining = lazy_imports.pyarrow(), _make_schema(dim), iter(rows)
+    pa, remaining = lazy_imports.pyarrow(), iter(rows)
     while batch := list(islice(remaining, BATCH_ROWS)):
         columns = dict(zip(CapabilityRow._fields, zip(*batch, strict=True), strict=True))
         arrays = [_to_array(pa, field, columns[field.name], dim) for field in schema]
@@ -190,7 +208,7 @@ def _to_array(pa: Any, field: Any, values: Sequence[Any], dim: int) -> Any:
         flat = pa.Array.from_buffers(
             pa.float32(), len(values) * dim, [None, pa.py_buffer(b"".join(values))]
         )
-        return pa.FixedSizeListArray.from_arrays(flat, dim)
+        return pa.FixedSizeListArray.from_arrays(flat, dim).cast(field.type)
     if field.name in _TEXT_COLUMNS:
         values = [None if value is None else _encodable(value) for value in values]
     elif field.name in _LIST_COLUMNS:
@@ -240,7 +258,7 @@ def _write_table(
 ) -> tuple[int, int]:
     with _translate_write_errors():
         table = create_table(connection, dim, rows(), is_replaced)
-        if table.version > CHANGES_BETWEEN_MERGES:
+        if is_replaced:
             table.optimize(cleanup_older_than=_RETENTION)
         return int(table.version), int(table.count_rows())
 
@@ -256,23 +274,28 @@ def create_table(
     dim: int,
     rows: Iterable[CapabilityRow],
     is_replaced: bool = False,
-    min_indexed: int = MIN_INDEXED_VECTORS,
+    in_store: bool = False,
 ) -> Any:
     """The table with these rows and its indices, written to the database of this connection, in
-    the place of an earlier one if `is_replaced`. From `min_indexed` rows on vectors have an index.
+    the place of an earlier one if `is_replaced`; `in_store`: on an object store.
     """
     pa = lazy_imports.pyarrow()
-    schema = _make_schema(dim)
-    reader = pa.RecordBatchReader.from_batches(schema, record_batches(rows, dim))
+    schema = _make_schema(dim, in_store)
+    reader = pa.RecordBatchReader.from_batches(schema, _record_batches(rows, dim, schema))
     mode = "overwrite" if is_replaced else "create"
-    table = connection.create_table(TABLE_NAME, reader, schema=schema, mode=mode)
+    table = connection.create_table(
+        TABLE_NAME, reader, schema=schema, mode=mode, storage_options=_STORAGE
+    )
+    min_indexed = _MIN_INDEXED_IN_STORE if in_store else _MIN_INDEXED_VECTORS
     if count := table.count_rows():
-        _create_indices(table, count if dim and count >= min_indexed else 0)
+        _create_indices(table, count if dim and count >= min_indexed else 0, in_store)
     return table
 
 
-def _create_indices(table: Any, indexed_vectors: int) -> None:
-    """Index words, labels and ids, and so many vectors in as many parts as each part has rows."""
+def _create_indices(table: Any, indexed_vectors: int, in_store: bool) -> None:
+    """Index words and labels, in a store ids, too, and so many vectors in as many parts as each part
+    has rows.
+    """
     index_types = lazy_imports.lancedb_index()
     # For texts as people write them.
     english = index_types.FTS(
@@ -298,7 +321,8 @@ def _create_indices(table: Any, indexed_vectors: int) -> None:
     for column in TERM_COLUMNS:
         table.create_index(column, config=analysed)
     table.create_index("labels", config=index_types.LabelList())
-    table.create_index("id", config=index_types.BTree())
+    if in_store:  # 1 MB of 24,660 rows, which are read here in no time
+        table.create_index("id", config=index_types.BTree())
     if indexed_vectors:
         parts = math.isqrt(indexed_vectors)
         config = index_types.IvfFlat(distance_type="cosine", num_partitions=parts)
@@ -319,8 +343,8 @@ def replace_rows(
             # Left by a process that was ended before it wrote STATE.
             table.checkout(version)
             table.restore()
-        pa = lazy_imports.pyarrow()
-        new_rows = pa.Table.from_batches(record_batches(rows, dim), schema=_make_schema(dim))
+        pa, schema = lazy_imports.pyarrow(), _make_schema(dim)
+        new_rows = pa.Table.from_batches(_record_batches(rows, dim, schema), schema=schema)
         if not len(new_rows):
             table.delete(any_of("id", ids))
         else:
@@ -342,9 +366,8 @@ def merge_small_files(index_dir: Path) -> int:
 
 def remove_table(index_dir: Path) -> None:
     """Remove the table, so that it can be written anew."""
-    folder = table_folder(index_dir)
-    (folder / "STATE").unlink(missing_ok=True)
-    shutil.rmtree(folder / f"{TABLE_NAME}.lance", ignore_errors=True)
+    state_file(index_dir).unlink(missing_ok=True)
+    shutil.rmtree(table_folder(index_dir) / f"{TABLE_NAME}.lance", ignore_errors=True)
 
 
 def read_digests(table: Any) -> dict[str, str]:

@@ -99,6 +99,16 @@ def acquire_lease(path: Path) -> int:
 
 
 @contextmanager
+def shared_lease(path: Path) -> Iterator[None]:
+    """Keeps the generation of this lease file while inside; raises what `acquire_lease` raises."""
+    fd = acquire_lease(path)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+@contextmanager
 def try_exclusive(path: Path) -> Iterator[bool]:
     """Whether nobody holds the lease; inside the block nobody can take it."""
     try:

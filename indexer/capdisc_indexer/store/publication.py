@@ -84,6 +84,7 @@ def publish_folder(
     facts: BuildFacts,
     number: int,
     previous: Generation | None = None,
+    previous_folder: Path | None = None,
 ) -> Generation:
     """Make the built folder the published generation: digests, sync, rename, pointer, sync, in
     this order.
@@ -93,8 +94,9 @@ def publish_folder(
     (temporary / "LEASE").touch(mode=0o600)
     files: dict[str, FileEntry] = {}
     for name in sorted(_file_names(temporary)):
-        entry = _find_linked_entry(index_dir, temporary, name, previous) if previous else None
-        files[name] = entry or _make_entry(temporary / name)
+        entry = previous.files.get(name) if previous and previous_folder else None
+        is_linked = entry and (temporary / name).samefile(f"{previous_folder}/{name}")
+        files[name] = entry if entry and is_linked else _make_entry(temporary / name)
     manifest: Manifest = {"schema_version": SCHEMA_VERSION, **facts, "files": files}
     encoded_manifest = json.dumps(manifest, indent=1, sort_keys=True).encode()
     adopt_folder(index_dir, temporary, encoded_manifest, number)
@@ -178,16 +180,6 @@ def _file_names(top: Path) -> list[str]:
         for path in top.rglob("*")
         if path.is_file() and path.suffix != ".lock"
     ]
-
-
-def _find_linked_entry(
-    index_dir: Path, temporary: Path, name: str, previous: Generation
-) -> FileEntry | None:
-    """The entry of the previous generation's file of this name, if both are one file."""
-    previous_file = generation_folder(index_dir, previous.number) / name
-    if name not in previous.files or not (temporary / name).samefile(previous_file):
-        return None
-    return previous.files[name]
 
 
 def _make_entry(path: Path) -> FileEntry:

@@ -60,6 +60,7 @@ class Index:
         except BaseException as error:
             self._release(error)
             raise
+        generation.mark_use(index_dir)
 
     def __enter__(self) -> Index:
         return self

@@ -219,9 +219,7 @@ def _temporary_index(roots: Sequence[Path], encoder: str) -> Iterator[Index]:
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="capdisc-triggers-") as scratch:
-        build_index(
-            roots, Path(scratch, "index"), BuildOptions(encoder=encoder or None, with_table=False)
-        )
+        build_index(roots, Path(scratch, "index"), BuildOptions(encoder=encoder or None))
         with Index(Path(scratch, "index")) as index:
             yield index
 

@@ -174,7 +174,7 @@ def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
             _connect(shared, remote_folder),
             source.dim,
             source.all_rows(),
-            min_indexed=lance_table.MIN_INDEXED_IN_STORE,
+            in_store=True,
         )
 
 
