@@ -87,7 +87,7 @@ def test_one_figure_of_size(index, capdisc) -> None:
     du = subprocess.run(["du", "-sk", index], capture_output=True, text=True, check=True)
     size = f"{1024 * int(du.stdout.split()[0]) / 1e6:.1f} MB"
     assert f"size        {size}\n" in capdisc("status", "--index-dir", "index").out
-    assert f"{size} used" in capdisc("doctor", "--index-dir", "index").out
+    assert f"{size} used" in capdisc("doctor", "--all", "--index-dir", "index").out
 
 
 def test_the_table_of_long_bodies_is_no_larger_than_the_rest(hermetic, capdisc, write_skill):

@@ -292,12 +292,12 @@ def build_first(place: IndexPlace) -> Freshness | None:
         options = replace(options, max_files=FIRST_FILES)
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
         background_build.start_first_build(place)
-        rest = error.paths[report.counts["files"] :]
+        later_paths = error.paths[report.counts["files"] :]
         part = Freshness(
             state="behind",
-            changed=tuple(rest),
-            changed_count=len(rest),
-            building=_describe_part(report.counts["files"], len(rest)),
+            changed=tuple(later_paths),
+            changed_count=len(later_paths),
+            building=_describe_part(report.counts["files"], len(later_paths)),
         )
     count = console.format_count(report.counts["files"], "file")
     _print_unknown_settings(place)

@@ -160,9 +160,9 @@ def _build_from_seed(
             if seed.state is None or seed.folder is None:
                 continue
             with locks.shared_lease(seed.folder / "LEASE"):
-                known = seed.state.load_all()
-                common_count = sum(file.path in known for file in snapshot.scan.files)
-                if 2 * common_count >= max(len(known), len(snapshot.scan.files)):
+                states = seed.state.load_all()
+                common_count = sum(file.path in states for file in snapshot.scan.files)
+                if 2 * common_count >= max(len(states), len(snapshot.scan.files)):
                     return _build_usable_files(request, seed, snapshot)
     return None
 
