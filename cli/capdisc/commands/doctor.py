@@ -137,18 +137,18 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
     missing: list[str] = []
     for name, client in SETUP_CLIENTS.items():
         states = find_states(runtime, name)
-        found = {state for by_scope in states.values() for state in by_scope.values()}
-        if found == {ABSENT}:
+        all_states = {state for by_scope in states.values() for state in by_scope.values()}
+        if all_states == {ABSENT}:
             if not is_present(client, runtime, folders):
                 continue
             missing.append(name)
         text = ", ".join(f"{_PART_TITLES[part]} {format_states(states[part])}" for part in states)
         fix = ""
-        if HOOK in states and (found != {ABSENT} or name in prompts):
+        if HOOK in states and (all_states != {ABSENT} or name in prompts):
             text += f"; {_describe_last_prompt(prompts.get(name))}"
         if len(places := list_hook_places(runtime, name)) > 1:
             fix = describe_hooks(name, places)
-        elif found & {OUTDATED, UNREADABLE}:
+        elif all_states & {OUTDATED, UNREADABLE}:
             fix = f"capdisc setup {name}"
         state = CheckState.NOTICE if fix else CheckState.OK
         checks.append(Check(name=name, state=state, text=text, fix=fix))

@@ -60,17 +60,20 @@ def answer_opening(
     on the index (None), and gives what was read; None where the client is gone and waits for
     nothing.
     """
-    unread, rest, answered = b"", b"", None
+    unread, partial_line, answered = b"", b"", None
     wait_seconds: float | None = None
     is_waiting = False
-    while select.select([stdin], [], [], wait_seconds)[0] and len(unread) + len(rest) < _MAX_BYTES:
+    while (
+        select.select([stdin], [], [], wait_seconds)[0]
+        and len(unread) + len(partial_line) < _MAX_BYTES
+    ):
         data = os.read(stdin, 65_536)
-        if not (data or is_waiting or rest):
+        if not (data or is_waiting or partial_line):
             return None
         if not data:
             break
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()
+        lines = (partial_line + data).split(b"\n")
+        partial_line = lines.pop()
         for line in lines:
             message = _parse_message(line)
             is_first = answered is None and not is_waiting
@@ -84,7 +87,7 @@ def answer_opening(
             elif is_first or "id" in message or not message:
                 is_waiting, wait_seconds = True, 0
             unread += line + b"\n"
-    return Opening(unread=unread + rest, answered=answered)
+    return Opening(unread=unread + partial_line, answered=answered)
 
 
 def _parse_message(line: bytes) -> JsonObject:

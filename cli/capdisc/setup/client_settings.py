@@ -218,5 +218,5 @@ def _is_only_of_setup(folder: Path, runtime: Runtime) -> bool:
     except InputError:  # `--undo` says which record cannot be read
         return False
     created = {name for record in files.values() if record for name in record.folders}
-    found = (Path(top, name) for top, _, names in os.walk(folder) for name in names)
-    return str(folder.resolve()) in created and all(path in files for path in found)
+    paths = (Path(top, name) for top, _, names in os.walk(folder) for name in names)
+    return str(folder.resolve()) in created and all(path in files for path in paths)

@@ -146,16 +146,16 @@ def list_recorded(
 
 def _list_placed(client: str, part: str, path: Path, label: str) -> Iterator[SettingsEntry]:
     """The entry of a hook or a server that was put into the file, by the rest of its name."""
-    known = CLIENTS[client].parts.get(part) if client in CLIENTS else None
-    for keys in known.places if known else ():
-        if known and " ".join(keys[1:]) == label:
+    part_settings = CLIENTS[client].parts.get(part) if client in CLIENTS else None
+    for keys in part_settings.places if part_settings else ():
+        if part_settings and " ".join(keys[1:]) == label:
             yield SettingsEntry(
                 client=client,
                 part=part,
                 path=path,
-                content=known.write(("capdisc",), keys, USER),
+                content=part_settings.write(("capdisc",), keys, USER),
                 keys=keys,
-                template=known.template,
+                template=part_settings.template,
             )
 
 

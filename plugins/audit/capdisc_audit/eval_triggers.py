@@ -423,8 +423,8 @@ def _format_run(
     if confusions:
         lines += ["", f"confused more than once ({len(confusions):,})"]
         lines += [
-            console.sanitise(f"  {wanted}: {count} times {winner}")
-            for (wanted, winner), count in confusions[:_SHOWN_CONFUSIONS]
+            console.sanitise(f"  {expected_id}: {count} times {winner}")
+            for (expected_id, winner), count in confusions[:_SHOWN_CONFUSIONS]
         ]
     if run.changes:
         lines += _format_changes(run.changes, options.since)
@@ -501,8 +501,8 @@ def _run_document(run: TriggerRun, options: TriggerOptions, failing: Sequence[st
         "unwanted": len(run.refusals),
         "false_alarms": [_result_document(result) for result in run.alarms],
         "confused": [
-            {"id": wanted, "winner": winner, "requests": count}
-            for (wanted, winner), count in count_confusions(run.results)
+            {"id": expected_id, "winner": winner, "requests": count}
+            for (expected_id, winner), count in count_confusions(run.results)
         ],
         "failing": failing,
         "untested": run.untested,

@@ -99,7 +99,7 @@ def audit_index(
     copies = find_copies(headers)
     clients = tuple(
         _audit_client(
-            name, [found for header in headers if (found := locate(name, header))], settings[name]
+            name, [place for header in headers if (place := locate(name, header))], settings[name]
         )
         for name in settings
     )
