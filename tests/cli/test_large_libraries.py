@@ -259,7 +259,9 @@ def test_each_format_is_the_same_in_pieces_as_in_one(library, capdisc) -> None:
         len(found.files), "spec", found.chosen.findings, silenced, found.source, Path.cwd()
     )
     findings = list(told.findings)
-    printed = {name: capdisc("validate", str(library), "--format", name).out for name in FORMATS}
+    printed = {
+        name: capdisc("validate", str(library), "--format", name, "--all").out for name in FORMATS
+    }
     assert all(
         printed[name] == "".join(find_format(name).pieces(told)).rstrip("\n") + "\n"
         for name in FORMATS
@@ -317,7 +319,7 @@ def test_without_room_for_a_long_result_nothing_is_printed(
 ) -> None:
     monkeypatch.setattr(console, "_IN_MEMORY_BYTES", 1_000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    made = capdisc("validate", str(library))
+    made = capdisc("validate", str(library), "--all")
     assert (made.code, made.out) == (2, "")
     assert "error: the result is too long to keep in memory" in made.err and "TMPDIR" in made.err
 

@@ -222,7 +222,7 @@ def test_of_two_folders_the_one_with_most_skills_is_taken(capdisc, here, write_s
     done = capdisc("new", "skill", "my-report")
     assert done.out.splitlines()[:2] == [
         f"wrote {here}/.claude/skills/my-report/SKILL.md",
-        "read by Claude Code, opencode, Cursor, Copilot CLI",
+        "read by Claude Code, opencode, Cursor, Copilot CLI, Cline, Crush",
     ]
     assert "asks to my" not in (here / ".claude/skills/my-report/SKILL.md").read_text()
     # What the workspace has counts more.

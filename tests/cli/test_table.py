@@ -71,6 +71,15 @@ def test_a_process_aside_brings_the_table_up_to_date_once_an_hour(
     assert not lance_table.equals_index(index)
 
 
+def test_a_first_typed_build_leaves_the_table_to_the_background(
+    hermetic, process, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setenv("CAPDISC_TABLE", "aside")
+    write_skill(hermetic / "skills", "boil-egg", "Boils an egg. Use for eggs.")
+    assert process("index", "skills", "--index-dir", "index").err == ""
+    _wait_until_equal(hermetic / "index")
+
+
 def test_nobody_gets_a_table_unasked(hermetic, capdisc, write_skill, monkeypatch) -> None:
     monkeypatch.setenv("CAPDISC_TABLE", "aside")
     write_skill(hermetic / ".claude" / "skills", "boil-egg", "Boils an egg. Use for eggs.")
@@ -138,8 +147,9 @@ def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) ->
     assert (result.code, _stale(index)) == (0, "")
 
 
-def test_an_index_that_was_removed_does_not_come_back(index, capdisc, process) -> None:
+def test_an_index_that_was_removed_does_not_come_back(index, capdisc, monkeypatch) -> None:
     """A build on a small disk once found the table of an index that was gone, and refused."""
+    monkeypatch.setenv("CAPDISC_TABLE", "off")
     shutil.rmtree(index)
     assert start_process("capdisc.context.table_finisher", [str(index), ""]).wait() == 0
     assert not index.exists()

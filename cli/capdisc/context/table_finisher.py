@@ -1,8 +1,8 @@
 """How does the LanceDB table follow an update, without making anybody wait for it?
 
-It is there for who asks for it, and then a process of its own brings it up to date after updates,
-once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update of the index 0.3.
-The process holds the lock of the table and a lease on the generation, never the lock of the index,
+A first `capdisc index` leaves it to a process of its own, which brings it up to date after updates,
+too, once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update of the index
+0.3. What a search or a hook builds has none until somebody asks for it. The process holds the lock of the table and a lease on the generation, never the lock of the index,
 so it keeps no writer waiting; where it is killed, the next one does its work.
 """
 
@@ -34,16 +34,21 @@ def choose_mode(config: Config) -> str:
     return mode
 
 
-def start_finisher(config: Config, index_dir: Path, builder_id: str | None) -> bool:
+def start_finisher(
+    config: Config, index_dir: Path, builder_id: str | None, *, is_first: bool = False
+) -> bool:
     """Start to bring the table up to date in a process of its own, where there is one that was
-    written more than an hour ago and is behind, and the setting does not forbid it. Returns whether
-    a process was started.
+    written more than an hour ago and is behind, or none at all after a first build (`is_first`),
+    and the setting does not forbid it. Returns whether a process was started.
     """
     if choose_mode(config) == "off" or lance_table.equals_index(index_dir):
         return False
     with suppress(OSError):
-        if 0 <= time.time() - lance_table.state_file(index_dir).stat().st_mtime < PAUSE_S:
-            return False
+        state_file = lance_table.state_file(index_dir)
+        if not (is_first and not state_file.exists()):
+            age_s = time.time() - state_file.stat().st_mtime
+            if 0 <= age_s < PAUSE_S:
+                return False
         start_process("capdisc.context.table_finisher", [str(index_dir), builder_id or ""])
         return True
     return False
