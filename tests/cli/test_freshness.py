@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from datetime import date
 from pathlib import Path
@@ -285,6 +286,11 @@ def test_many_files_are_indexed_in_the_background(
     done = capdisc("list", "--ids")
     assert len(done.out.split()) == 3 and len(started) == 1
     assert done.err == "notice: index 20 % built, the rest follows in the background\n"
+    index_dir = Path(capdisc("status", "--json").json["index_dir"])
+    shutil.rmtree(index_dir)
+    assert len(capdisc("list", "--ids", "--fresh", "require").out.split()) == 15
+    shutil.rmtree(index_dir)
+    assert len(capdisc("list", "--ids").out.split()) == 3
     assert capdisc("index").code == 0
     assert len(capdisc("list", "--ids").out.split()) == 15
 

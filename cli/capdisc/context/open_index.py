@@ -102,7 +102,7 @@ def open_index(
             index = opened.enter_context(Index(place.index_dir, builder_id))
         freshness = built or Freshness()
         if not shared and mode != "off":
-            if not built:
+            if not built or mode == "require":
                 freshness = refresh_index(place, index, mode if may_build else "")
             notices += describe_lag(place, freshness) if may_build else ()
         if freshness.state == "updated":
