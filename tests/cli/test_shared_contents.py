@@ -95,6 +95,21 @@ def test_an_index_that_is_changed_leaves_the_other_as_it_is(
     assert " ok" in capdisc("doctor", "--deep").out.split("files")[1].splitlines()[0]
 
 
+def test_a_part_of_an_index_is_measured_by_all_files(
+    home, capdisc, enter, write_skill, monkeypatch
+) -> None:
+    enter(home / "shop")
+    assert capdisc("index").code == 0
+    monkeypatch.setattr("capdisc.context.index_update.FIRST_FILES", 3)
+    monkeypatch.setattr(background_build, "_start_process", lambda *_, **__: None)
+    enter(home / "blog")
+    for number in range(5):
+        write_skill(home / "blog/.claude/skills", f"post-{number}", f"Writes post {number}.")
+    done = capdisc("list", "--ids")
+    assert len(done.out.split()) == 3 and "crane" not in done.out
+    assert "index 8 % built" in done.err
+
+
 def test_a_damaged_index_is_no_seed(home, capdisc, enter) -> None:
     enter(home / "shop")
     assert capdisc("index").code == 0

@@ -99,7 +99,10 @@ def require_few_changes(
         suspects = [file for file in suspects if not _has_content_of(previous, file)]
     changed_paths = [*(file.path for file in suspects), *gone_paths]
     if len(changed_paths) > max_changes:
-        raise ManyChangesError(changed_paths)
+        # Whatever a seed has, this index has none of it yet.
+        raise ManyChangesError(
+            [file.path for file in files] if previous.is_seed else changed_paths
+        )
 
 
 def _has_content_of(previous: PreviousBuild, file: FoundFile) -> bool:
