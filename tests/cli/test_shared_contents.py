@@ -202,6 +202,25 @@ def test_a_setting_keeps_them(home, capdisc, enter, three_indexes, monkeypatch) 
     assert three_indexes["shop"].exists()
 
 
+def test_an_index_with_added_paths_stays_while_its_folder_is_there(
+    home, capdisc, enter, three_indexes, write_skill
+) -> None:
+    write_skill(home / "elsewhere", "zither", "Tunes a zither.")
+    enter(home / "shop")
+    assert capdisc("index", str(home / "elsewhere")).code == 0
+    _age(three_indexes["shop"], 1_000)
+    enter(home / "blog")
+    assert "removed" not in capdisc("index").err and three_indexes["shop"].exists()
+    enter(home / "shop")
+    assert "skill:zither" in capdisc("list", "--ids").out
+    enter(home / "blog")
+    (home / "shop").rename(home / "shop-on-another-disk")
+    _age(three_indexes["shop"], 59)
+    assert "removed" not in capdisc("index").err and three_indexes["shop"].exists()
+    _age(three_indexes["shop"], 61)
+    assert "removed 1 index" in capdisc("index").err and not three_indexes["shop"].exists()
+
+
 def test_the_index_of_a_folder_that_is_gone_stays_for_a_week(
     home, capdisc, enter, three_indexes
 ) -> None:

@@ -2,7 +2,8 @@
 
 Every project gets an index of its own, and projects come and go. An index can be made again at any
 time, so one that was not used for long is removed, sooner where its folder is gone. What cannot be
-made again (trust, sessions, facts) stays.
+made again (trust, sessions, facts) stays, and so does an index with paths that a person added, as
+long as its folder is there: nothing else knows them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc_indexer.indexing.missing_folders import KEPT_S
-from capdisc_indexer.indexing.previous_build import is_built_by, load_json_object
+from capdisc_indexer.indexing.previous_build import (
+    is_built_by,
+    load_json_object,
+    recover_settings,
+)
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError
 from capdisc_indexer.store import generation, locks, state_file
 
@@ -48,9 +53,8 @@ def collect_indexes(runtime: Runtime, config: Config, used: Path, *, is_quiet: b
                 return
             state_file.remove(note)
         console.print_notice(
-            f"notice: removed {console.format_count(len(names), 'index', 'indexes')} that nobody "
-            f"used, or of folders that are gone: {console.format_names(names)}; "
-            "see keep_indexes_days in capdisc config"
+            f"notice: removed {console.format_count(len(names), 'index', 'indexes')} no longer in "
+            f"use: {console.format_names(names)}; see keep_indexes_days in capdisc config"
         )
 
 
@@ -62,8 +66,11 @@ def _remove_unused(runtime: Runtime, config: Config, used: Path) -> Iterator[Pat
         folder = lock.parent
         with suppress(CapdiscError, OSError):
             unused_s = time.time() - lock.stat().st_mtime
-            is_old = unused_s > kept_s or (unused_s > KEPT_S and _is_abandoned(runtime, folder))
-            if is_old and folder != used and _is_own_index(runtime, folder):
+            if unused_s <= min(kept_s, KEPT_S) or folder == used:
+                continue
+            is_abandoned, has_added = _is_abandoned(runtime, folder), _has_added_paths(folder)
+            is_old = unused_s > kept_s or (is_abandoned and not has_added)
+            if is_old and (is_abandoned or not has_added) and _is_own_index(runtime, folder):
                 _remove(runtime, folder)
                 yield folder
 
@@ -87,6 +94,11 @@ def _is_abandoned(runtime: Runtime, folder: Path) -> bool:
     workspace = str(load_json_object(record).get("workspace", ""))
     is_usual = workspace and runtime.default_index_dir(Path(workspace)) == folder
     return bool(is_usual) and not Path(workspace).exists()
+
+
+def _has_added_paths(folder: Path) -> bool:
+    coverage = recover_settings(folder).coverage
+    return coverage is not None and bool(coverage.added)
 
 
 def _remove(runtime: Runtime, folder: Path) -> None:
