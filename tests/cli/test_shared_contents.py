@@ -156,10 +156,16 @@ def test_a_build_in_the_background_leaves_an_index_of_the_home_folder(
     home, capdisc, enter, monkeypatch
 ) -> None:
     enter(home / "shop")
+    tables: list[object] = []
     with monkeypatch.context() as patched:
+        patched.setenv("CAPDISC_TABLE", "aside")
+        patched.setattr(
+            "capdisc.context.table_finisher.start_process", lambda *words: tables.append(words)
+        )
         patched.setattr("sys.argv", ["", "claude"])
         patched.setattr("sys.stderr", None)
         quiet_build.main()
+    assert tables == []
     assert "shop-deploy" in capdisc("list", "--ids").out
     enter(home)
     assert "crane-7" in capdisc("list", "--ids", "--fresh", "off").out

@@ -316,9 +316,9 @@ def index(
     if not report.changed_ids["added"]:
         _name_empty_paths(place, last, coverage)
     if not shared:
-        # What another index gave most of costs a second and few megabytes, and gets no table unasked.
-        is_first = not last.roots and 2 * report.counts["embedded"] > report.counts["added"]
-        table_finisher.start_finisher(config, where, builder_id, is_first=is_first)
+        # What a hook builds, or another index gave most of, stays small: no table unasked.
+        is_new = not last.roots and 2 * report.counts["embedded"] > report.counts["added"]
+        table_finisher.start_finisher(config, where, builder_id, is_first=is_new and not quiet)
         collect_indexes(runtime, config, where, is_quiet=quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
