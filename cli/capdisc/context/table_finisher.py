@@ -1,9 +1,10 @@
 """How does the LanceDB table follow an update, without making anybody wait for it?
 
-A first `capdisc index` leaves it to a process of its own, which brings it up to date after updates,
-too, once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update of the index
-0.3. What a search or a hook builds has none until somebody asks for it. The process holds the lock of the table and a lease on the generation, never the lock of the index,
-so it keeps no writer waiting; where it is killed, the next one does its work.
+A first `capdisc index` that a person types leaves the table to a process of its own; what a search
+or a hook builds has none until somebody asks for it. Later updates of a table are left to such a
+process, too, once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update of
+the index 0.3. The process holds the lock of the table and a lease on the generation, never the lock
+of the index, so it keeps no writer waiting; where it is killed, the next one does its work.
 """
 
 from __future__ import annotations
