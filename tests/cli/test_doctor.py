@@ -302,6 +302,16 @@ def test_the_client_without_a_hook_is_named_with_the_command(capdisc, client) ->
     assert "to mend" not in capdisc("doctor").out
 
 
+def test_a_server_of_the_project_that_is_capdisc_asks_for_nothing(capdisc, client) -> None:
+    """Copilot CLI reads the file of Claude Code, and is not here."""
+    capdisc("setup", "claude", "--mcp", "--scope", "project", "--yes")
+    shown = capdisc("doctor").out
+    assert "nothing here waits for your yes" in shown and "copilot" not in shown
+    (client / ".copilot").mkdir()
+    (client / ".copilot" / "config.json").write_text("{}")
+    assert "capdisc setup copilot --scope project" in capdisc("doctor").out
+
+
 def test_nothing_is_newer_right_after_setup(capdisc, client) -> None:
     capdisc("setup", "claude", "codex", "--yes")
     assert "nothing on disk" in _row(capdisc, "newer")

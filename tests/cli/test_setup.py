@@ -696,6 +696,35 @@ def test_several_clients_are_set_up_and_undone_at_once(capdisc, home, hermetic, 
     assert tree(home, hermetic) == before
 
 
+@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("first", ["claude", "copilot"])
+def test_a_server_that_two_clients_share_stays_as_long_as_one_has_it(
+    capdisc, home, hermetic, first, is_edited
+) -> None:
+    before = tree(home, hermetic)
+    last = "copilot" if first == "claude" else "claude"
+    for client in (first, last):
+        assert capdisc("setup", client, "--scope", "project", "--yes").code == 0
+    path = hermetic / ".mcp.json"
+    if is_edited:
+        path.write_text(path.read_text().replace("{", '{"other": 1,', 1))
+    assert capdisc("setup", first, "--undo", "--scope", "project", "--yes").code == 0
+    assert words_of(json.loads(path.read_text())["mcpServers"]["capdisc"]) == [SCRIPT, "mcp"]
+    undone = capdisc("setup", first, "--mcp", "--undo", "--scope", "project")
+    assert (undone.code, "setup has put nothing in" in undone.out) == (0, True)
+    assert capdisc("setup", last, "--undo", "--scope", "project", "--yes").code == 0
+    if is_edited:
+        assert json.loads(path.read_text()) == {"other": 1}
+        path.unlink()
+    assert tree(home, hermetic) == before
+
+
+def test_undo_says_that_another_client_has_the_server(capdisc, hermetic) -> None:
+    capdisc("setup", "claude", "copilot", "--mcp", "--scope", "project", "--yes")
+    undone = capdisc("setup", "claude", "--mcp", "--undo", "--scope", "project")
+    assert f"another client reads the same entry of {hermetic / '.mcp.json'}" in undone.out
+
+
 def test_undo_of_all_takes_out_whatever_setup_put_in(
     capdisc, home, hermetic, place, agents
 ) -> None:

@@ -78,7 +78,8 @@ def test_a_command_shows_the_options_that_people_use(process, hermetic, name) ->
     shown = options & set(re.findall(r"^  (?:-., )?(--?[\w-]+)", first, re.M))
     shown |= options & set(re.findall(r"^  (-.), ", first, re.M))
     assert len(shown) <= 12
-    more = f"{len(options) - len(shown)} more options: capdisc {name} --help --all"
+    count = len(options) - len(shown)
+    more = f"{count} more option{'s' * (count != 1)}: capdisc {name} --help --all"
     assert (more in first) == (first != whole) == (len(shown) < len(options))
     drawn = run_on_terminal([name, "--help"], hermetic, rows=200).plain
     assert (more in drawn) == (more in first)

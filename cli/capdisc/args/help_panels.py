@@ -80,7 +80,8 @@ def find_seldom_options(name: str, command: Callable[..., int]) -> set[str]:
 
 def name_the_rest(name: str, seldom: Collection[str]) -> str:
     """The line that says how to see the options that the help leaves out."""
-    return f"{len(seldom)} more options: capdisc {name} --help {ALL_WORD}" if seldom else ""
+    noun = "more option" if len(seldom) == 1 else "more options"
+    return f"{len(seldom)} {noun}: capdisc {name} --help {ALL_WORD}" if seldom else ""
 
 
 def print_command_help(

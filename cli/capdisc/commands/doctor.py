@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -34,10 +34,11 @@ from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import CLIENTS as SETUP_CLIENTS
-from capdisc.setup.client_settings import HOOK, MCP, base_folders, is_present
+from capdisc.setup.client_settings import HOOK, MCP, PROJECT, Client, base_folders, is_present
 from capdisc.setup.settings_entries import (
     ABSENT,
     OUTDATED,
+    PRESENT,
     UNREADABLE,
     find_states,
     list_hook_places,
@@ -103,7 +104,8 @@ def doctor(
         ]
         internals = [*index_checks, _check_plugins()]
     checks += internals
-    if not config["index_dir"] and where == runtime.index_dir(None, config):
+    # The index of the home folder may stand in for that of a workspace with nothing of its own.
+    if not place.config["index_dir"] and where == place.runtime.index_dir(None, place.config):
         checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
     if not (every or deep or json):
         checks = _fold_checks(checks, len(internals))
@@ -126,7 +128,8 @@ def _fold_checks(checks: list[Check], count: int) -> list[Check]:
     """The checks with one in place of those of the last `count` in which nothing is wrong."""
     shown = checks[:-count]
     wrong = [check for check in checks[-count:] if check.state is not CheckState.OK]
-    text = f"{count - len(wrong)} checks; one by one: capdisc doctor --all"
+    passed = console.format_count(count - len(wrong), "check")
+    text = f"{passed} passed; one by one: capdisc doctor --all"
     return [*shown, *wrong, Check(name="index", state=CheckState.OK, text=text)]
 
 
@@ -138,9 +141,10 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
     for name, client in SETUP_CLIENTS.items():
         states = find_states(runtime, name)
         all_states = {state for by_scope in states.values() for state in by_scope.values()}
+        # What a client that is not here finds in a file of another one says nothing.
+        if PRESENT not in all_states and not is_present(client, runtime, folders):
+            continue
         if all_states == {ABSENT}:
-            if not is_present(client, runtime, folders):
-                continue
             missing.append(name)
         text = ", ".join(f"{_PART_TITLES[part]} {format_states(states[part])}" for part in states)
         fix = ""
@@ -149,7 +153,7 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
         if len(places := list_hook_places(runtime, name)) > 1:
             fix = describe_hooks(name, places)
         elif all_states & {OUTDATED, UNREADABLE}:
-            fix = f"capdisc setup {name}"
+            fix = f"capdisc setup {name}{_name_scope(client, states)}"
         state = CheckState.NOTICE if fix else CheckState.OK
         checks.append(Check(name=name, state=state, text=text, fix=fix))
     if not checks:
@@ -158,6 +162,18 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
         fix = f"capdisc setup {missing[0]}"
         checks[0] = replace(checks[0], state=CheckState.NOTICE, fix=fix)
     return checks
+
+
+def _name_scope(client: Client, states: Mapping[str, Mapping[str, str]]) -> str:
+    """The option that names the project's files where only these are not as they should be."""
+    wrong = {
+        scope
+        for by_scope in states.values()
+        for scope, state in by_scope.items()
+        if state in (OUTDATED, UNREADABLE)
+    }
+    is_named = wrong == {PROJECT} and client.default_scope != PROJECT
+    return f" --scope {PROJECT}" if is_named else ""
 
 
 def _describe_last_prompt(prompt: tuple[float, ClientSession] | None) -> str:
@@ -246,7 +262,7 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     """Whether the workspace asks for something that its user has not allowed."""
     lines = workspace_trust.index_requests(runtime, config)
     if not lines:
-        return Check(name="trust", state=CheckState.OK, text="this workspace waits for nothing")
+        return Check(name="trust", state=CheckState.OK, text="nothing here waits for your yes")
     return Check(
         name="trust",
         state=CheckState.NOTICE,

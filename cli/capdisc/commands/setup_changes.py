@@ -235,7 +235,11 @@ def _format_changes(
     if not any(change.is_change or change.snippets for change in changes):
         names = f"{', '.join(request.clients)}: " if request.clients else ""
         if request.undo and not (plan and plan.question):
-            yield f"{names}nothing to do: setup has put nothing in"
+            shared = [printable_path(str(change.path)) for change in changes if change.record]
+            reason = "setup has put nothing in"
+            if shared:
+                reason = f"another client reads the same entry of {', '.join(shared)}"
+            yield f"{names}nothing to do: {reason}"
         elif changes and not request.undo:
             is_all = not (plan and (plan.question or plan.waiting))
             verb = "nothing to do: " if is_all else ""

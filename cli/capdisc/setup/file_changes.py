@@ -143,6 +143,12 @@ def plan_undo(
                 text = _remove_entry(entry, text, remaining.pop(name))
         splices = []
         for kept_entry in kept_entries:
+            if kept_entry.name in remaining:
+                # What stood there before the first of the clients that share a server.
+                names = {entry.name for entry in entries if _is_shared(entry, kept_entry)}
+                names.add(kept_entry.name)
+                first = next(name for name in record.entries if name in names)
+                remaining[kept_entry.name] = record.entries[first]
             standing = _as_it_stands(kept_entry, before) if kept_entry.name in remaining else None
             if standing:
                 changed, _ = _put_entry(standing, text)
@@ -170,6 +176,11 @@ def plan_undo(
         else None,
         folders=record.folders,
     )
+
+
+def _is_shared(entry: SettingsEntry, other: SettingsEntry) -> bool:
+    """Whether both are the server in one place, as Claude Code and Copilot CLI read it."""
+    return entry.part == other.part == MCP and entry.keys == other.keys
 
 
 def _as_it_stands(entry: SettingsEntry, text: str) -> SettingsEntry | None:

@@ -42,7 +42,10 @@ def plan_undo_of_clients(
         group += [entry for entry in moves if entry.part != SKILLS and entry.keys[-1] in returning]
         # With a previous one, an undo may have been killed at its end.
         if record.previous or any(entry.name in record.entries for entry in group):
+            # Claude Code and Copilot CLI read one file of a project.
+            others = recorded_entries.list_recorded("", path, record, (HOOK, MCP))
             here = [entry for entry in entries if entry.path == path]
+            here += [entry for entry in others if entry.client not in clients]
             kept_entries = [entry for entry in (*here, *recorded) if entry not in group]
             changes.append(plan_undo(path, group, kept_entries, record))
     # The first file of setup goes last: it remembers the folders that were created for all.

@@ -96,9 +96,12 @@ def names_servers(runtime: Runtime, config: Config) -> bool:
 
 
 def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
-    """The requests of each server that a file of the workspace names."""
+    """The requests of each server that a file of the workspace names; not of capdisc itself, which
+    the gateway never starts.
+    """
     for declaration in _read_declarations(runtime):
-        if declaration.name and declaration.scope == "workspace" and not declaration.problem:
+        is_asked_for = declaration.name and not (declaration.problem or is_capdisc(declaration))
+        if is_asked_for and declaration.scope == "workspace":
             yield from server_requests(runtime, declaration)
 
 

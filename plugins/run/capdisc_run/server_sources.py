@@ -220,9 +220,10 @@ def ask_client_servers(
             if not (runtime.tool_lists_dir / f"{server.name}.tools.json").exists()
         ]
         if unasked:
-            names = console.format_names(unasked)
+            names, is_one = console.format_names(unasked), len(unasked) == 1
+            subject = f"server {names} was" if is_one else f"servers {names} were"
             console.print_notice(
-                f"notice: the MCP servers {names} were not asked for their tools; {_ASK_COMMAND}"
+                f"notice: the MCP {subject} not asked for {'its' if is_one else 'their'} tools; {_ASK_COMMAND}"
             )
         return
     for server, reason in selection.left_out:
