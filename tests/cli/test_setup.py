@@ -770,6 +770,11 @@ def test_all_goes_with_undo_alone(capdisc, words) -> None:
     assert capdisc("setup", *words).code == 2
 
 
+def test_undo_without_a_client_names_the_one_for_all(capdisc) -> None:
+    done = capdisc("setup", "--undo")
+    assert done.code == 2 and "capdisc setup --undo --all" in done.err
+
+
 @pytest.fixture
 def plugin(home) -> None:
     """The plugin of capdisc, as Claude Code 2.1 installs it."""

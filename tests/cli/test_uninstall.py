@@ -82,6 +82,20 @@ def test_a_folder_that_a_setting_names_is_left(capdisc, home, hermetic) -> None:
     assert (home / "Documents" / "capdisc" / "letter.txt").exists()
 
 
+@pytest.mark.parametrize("variable", ["CAPDISC_STATE_DIR", "XDG_CACHE_HOME"])
+def test_a_folder_that_a_variable_put_elsewhere_is_left(
+    capdisc, home, hermetic, monkeypatch, variable
+) -> None:
+    """Also one that is called capdisc, such as the package of a program."""
+    folder = hermetic / "capdisc"
+    folder.mkdir()
+    (folder / "program.py").write_text("pass")
+    monkeypatch.setenv(variable, str(folder) if variable == "CAPDISC_STATE_DIR" else ".")
+    done = capdisc("uninstall", "--yes")
+    assert done.code == 1 and "it may hold other things" in done.err
+    assert (folder / "program.py").exists()
+
+
 @pytest.mark.parametrize(("answer", "code"), [("n", 5), ("y", 0)])
 def test_a_person_is_asked(capdisc, home, monkeypatch, answer, code) -> None:
     from capdisc.commands import setup_changes, uninstall

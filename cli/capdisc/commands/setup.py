@@ -133,7 +133,9 @@ def setup(
         return _undo_all(runtime, yes, json)
     if not names:
         if is_restricted or undo or yes:
-            raise UsageError("name a client", "see which are here: capdisc setup")
+            hint = "see which are here: capdisc setup"
+            everything = "; for all of them: capdisc setup --undo --all" if undo else ""
+            raise UsageError("name a client", hint + everything)
         return _print_clients(runtime, json)
     if is_restricted and AGENTS_MD in names:
         raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")

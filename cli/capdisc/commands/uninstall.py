@@ -95,7 +95,9 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
         runtime.trust_dir.parent: _STATE,
         runtime.user_config.parent: "settings",
     }
-    usual = tuple(places)
+    usual = {path for path in places if path.is_absolute()}
+    if runtime.environ.get("CAPDISC_STATE_DIR"):
+        usual.discard(runtime.user_state_dir())
     with suppress(CapdiscError):  # a setting that cannot be read leads nowhere
         config = runtime.config()
         if config["index_dir"]:

@@ -21,6 +21,7 @@ from capdisc_audit.listing_budgets import (
     stop_at_first,
 )
 from capdisc_indexer.config.client_table import client_sections
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.similar_names import unknown_choice
 
@@ -110,7 +111,14 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
 
 
 def find_client(name: str) -> ClientListing:
-    """How this client lists skills. Raises UsageError for an unknown one."""
+    """How this client lists skills. Raises UsageError for an unknown one, and for one whose list has
+    no published figures.
+    """
+    if name in client_sections("programs") and name not in CLIENT_LISTINGS:
+        raise UsageError(
+            f"nothing is known of how {name} lists skills, or cuts them",
+            f"audit one of: {', '.join(CLIENT_LISTINGS)}",
+        )
     if name not in CLIENT_LISTINGS:
         raise unknown_choice("client", name, CLIENT_LISTINGS)
     return CLIENT_LISTINGS[name]

@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     name="audit",
     commands={
         "audit": PluginCommand(
-            about="Show which skills each client cuts or drops, and which overlap.",
+            about="Show which skills a client cuts or drops, and which overlap.",
             function="capdisc_audit.audit_command:audit",
             below="session",
         ),

@@ -248,6 +248,9 @@ def test_what_was_asked_to_be_an_error_decides_the_exit_status(capdisc, rivals) 
     assert capdisc("audit", "--error", "dropped", "--error", "cut").code == 0
     report = capdisc("audit", "--error", "copy", "--json")
     assert (report.code, report.json["errors"]) == (1, {"copy": 1})
+    unlisted = capdisc("audit", "vscode")
+    assert unlisted.code == 2 and "nothing is known of how vscode lists skills" in unlisted.err
+    assert "did you mean" not in unlisted.err
     unknown = capdisc("audit", "--error", "overlaps")
     assert unknown.code == 2
     assert "one of: dropped, cut, overlap, copy, no-exclusion, phrase" in unknown.err
