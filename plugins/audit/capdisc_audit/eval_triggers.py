@@ -284,19 +284,24 @@ def _tests_of_file(
     for request in parse_trigger_file(user_files.read_file_or_stdin(runtime, name), name):
         # A file beside a capability is about that one, whatever it calls it.
         identifier = owner or (
-            NOBODY if request.name is None else _resolve_id(index, request.name, path)
+            NOBODY
+            if request.name is None
+            else _resolve_id(index, request.name, request.request, path)
         )
         tests.append(TriggerTest(identifier, request.request, request.should_trigger, path.name))
     return tests
 
 
-def _resolve_id(index: Index, name: str, path: Path) -> str:
+def _resolve_id(index: Index, name: str, request: str, path: Path) -> str:
     candidates = [name] if name else [folder.name for folder in path.resolve().parents][:3]
     for candidate in candidates:
         if candidate and (header := index.resolve(candidate)):
             return header["id"]
-    message = f"{path} names no capability of this index" + (f": {name[:64]}" if name else "")
-    raise InputError(message, 'add "skill": "NAME" to its requests; compare: capdisc list --ids')
+    problem = f"{name[:64]!r}, which is not in this index" if name else "no skill"
+    raise InputError(
+        f"{path}: the request {one_line(request, 80)!r} names {problem}",
+        'write "skill": "NAME" as in capdisc list --ids; or "expected_skill": "" if none should answer',
+    )
 
 
 # The files of a commit. Nothing is checked out: a worktree would run the filters and hooks that

@@ -182,7 +182,11 @@ def test_files_and_folders_are_not_asked_together(capdisc, skills, hermetic) -> 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[{"query": "x", "should_trigger": true, "skill": "nobody"}]', "names no capability"),
+        (
+            '[{"query": "x", "should_trigger": true, "skill": "nobody"}]',
+            "the request 'x' names 'nobody', which is not in this index",
+        ),
+        ('[{"query": "x y", "should_trigger": false}]', "the request 'x y' names no skill"),
         ('[{"query": "x"}]', "holds no request with should_trigger"),
         ("a: [", "cannot be read"),
         ("{]\n{", "is no JSON"),
