@@ -60,13 +60,16 @@ def command(*argv: str) -> list[str]:
 
 
 def environment(work: Path) -> dict[str, str]:
-    """A home of its own, and nothing that capdisc reads."""
+    """A home of its own, and nothing that capdisc reads. No process aside writes a LanceDB table: it
+    would keep a disk busy that the next step takes away.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("CAPDISC_", "XDG_", "RUST_"))
     }
-    return kept | {"HOME": str(work), "TMPDIR": str(work), "PWD": str(work)}
+    own = {"HOME": str(work), "TMPDIR": str(work), "PWD": str(work)}
+    return kept | own | {"CAPDISC_TABLE": "off"}
 
 
 def start(work: Path, argv: Sequence[str]) -> subprocess.Popen[str]:
