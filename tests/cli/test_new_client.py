@@ -132,7 +132,7 @@ def test_its_servers_are_found(run, home, hermetic) -> None:
     write_skill(hermetic / ".fabel/skills", "blind")
     servers: dict[str, Any] = {"tools": {"mcp": {"loom": {"command": "loom"}}}}
     write(home / ".fabel/servers.json", json.dumps(servers))
-    assert "the MCP servers loom were not asked" in run("index").err
+    assert "the MCP server loom was not asked" in run("index").err
 
 
 def test_setup_writes_and_takes_out_its_hook_and_server(run, home, hermetic, monkeypatch) -> None:
