@@ -134,3 +134,17 @@ def test_the_workspace_is_the_nearest_marked_folder(
     (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     nearest = workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
     assert nearest == str(tmp_path / workspace)
+
+
+@pytest.mark.parametrize("written", ["$SHARED_SKILLS/team", "${SHARED_SKILLS}/team"])
+def test_a_configured_folder_may_begin_with_a_variable(
+    capdisc, hermetic, write_skill, monkeypatch, written
+) -> None:
+    """A variable of the environment is expanded as `~` is; one that is not set leads nowhere (S64)."""
+    shared = hermetic / "shared"
+    write_skill(shared / "team", "deploy", "Puts a release on the servers.")
+    (hermetic / "capdisc.toml").write_text(f'roots = ["{written}"]\n')
+    assert capdisc("index").code == 3
+    monkeypatch.setenv("SHARED_SKILLS", str(shared))
+    assert capdisc("index").code == 0
+    assert "skill:deploy" in capdisc("list", "--ids").out.split()

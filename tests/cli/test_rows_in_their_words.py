@@ -622,6 +622,10 @@ def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic)
             "base_tableList base_readQuery dba_tableSpace dba_userList plot_line_chart plot_pie hello",
             "base base dba dba plot plot td",
         ),
+        (
+            "sql_opt_plan sql_opt_cost base_tableList base_readQuery chat_ask bar_copy",
+            "sql_opt sql_opt base base chat bar",
+        ),
         ("create_issue create_page list_issues list_pages", "td td td td"),
         ("browser_click browser_type browser_close", "td td td"),
         (
@@ -629,7 +633,7 @@ def test_a_preset_that_is_missing_or_malformed_is_said(capdisc, write, hermetic)
             " ".join(["td"] * 9),
         ),
     ],
-    ids=["prefixes", "verbs", "one prefix for all", "few have one"],
+    ids=["prefixes", "longest prefix", "verbs", "one prefix for all", "few have one"],
 )
 def test_tools_of_a_server_are_filed_by_the_prefix_of_their_names(
     capdisc, write, names, expected

@@ -10,7 +10,7 @@ def workspace(open_design):
     return open_design("teradata")
 
 
-def test_the_client_sees_a_bridge_and_the_core_tool(capdisc, workspace) -> None:
+def test_the_client_sees_a_bridge_and_the_core_tool(capdisc, workspace, monkeypatch) -> None:
     """search_tool, execute_tool and base_readQuery are offered, and statically every tool is; the
     bridge takes a small part of the tokens (S90, S92, S93, S124)."""
     progressive = capdisc("tools")
@@ -21,6 +21,8 @@ def test_the_client_sees_a_bridge_and_the_core_tool(capdisc, workspace) -> None:
     names = set(capdisc("tools", "--static", "--names").out.split())
     assert {"base_tableList", "dba_tableSpace", "bar_listBackups", "base_readQuery"} <= names
     assert len(static.out) > 3 * len(progressive.out)
+    monkeypatch.setenv("PROGRESSIVE_DISCLOSURE", "false")
+    assert set(capdisc("tools", "--names").out.split()) == names
 
 
 @pytest.mark.parametrize("query", ["base_readQuery", "BASE_READQUERY", "base_readquery"])
@@ -96,21 +98,44 @@ def test_a_tool_is_discovered_read_and_executed(capdisc, workspace, ask) -> None
     found = ask("search_tool", query="list the tables")["tools"][0]["name"]
     assert found == "base_tableList"
     parameters = ask("search_tool", query=found)["tool"]["parameters"]
-    assert parameters["database_name"]["required"] is True
+    assert parameters["database_name"]["required"] is False
     before = capdisc("call", "execute_tool", CALL)
     assert before.json["executed"] is False
     done = capdisc("call", "execute_tool", CALL, "--yes").json
-    assert (done["executed"], done["stdout"]) == (True, "demo.orders\ndemo.customers\n")
+    assert (done["executed"], done["stdout"]) == (True, '["demo.customers", "demo.orders"]\n')
+
+
+def test_what_the_server_fills_in_is_no_parameter(capdisc, workspace, ask) -> None:
+    """The source's `omit` leaves the connection of a handle_* function out, in the parameters, in
+    the summary and in a call (S109, S116)."""
+    parameters = ask("search_tool", query="base_tableList")["tool"]["parameters"]
+    assert list(parameters) == ["database_name", "limit"]
+    assert "conn" not in capdisc("render", "list the tables", "--tier", "1").out
+    call = '{"tool_name": "base_databaseList", "arguments": {}}'
+    assert capdisc("call", "execute_tool", call, "--yes").json["stdout"] == '["demo", "other"]\n'
+
+
+def test_what_a_framework_fills_in_is_no_parameter(capdisc, workspace, ask) -> None:
+    """Types and defaults by which frameworks inject a value, and names with an underscore."""
+    (workspace / "tools" / "more_tools.py").write_text(
+        "def handle_more_read(ctx: Context[int], cfg: 'RunnableConfig', _log, db=Depends(get_db),"
+        " rows: int = 5):\n    'Reads rows.'\n"
+    )
+    capdisc("index")
+    assert list(ask("search_tool", query="more_read")["tool"]["parameters"]) == ["rows"]
 
 
 def test_mistakes_of_a_call_are_named(capdisc, workspace) -> None:
     """Arguments are validated, and an unknown tool proposes the nearest (S109, S110)."""
-    wrong = '{"tool_name": "base_tableList", "arguments": {"table": 3}}'
+    wrong = '{"tool_name": "sec_userRoles", "arguments": {"table": 3}}'
     done = capdisc("call", "execute_tool", wrong, "--yes")
-    assert (done.code, "database_name: is missing" in done.err) == (2, True)
+    assert (done.code, "user_name: is missing" in done.err) == (2, True)
     assert "table: is unknown" in done.err
     unknown = capdisc("call", "execute_tool", '{"tool_name": "base_tabelList", "arguments": {}}')
-    assert (unknown.code, "did you mean tool:base_tableList" in unknown.err) == (2, True)
+    assert (unknown.code, "did you mean function:base_tools.base_tableList" in unknown.err) == (
+        2,
+        True,
+    )
 
 
 def test_tool_functions_are_plain_python(workspace, ask) -> None:
@@ -134,6 +159,6 @@ def test_a_declaration_that_takes_nothing_empties_its_file(capdisc, workspace) -
     """What `prefix` or `include` no longer takes is gone after the next build, and stays so."""
     settings = workspace / "capdisc.toml"
     settings.write_text(settings.read_text().replace('prefix = "handle_"', 'prefix = "tool_"'))
-    assert capdisc("index", "--json").json["counts"]["removed"] == 1
+    assert capdisc("index", "--json").json["counts"]["removed"] == 3
     assert "qlty_distinctCategories" not in capdisc("list").out
     assert "no change" in capdisc("index").out

@@ -237,10 +237,15 @@ class Runtime:
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
     def expand(self, path: Path) -> Path:
-        """The absolute path: `~` is the home folder, relative paths start in the current folder."""
+        """The absolute path: `~` is the home folder, `$NAME` or `${NAME}` at the beginning what the
+        environment holds; relative paths start in the current folder.
+        """
         text = str(path)
         if text == "~" or text.startswith("~/"):
             return self.home / text[2:]
+        if text.startswith("$"):
+            name, slash, rest = text.partition("/")
+            path = Path(self.environ.get(name.strip("${}"), name) + slash + rest)
         return Path(os.path.normpath(self.cwd / path))
 
     def encoder_name(self, name: str) -> str:

@@ -377,11 +377,13 @@ def _base_folder(file: Path) -> Path:
 def _resolve_paths(name: str, value: Any, base: Path) -> Any:
     """The value with absolute paths where the setting is a path."""
     if name == "roots":
-        return [text if text.startswith("~") else str(base / text) for text in value]
+        return [text if text.startswith(("~", "$")) else str(base / text) for text in value]
     names_a_folder = name in ("index_dir", "synonyms") or (
         name == "encoder" and value.startswith((".", "/"))
     )
-    is_relative = names_a_folder and value and not value.startswith("~") and "://" not in value
+    is_relative = (
+        names_a_folder and value and not value.startswith(("~", "$")) and "://" not in value
+    )
     return str(base / value) if is_relative else value
 
 

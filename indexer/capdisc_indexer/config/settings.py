@@ -216,7 +216,10 @@ SETTINGS: dict[str, Setting] = {
 
 
 # Variables that are read where ours is not set: another program of the same format uses them.
-ALIAS_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
+ALIAS_VARIABLES = {
+    "roots": ("WUNDERLAND_CAPABILITY_DIRS",),
+    "progressive": ("PROGRESSIVE_DISCLOSURE",),
+}
 
 # Names that AgentOS and constat have for the same settings, and a table of theirs.
 ALIAS_NAMES = {
@@ -413,7 +416,7 @@ def _name_of_address(url: str) -> str:
 
 
 def _absolute_path(path: str, base: Path) -> str:
-    return path if path.startswith("~") else str(base / path)
+    return path if path.startswith(("~", "$")) else str(base / path)
 
 
 def fixed_part(path: str) -> tuple[str, str]:

@@ -59,7 +59,7 @@ PLUGIN = Plugin(
             limit_bytes=2 * MEBIBYTE,
             declared="python",
             suffixes=(".py",),
-            options=(*SELECTION_OPTIONS, "prefix"),
+            options=(*SELECTION_OPTIONS, "prefix", "omit", "run"),
             lists_tools=True,
         ),
         SourceFormat(

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     categorize_names,
+    is_listed,
     is_wanted,
     merge_drafts,
 )
@@ -58,6 +60,15 @@ _ARRAYS = frozenset(
     "list List tuple Tuple set Set frozenset Sequence Iterable Iterator Collection".split()
 )
 _OBJECTS = frozenset("dict Dict Mapping MutableMapping TypedDict".split())
+# The program fills these in, not the caller: by their type, or by their default, as FastMCP,
+# LangChain, the agents' SDKs and FastAPI have it.
+_INJECTED_TYPES = frozenset(
+    """
+    Context RunContext RunContextWrapper ToolContext ToolRuntime InjectedState InjectedStore
+    InjectedToolArg InjectedToolCallId RunnableConfig
+    """.split()
+)
+_INJECTED_DEFAULTS = frozenset({"Depends", "CurrentContext"})
 # They give a value to their caller in place of a call.
 _NOT_CALLED = frozenset({"property", "cached_property", "overload", "setter", "getter", "deleter"})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -130,12 +141,14 @@ def _name_functions(
         for function in functions
         if function.name.startswith(prefix) and function.name != prefix
     }
-    categories = dict.fromkeys(names.values(), module_name)
+    categories: dict[str, str] = {}
     if prefix or file.options.get("categories"):
-        categories = categorize_names(list(names.values()), file.options, module_name)
+        categories = categorize_names(list(names.values()), file.options, "", singles=bool(prefix))
     for function in functions:
         if name := names.get(function.name):
-            yield _NamedFunction(function, name, categories[name])
+            category = categories.get(name, DEFAULT_CATEGORY)
+            is_filed = category != DEFAULT_CATEGORY
+            yield _NamedFunction(function, name, category if is_filed else module_name)
 
 
 def _module_name(file: FoundFile) -> str:
@@ -203,7 +216,7 @@ def _draft_function(file: FoundFile, module_name: str, named: _NamedFunction) ->
         "category": named.category,
         "description": one_line(short, 1_000),
         "usageHint": one_line(_import_line(module_name, function.name), 200),
-        "inputSchema": _input_schema(function, docstring),
+        "inputSchema": _input_schema(function, docstring, file.options),
         "content": "\n\n".join(
             filter(
                 None,
@@ -226,9 +239,21 @@ def _draft_function(file: FoundFile, module_name: str, named: _NamedFunction) ->
         fields=fields,
         line=node.lineno,
         prefix=f"function:{module_name}.",
+        run=_declared_run(file.options, named.name),
         extra={"module": module_name},
         findings=findings,
     )
+
+
+def _declared_run(options: Mapping[str, object], name: str) -> dict[str, Json] | None:
+    """The command of the declaration, with the name of the function in place of `{name}`; it reads
+    the arguments as JSON.
+    """
+    words = options.get("run")
+    if not isinstance(words, list):
+        return None
+    command: list[Json] = [str(word).replace("{name}", name) for word in words]
+    return {"command": command, "stdin": "json"}
 
 
 def _import_line(module_name: str, name: str) -> str:
@@ -261,25 +286,30 @@ def _without_values(arguments: ast.arguments) -> ast.arguments:
     )
 
 
-def _input_schema(function: _PublicFunction, docstring: Docstring) -> dict[str, Json]:
+def _input_schema(
+    function: _PublicFunction, docstring: Docstring, options: Mapping[str, object]
+) -> dict[str, Json]:
+    """The schema of the parameters that a caller gives: without those that the declaration has in
+    `omit`, and those that the program fills in.
+    """
     arguments = function.node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     first_default = len(positional) - len(arguments.defaults)
-    optional = {argument.arg for argument in positional[first_default:]}
-    optional |= {
-        argument.arg
-        for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if value is not None
-    }
-    defaults: dict[str, ast.expr | None] = {
+    defaults: dict[str, ast.expr] = {
         argument.arg: value
         for argument, value in (
             *zip(positional[first_default:], arguments.defaults, strict=True),
             *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
         )
+        if value is not None
     }
     descriptions = {entry.arg_name: entry.description or "" for entry in docstring.params}
-    named = [*positional[1 if function.is_method else 0 :], *arguments.kwonlyargs]
+    named = [
+        argument
+        for argument in (*positional[1 if function.is_method else 0 :], *arguments.kwonlyargs)
+        if not is_listed(argument.arg, options.get("omit"))
+        and not _is_injected(argument, defaults.get(argument.arg))
+    ]
     properties: dict[str, Json] = {}
     for argument in named:
         described = one_line(descriptions.get(argument.arg, ""), 300)
@@ -287,9 +317,21 @@ def _input_schema(function: _PublicFunction, docstring: Docstring) -> dict[str, 
         type_schema = _type_schema(argument.annotation, 0)
         default = _plain_default(defaults.get(argument.arg), type_schema)
         properties[argument.arg] = {**type_schema, **note, **default}
-    required: list[Json] = [a.arg for a in named if a.arg not in optional]
+    required: list[Json] = [a.arg for a in named if a.arg not in defaults]
     schema: dict[str, Json] = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema
+
+
+def _is_injected(argument: ast.arg, default: ast.expr | None) -> bool:
+    """Whether the program fills the parameter in: its name begins with an underscore, or its type
+    or default says so.
+    """
+    annotation = ast.unparse(argument.annotation) if argument.annotation else ""
+    return (
+        argument.arg.startswith("_")
+        or not _INJECTED_TYPES.isdisjoint(re.findall(r"\w+", annotation))
+        or (isinstance(default, ast.Call) and _last_name(default.func) in _INJECTED_DEFAULTS)
+    )
 
 
 def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -5,9 +5,9 @@ each entry as a manifest.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from os.path import commonprefix
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile
@@ -34,25 +34,45 @@ def is_wanted(name: str, options: Mapping[str, object]) -> bool:
     >>> is_wanted("sql_run", {"include": ["sql_*"]}), is_wanted("sql_drop", {"exclude": "*_drop"})
     (True, False)
     """
-    include, exclude = _texts(options.get("include")), _texts(options.get("exclude"))
-    is_in = not include or any(fnmatchcase(name, pattern) for pattern in include)
-    return is_in and not any(fnmatchcase(name, pattern) for pattern in exclude)
+    include = options.get("include")
+    is_in = not _texts(include) or is_listed(name, include)
+    return is_in and not is_listed(name, options.get("exclude"))
+
+
+def is_listed(name: str, patterns: object) -> bool:
+    """Whether one of the patterns of an option (a text or a list of texts) fits the name."""
+    return any(fnmatchcase(name, pattern) for pattern in _texts(patterns))
 
 
 def categorize_names(
-    names: Sequence[str], options: Mapping[str, object], server: str
+    names: Sequence[str], options: Mapping[str, object], server: str, *, singles: bool = False
 ) -> dict[str, str]:
     """The category of each name: the longest prefix of `categories` that it begins with, else the
-    part before its first underscore, if another name has it too; else its server.
+    longest run of parts, by underscores, with which all names of its first part begin; else its
+    server. A verb is no category, and no end of one. With `singles`, a first part that one name
+    has alone counts, too.
 
-    Tools of a server are filed by such parts only where two or more of these divide half of them
-    or more, and none is a verb: `create_issue` and `create_page` are no group of tools.
+    Tools of a server are filed by their first parts only where two or more of these divide half of
+    them or more, and none is a verb: `create_issue` and `create_page` are no group of tools. Then
+    all first parts count.
+
+    >>> names = ["sql_opt_explain", "sql_opt_cluster", "base_read", "base_list", "chat_ask"]
+    >>> list(categorize_names(names, {}, "td").values())
+    ['sql_opt', 'sql_opt', 'base', 'base', 'chat']
     """
     prefixes = sorted(_texts(options.get("categories")), key=len, reverse=True)
-    first_words = Counter(name.partition("_")[0] for name in names if "_" in name)
-    shared_words = {word for word, count in first_words.items() if word and count > 1}
-    if server and not _divide_server(shared_words, first_words, len(names)):
-        shared_words = set()
+    groups: dict[str, list[list[str]]] = {}
+    for name in names:
+        if "_" in name:
+            *parts, _ = name.split("_")
+            groups.setdefault(parts[0], []).append(parts)
+    if server and not _divide_server(groups, len(names)):
+        groups = {}
+    stems = {
+        word: _cut_verbs(commonprefix(runs) if len(runs) > 1 else [word])
+        for word, runs in groups.items()
+        if len(runs) > 1 or server or singles
+    }
 
     def category(name: str) -> str:
         for prefix in prefixes:
@@ -60,17 +80,21 @@ def categorize_names(
             if stem and (name == prefix or name.startswith(f"{stem}_")):
                 return stem
         first_word = name.partition("_")[0] if "_" in name else ""
-        if first_word in shared_words:
-            return first_word
-        return server or DEFAULT_CATEGORY
+        return stems.get(first_word) or server or DEFAULT_CATEGORY
 
     return {name: category(name) for name in names}
+
+
+def _cut_verbs(parts: Sequence[str]) -> str:
+    while parts and parts[-1].lower() in _VERBS:
+        parts = parts[:-1]
+    return "_".join(parts)
 
 
 # With these a name says what its tool does, and not which group of tools it belongs to.
 _VERBS = frozenset(
     """
-    add apply approve archive assign browse call cancel check clear close commit connect convert copy
+    add apply approve archive ask assign browse call cancel check clear close commit connect convert copy
     count create delete describe disable download edit enable execute export fetch filter find fork
     generate get import insert invite install list load lookup make mark merge move navigate open
     patch post preview publish pull push put query read rebase remove rename reply request reset
@@ -81,13 +105,11 @@ _VERBS = frozenset(
 )
 
 
-def _divide_server(
-    shared_words: Collection[str], counts: Mapping[str, int], name_count: int
-) -> bool:
-    """Whether these first words of names divide the tools of one server into groups."""
-    in_groups = sum(counts[word] for word in shared_words)
-    has_verb = any(word.lower() in _VERBS for word in shared_words)
-    return len(shared_words) > 1 and not has_verb and 2 * in_groups >= name_count
+def _divide_server(groups: Mapping[str, Sequence[object]], name_count: int) -> bool:
+    """Whether the first parts that names share divide the tools of one server into groups."""
+    shared = {word: len(names) for word, names in groups.items() if word and len(names) > 1}
+    has_verb = any(word.lower() in _VERBS for word in shared)
+    return len(shared) > 1 and not has_verb and 2 * sum(shared.values()) >= name_count
 
 
 def read_text_field(table: Mapping[str, Json], key: str) -> str:
