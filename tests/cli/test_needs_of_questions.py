@@ -110,7 +110,6 @@ def test_a_rule_extracts_entities_of_types_that_stand_in_the_data(capdisc, index
         "path": "matches",
         "typeField": "type",
         "nameFields": ["name", "slug"],
-        "isArray": True,
     }
     indexed(
         {"name": "cms_findResource", "extraction": find},

@@ -71,7 +71,7 @@ def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(
 
     assert on("darwin")
     assert not on("linux")
-    assert "[missing: darwin]" in capdisc("render", "fold paper").out
+    assert "[missing: only on darwin]" in capdisc("render", "fold paper").out
     monkeypatch.setenv("PATH", "/nowhere")
     assert not on("darwin")
     assert "[missing: no-such-crane|cp]" in capdisc("render", "fold paper").out

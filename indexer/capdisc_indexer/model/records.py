@@ -48,9 +48,12 @@ def any_of_name(programs: Iterable[str]) -> tuple[str, ...]:
 def any_of_systems(systems: Iterable[str]) -> tuple[str, ...]:
     """The requirement of one of these systems in words, in a tuple; empty where any system will
     do.
+
+    >>> any_of_systems(["darwin", "linux"])
+    ('only on darwin or linux',)
     """
     words = " or ".join(systems)
-    return (words,) if words else ()
+    return (f"only on {words}",) if words else ()
 
 
 def missing_prerequisites(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
+from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import (
     compile_late,
@@ -129,7 +129,8 @@ def _format_labels(d: Descriptor) -> list[str]:
         ("Requires", required_by(d)),
         ("Required secrets", d.secrets),
         ("Required programs", d.bins),
-        ("Required system", any_of_systems(d.systems)),
+        ("Required system", " or ".join(d.systems)),
+        ("To install", d.extra.get("install_hint")),
         ("Used together with", d.composed_with),
         ("Related", d.related),
         ("Risk", risk),

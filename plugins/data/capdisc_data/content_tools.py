@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias, TypedDict
 
 from capdisc_data.table_store import iter_tables
@@ -32,6 +32,8 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
     "tables": ("table", "database"),
     "titles": (),
 }
+_PAGE_KINDS = frozenset({"document", "section"})
+_MAX_PAGES = 2_000  # whose text is read for keywords
 # The index terms of each word of a query.
 _QueryTerms: TypeAlias = Mapping[str, set[str]]
 
@@ -125,10 +127,17 @@ def _match_type(ctx: ToolContext, descriptor: Descriptor, query_terms: _QueryTer
 
 
 def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """Tags, categories and words of names, sorted, each with how many capabilities have it."""
+    """Tags, categories, words of names and of the first pages, sorted, each with how many
+    capabilities have it.
+    """
     counts: Counter[str] = Counter()
+    page_count = 0
     for header in ctx.index.documents.all_headers(Query(texts=())):
-        counts.update(_header_keywords(header))
+        words = _header_keywords(header)
+        if header["kind"] in _PAGE_KINDS and page_count < _MAX_PAGES:
+            page_count += 1
+            words |= _keywords(simple_words(ctx.index.full_descriptor(header).content))
+        counts.update(words)
     prefix = arguments["prefix"].lower()
     keywords = sorted(word for word in counts if word.startswith(prefix))
     rows = [{"keyword": word, "count": counts[word]} for word in keywords[: arguments["limit"]]]
@@ -137,10 +146,11 @@ def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswe
 
 def _header_keywords(header: CapabilityHeader) -> set[str]:
     names = simple_words(re.sub(r"[-_/.]", " ", f"{header['name']} {header.get('title', '')}"))
-    candidates = [*header.get("tags", ()), header.get("category", ""), *names]
-    return {
-        word.lower() for word in candidates if len(word) > 2 and word.lower() not in STOP_WORDS
-    }
+    return _keywords([*header.get("tags", ()), header.get("category", ""), *names])
+
+
+def _keywords(words: Iterable[str]) -> set[str]:
+    return {word.lower() for word in words if len(word) > 2 and word.lower() not in STOP_WORDS}
 
 
 def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:

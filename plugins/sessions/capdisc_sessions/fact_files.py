@@ -248,7 +248,10 @@ _NAME_WORDS = 8
 _PATTERNS = {
     "X = Y": re.compile(r"([^=<>!:]+?)\s*=(?!=)\s*(.+)"),
     "change X to Y": re.compile(
-        r"(?:please\s+|now\s+)*(?:change|set|update|make)\s+(.+?)\s+to\s+(.+)", re.IGNORECASE
+        # "redo, but change my age to 50"
+        r"(?:[^,;]+[,;]\s*)?(?:(?:but|and|then|please|now)\s+)*"
+        r"(?:change|set|update|make)\s+(.+?)\s+to\s+(.+)",
+        re.IGNORECASE,
     ),
     "X: Y": re.compile(r"([^:]+?)\s*:\s+(.+)"),
     "X is Y": re.compile(r"(.+?)\s+(?:is|are|means|equals)\s+(.+)", re.IGNORECASE),

@@ -99,14 +99,9 @@ def extract_entities(rule: ExtractionRule, result: Any, source: str) -> Extracti
     place = one_line(".".join(rule.path) or ROOT_PATH, 80)
     if value is None:
         return Extraction(why=f"the result has nothing at {place}")
-    if isinstance(value, list) != rule.is_array:
-        mismatch = (
-            "a list, but isArray is not set"
-            if isinstance(value, list)
-            else "not a list, but isArray is set"
-        )
-        return Extraction(why=f"{place} is {mismatch}")
-    items = value if rule.is_array else [value]
+    if rule.is_array and not isinstance(value, list):
+        return Extraction(why=f"{place} is not a list, but isArray is set")
+    items = value if isinstance(value, list) else [value]
     parsed_items = [_build_entity(rule, item, result, source) for item in items[:MAX_EXTRACTED]]
     entities = tuple(entity for entity in parsed_items if isinstance(entity, Entity))
     reasons = list(dict.fromkeys(reason for reason in parsed_items if isinstance(reason, str)))

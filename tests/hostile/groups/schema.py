@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from hostile.case import Case, Writer, accepted, rejected, warned
+from hostile.case import Case, Writer, accepted, rejected, unfit, warned
 from hostile.writing import MANIFEST, NAME, TOOL, fields, files
 
 
@@ -56,28 +56,28 @@ _PROTO = _properties(
 )
 
 CASES = (
-    rejected("schema-not-json", "json-syntax", _beside("{type: object,}\n")),
-    rejected("schema-empty", "json-syntax", _beside("")),
-    rejected("schema-top-level-array", "schema-type", _beside('[{"type": "object"}]\n')),
-    rejected(
+    unfit("schema-not-json", "json-syntax", _beside("{type: object,}\n")),
+    unfit("schema-empty", "json-syntax", _beside("")),
+    unfit("schema-top-level-array", "schema-type", _beside('[{"type": "object"}]\n')),
+    unfit(
         "schema-duplicate-keys",
         "json-duplicate-key",
         _beside('{"properties": {"row": {"type": "string"}, "row": {"type": "integer"}}}\n'),
     ),
-    rejected(
+    unfit(
         "schema-nan-infinity",
         "json-syntax",
         _beside(
             '{"properties": {"row": {"minimum": NaN, "maximum": Infinity, "default": 1e999}}}\n'
         ),
     ),
-    rejected(
+    unfit(
         "schema-deep",
         "json-depth file-too-large",
         _beside(lambda: '{"a":' * 50_000 + "1" + "}" * 50_000),
     ),
-    rejected("schema-lone-surrogate", "invalid-unicode", _beside('{"title": "row \\ud800"}\n')),
-    rejected("schema-escape-in-description", "control-character", _beside(json.dumps(_ESCAPE))),
+    unfit("schema-lone-surrogate", "invalid-unicode", _beside('{"title": "row \\ud800"}\n')),
+    unfit("schema-escape-in-description", "control-character", _beside(json.dumps(_ESCAPE))),
     _warned("schema-remote-ref", "schema-remote-ref", _REMOTE),
     rejected(
         "schema-file-ref",
@@ -91,5 +91,5 @@ CASES = (
     _warned("schema-catastrophic-pattern", "schema-pattern", _PATTERN, seconds=2),
     _warned("schema-huge-enum", "schema-too-large file-large", _ENUM),
     accepted("schema-proto-keys", _beside(json.dumps(_PROTO)), indexed=(TOOL,)),
-    rejected("schema-latin1", "encoding", _beside('{"title": "R\u00fcbe"}\n'.encode("latin-1"))),
+    unfit("schema-latin1", "encoding", _beside('{"title": "R\u00fcbe"}\n'.encode("latin-1"))),
 )

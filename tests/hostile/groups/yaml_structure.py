@@ -61,11 +61,6 @@ CASES = (
         ),
     ),
     rejected(
-        "yaml-two-documents",
-        "yaml-multi-document",
-        manifest(fields() + "---\n" + fields(name="second-puller")),
-    ),
-    rejected(
         "yaml-duplicate-keys",
         "yaml-duplicate-key",
         manifest(fields("name: shown-last\n", name="shown-first")),

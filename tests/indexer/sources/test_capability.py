@@ -178,13 +178,11 @@ def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
     assert "error confusable-name 3" in codes(loaded)
 
 
-def test_several_documents_are_refused_since_readers_differ_in_which_they_take(
-    load: Load, codes: Codes
-) -> None:
-    """Several YAML documents are refused; a `capabilities` list is the form (S161)."""
-    loaded = load({"all/CAPABILITY.yaml": f"{PLAIN}---\n{PLAIN}"})
-    assert loaded.descriptors == ()
-    assert codes(loaded) == ["error yaml-multi-document 5"]
+def test_each_document_of_a_file_is_a_capability(load: Load, codes: Codes) -> None:
+    second = PLAIN.replace("name: ", "name: second-")
+    loaded = load({"all/CAPABILITY.yaml": f"{PLAIN}---\n{second}---\ncapabilities: []\n"})
+    assert [found.source.pointer for found in loaded.descriptors] == ["0", "1"]
+    assert codes(loaded) == []
 
 
 def test_an_unknown_key_gets_the_nearest_known_one(load: Load) -> None:
@@ -316,12 +314,13 @@ def test_the_schema_beside_the_manifest_is_used_when_it_has_none(load: Load) -> 
         (" " * 300_000, "file-too-large"),
     ],
 )
-def test_a_bad_schema_beside_the_manifest_keeps_the_capability_out(
+def test_a_bad_schema_beside_the_manifest_costs_the_schema(
     load: Load, schema: str, code: str
 ) -> None:
-    """A broken schema.json is an error, and the capability is not indexed (S163)."""
+    """What has a `run` is kept out: its arguments could not be checked."""
     loaded = load(manifest(schema=schema))
-    assert loaded.descriptors == ()
+    assert only(loaded).parameters == ()
+    assert load(manifest("run: {command: [echo]}\n", schema=schema)).descriptors == ()
     finding = next(each for each in loaded.findings if each.severity == "error")
     assert finding.code == code
     assert finding.path.endswith("schema.json")

@@ -25,7 +25,8 @@ LONG_FIELDS = ("content", "guidance", "instructions")
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The file's capability, or those of its `capabilities:` list, and the findings about them.
+    """The file's capability, or those of its `capabilities:` list and of its documents, and the
+    findings about them.
 
     A capability with an error is left out, and the others of the file stay. The files beside the
     manifest belong to its only capability; if there are several, they are part of the digest and
@@ -36,8 +37,6 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         return LoadedFile(findings=(text,))
     documents, findings = read_leniently(text, file.path, 1, CERTAIN_SLIPS)
     about_file = [*mark_finding(data, file.path), *casing_findings(file), *findings]
-    if len(documents) > 1:
-        return LoadedFile(findings=(*about_file, _several_documents(file.path, documents[1])))
     nodes = [node for document in documents for node in _capabilities(document)]
     if not nodes:
         if not _has_errors(about_file):
@@ -82,7 +81,13 @@ def _load_capability(
         return LoadedFile(findings=(finding,))
     fields = Fields(node, file.path, MANIFEST_FIELDS)
     capability = build_descriptor(fields, file, source, companions)
-    accepted = None if fields.has_error or _has_errors(companions.findings) else capability
+    # A schema that cannot be read costs a capability that runs nothing the schema alone.
+    is_refused = fields.has_error or _has_errors(
+        finding
+        for finding in companions.findings
+        if capability.run or not finding.path.endswith(".json")
+    )
+    accepted = None if is_refused else capability
     part = ParsedCapability(
         node=node,
         descriptor=accepted,
@@ -103,14 +108,6 @@ def _has_errors(findings: Iterable[Finding]) -> bool:
 def _no_capability(path: str) -> Finding:
     hint = "write name, kind and description, each on a line of its own"
     return _finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1)
-
-
-def _several_documents(path: str, second: Node) -> Finding:
-    """Refused, since readers differ in which document they take: a reviewer could see another one
-    than is used.
-    """
-    message, hint = "the file holds several documents", "write one, or a list: capabilities: [...]"
-    return _finding(path, Severity.ERROR, "yaml-multi-document", message, hint, second.line)
 
 
 def _warn_of_unused_files(file: FoundFile) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.records import parse_systems
 from capdisc_indexer.model.risks import RISK_CHOICES, UNKNOWN_RISK, risk_level
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
 from capdisc_indexer.sources.formats.identity_fields import (
@@ -73,6 +74,7 @@ def build_descriptor(
         edges=read_edges(fields, names.id, file.path),
         secrets=_secrets(fields),
         bins=fields.texts("bins"),
+        systems=parse_systems(fields.texts("systems")),
         risk=read_risk(fields),
         has_side_effects=fields.flag("has_side_effects", unreadable=True),
         confirm=fields.flag("confirm", unreadable=True),

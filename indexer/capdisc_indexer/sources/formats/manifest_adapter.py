@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from os.path import commonprefix
+from itertools import takewhile
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile
@@ -69,7 +69,7 @@ def categorize_names(
     if server and not _divide_server(groups, len(names)):
         groups = {}
     stems = {
-        word: _cut_verbs(commonprefix(runs) if len(runs) > 1 else [word])
+        word: _cut_verbs(_common_parts(runs) if len(runs) > 1 else [word])
         for word, runs in groups.items()
         if len(runs) > 1 or server or singles
     }
@@ -83,6 +83,12 @@ def categorize_names(
         return stems.get(first_word) or server or DEFAULT_CATEGORY
 
     return {name: category(name) for name in names}
+
+
+def _common_parts(runs: Sequence[Sequence[str]]) -> list[str]:
+    """The parts with which all runs begin."""
+    places = takewhile(lambda parts: len(set(parts)) == 1, zip(*runs, strict=False))
+    return [parts[0] for parts in places]
 
 
 def _cut_verbs(parts: Sequence[str]) -> str:

@@ -25,6 +25,8 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "requires": ("requires", "requiredTools"),
         "secrets": ("requiredSecrets", "secrets"),
         "bins": ("requiredBins", "bins"),
+        "systems": ("os", "platforms"),
+        "install_hint": ("installHint",),
         "composed_with": ("composedWith",),
         "related": ("related", "relatedTo", "relatedTools"),
         "edges": ("edges",),
@@ -50,7 +52,7 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 # Fields that a descriptor has no place for.
-EXTRA_FIELDS = ("version", "author", "license", "homepage")
+EXTRA_FIELDS = ("version", "author", "license", "homepage", "install_hint")
 MAX_UNKNOWN = 20
 
 

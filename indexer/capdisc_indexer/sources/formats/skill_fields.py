@@ -49,6 +49,7 @@ SKILL_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "requires": ("requires", "requiredTools"),
         "composed_with": ("composedWith",),
         "related": ("related", "relatedTo", "relatedTools"),
+        "systems": ("os", "platforms"),
     }
 )
 _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -120,7 +121,7 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         not_for=_merge_tags(*(part.texts("not_for", ",;\n") for part in (fields, metadata))),
         secrets=_secrets(client, requires),
         bins=_merge_tags(requires.texts("bins"), records.any_of_name(requires.texts("any_bins"))),
-        systems=records.parse_systems(client.texts("systems")),
+        systems=records.parse_systems((*fields.texts("systems"), *client.texts("systems"))),
         requires=_merge_tags(_required_names(fields), _required_names(metadata)),
         composed_with=fields.texts("composed_with"),
         related=fields.texts("related"),
