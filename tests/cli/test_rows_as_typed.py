@@ -90,3 +90,19 @@ def test_a_change_inside_a_sentence_is_a_fact(capdisc, place) -> None:
     call = json.dumps({"text": "redo, but change my age to 50"})
     (fact,) = capdisc("call", "extract_facts_from_text", call).json["facts"]
     assert (fact["name"], fact["value"]) == ("age", "50")
+
+
+@pytest.mark.parametrize("engine", ["matrix", "lancedb"])
+def test_ids_of_a_pattern_are_an_allow_list(capdisc, place, engine) -> None:
+    """`--id 'tool:*'` in every command that filters; a pattern that fits nothing is told (S27)."""
+    for kind, name in (("tool", "draw-map"), ("tool", "draw-tree"), ("skill", "draw-lines")):
+        place(
+            f"{name}/CAPABILITY.yaml", f"kind: {kind}\nname: {name}\ndescription: Draws things.\n"
+        )
+    capdisc("index", "--wait")
+    found = capdisc("search", "draw things", "--id", "TOOL:*", "--ids", "--engine", engine)
+    assert set(found.out.split()) == {"tool:draw-map", "tool:draw-tree"}
+    assert capdisc("list", "--id", "*-tree", "--ids").out == "tool:draw-tree\n"
+    assert "lines" not in capdisc("render", "draw things", "--id", "tool:*").out
+    unknown = capdisc("search", "draw things", "--id", "table:*")
+    assert (unknown.code, "unknown id 'table:*'" in unknown.err) == (2, True)

@@ -31,6 +31,15 @@ class Filters:
     tag: Annotated[
         list[str] | None, option("--tag", help="Only with this tag (repeatable).", panel="Filters")
     ] = None
+    id: Annotated[
+        list[str] | None,
+        option(
+            "--id",
+            metavar="PATTERN",
+            help="Only ids of this pattern, such as 'table:shop.*' (repeatable).",
+            panel="Filters",
+        ),
+    ] = None
     exclude: Annotated[
         list[str] | None,
         option(
@@ -75,6 +84,7 @@ class Filters:
             kinds=tuple(self.kind or ()),
             categories=tuple(self.category or ()),
             tags=tuple(self.tag or ()),
+            ids=tuple(self.id or ()),
             exclude=tuple(self.exclude or ()),
             max_risk=risk_level(self.max_risk) or self.max_risk,
             available=self.available,

@@ -28,8 +28,8 @@ MAX_SYNONYM_BYTES = 256 * 1024
 
 
 def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
-    """The query with ids for the names of what it leaves out. Raises UsageError for a kind,
-    category, tag or risk that no capability of the index has.
+    """The query with ids for the patterns of what it asks for and the names of what it leaves out.
+    Raises UsageError for an id, kind, category, tag or risk that no capability of the index has.
     """
     candidates.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
@@ -49,7 +49,24 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
         from capdisc_indexer.text.similar_names import unknown_choice
 
         raise unknown_choice("risk", query.max_risk, RISK_CHOICES)
-    return replace(query, exclude=tuple(excluded)) if query.exclude else query
+    if not query.ids and not query.exclude:
+        return query
+    return replace(query, ids=_find_ids(ctx, query.ids), exclude=tuple(excluded))
+
+
+def _find_ids(ctx: open_index.CommandContext, patterns: Sequence[str]) -> tuple[str, ...]:
+    """The ids that fit one of the patterns, whatever the case of their letters. Raises UsageError
+    for a pattern that none fits.
+    """
+    from fnmatch import filter as ids_like
+
+    folded_ids = {identifier.lower(): identifier for identifier in ctx.index.columns.ids}
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        if not (fitting := ids_like(folded_ids, pattern.lower())):
+            raise candidates.unknown_filter("id", pattern, list(folded_ids.values()))
+        found |= dict.fromkeys(folded_ids[key] for key in fitting)
+    return tuple(found)
 
 
 def _unknown_preset(name: str, presets: list[str]) -> UsageError:

@@ -201,6 +201,7 @@ class Query:
     kinds: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     available: bool = False
     max_risk: str = ""

@@ -128,9 +128,10 @@ def filter_condition(query: Query) -> str:
         lance_table.has_label(f"{name}:{value}" for value in values)
         for name, values in field_filters(query)
     ]
-    if query.exclude:
-        aliases = [f"alias:{alias_key(name)}" for name in query.exclude]
-        parts.append(f"NOT {lance_table.has_label(aliases)}")
+    for word, names in (("", query.ids), ("NOT ", query.exclude)):
+        if names:
+            aliases = [f"alias:{alias_key(name)}" for name in names]
+            parts.append(f"{word}{lance_table.has_label(aliases)}")
     return " AND ".join(parts)
 
 

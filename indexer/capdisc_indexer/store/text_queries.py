@@ -203,13 +203,11 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
     clauses += [
         (occur.Must, any_of_query(schema, field, values)) for field, values in field_filters(query)
     ]
-    if query.exclude:
-        clauses.append(
-            (
-                occur.MustNot,
-                any_of_query(schema, "alias", [alias_key(name) for name in query.exclude]),
-            )
-        )
+    clauses += [
+        (wanted, any_of_query(schema, "alias", [alias_key(name) for name in names]))
+        for wanted, names in ((occur.Must, query.ids), (occur.MustNot, query.exclude))
+        if names
+    ]
     return boolean_query(clauses) if len(clauses) > 1 else base_query
 
 
@@ -223,7 +221,7 @@ def word_clauses(make_term_query: Callable[[str, str], Any], terms: Sequence[str
 
 def has_filters(query: Query) -> bool:
     """Whether the query has filters that the text index applies."""
-    return bool(field_filters(query) or query.exclude)
+    return bool(field_filters(query) or query.ids or query.exclude)
 
 
 def field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
