@@ -90,5 +90,5 @@ def _environ(base: Path) -> dict[str, str]:
         ENV_NAME: ENV_CANARY,
         "TERM": "xterm",
         "COLUMNS": "120",
-        "CAPDISC_TABLE": "off",  # no process aside, whose files would be taken for the command's
+        "CAPDISC_TABLE": "off",  # no background process: its files would count as the command's
     }

@@ -60,8 +60,8 @@ def command(*argv: str) -> list[str]:
 
 
 def environment(work: Path) -> dict[str, str]:
-    """A home of its own, and nothing that capdisc reads. No process aside writes a LanceDB table: it
-    would keep a disk busy that the next step takes away.
+    """A home of its own, and nothing that capdisc reads. No background process writes a LanceDB
+    table: it would keep a disk busy that the next step unmounts.
     """
     kept = {
         name: value

@@ -46,10 +46,9 @@ def start_finisher(
         return False
     with suppress(OSError):
         state_file = lance_table.state_file(index_dir)
-        if not (is_first and not state_file.exists()):
-            age_s = time.time() - state_file.stat().st_mtime
-            if 0 <= age_s < PAUSE_S:
-                return False
+        is_missing = is_first and not state_file.exists()
+        if not is_missing and 0 <= time.time() - state_file.stat().st_mtime < PAUSE_S:
+            return False
         start_process("capdisc.context.table_finisher", [str(index_dir), builder_id or ""])
         return True
     return False

@@ -1,8 +1,8 @@
 """Which rows does the LanceDB table have for a generation, and how does it get them?
 
-The table is brought up to date from the published generation when somebody asks for it, and after an
-update by a process aside, once an hour at most: the import of LanceDB takes more than the update
-itself. Only capabilities whose digest differs are written.
+The table is made from the published generation: when somebody asks for it, and by a background
+process after a first build that a person typed and after updates, once an hour at most, since the
+import of LanceDB takes longer than an update. Only capabilities whose digest differs are written.
 """
 
 from __future__ import annotations

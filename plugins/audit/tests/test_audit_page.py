@@ -82,7 +82,7 @@ def test_the_page_takes_the_place_of_the_report_and_is_said_where(capdisc, shop)
     assert written.err == "notice: wrote page.html; open it in a browser\n"
     first = (shop / "page.html").read_text(encoding="utf-8")
     assert capdisc("audit", "claude", "--html", "-").out == first
-    # Every account may read it as the umask says, and no file stays aside.
+    # Every account may read it as the umask says, and no temporary file is left behind.
     assert [path.name for path in shop.iterdir()] == ["page.html"]
     both = capdisc("audit", "claude", "--html", "page.html", "--json", "--error", "dropped")
     assert both.code == 1 and both.json["skills"] == 11
