@@ -1,5 +1,6 @@
 """The index follows the files, however they change."""
 
+import itertools
 import os
 import shutil
 import threading
@@ -133,7 +134,9 @@ def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill)
     writing = threading.Thread(target=scribble)
     writing.start()
     try:
-        assert changes(next(turns)) == (1, 0, 0)
+        # A turn that reads the file just as it is truncated finds nothing in it yet.
+        found = next(found for found in map(changes, itertools.islice(turns, 20)) if any(found))
+        assert found == (1, 0, 0)
         assert writing.is_alive()
     finally:
         done.set()
