@@ -173,6 +173,18 @@ def test_a_build_in_the_background_leaves_an_index_of_the_home_folder(
     assert usage.shared_bytes
 
 
+def test_where_a_hook_names_its_index_no_other_is_built(home, capdisc, enter, monkeypatch) -> None:
+    enter(home / "shop")
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.argv", ["", "claude", "--index-dir", "own"])
+        patched.setattr("sys.stderr", None)
+        quiet_build.main()
+    enter(home)
+    assert "there is no index" in capdisc("status").err
+    enter(home / "shop")
+    assert "shop-deploy" in capdisc("list", "--ids", "--index-dir", "own").out
+
+
 @pytest.fixture
 def three_indexes(home, capdisc, enter) -> dict[str, Path]:
     """The indexes of the home folder and of two projects."""

@@ -37,7 +37,7 @@ def test_all_of_it_goes_and_the_rest_is_as_before(capdisc, home, hermetic) -> No
         assert str(home / place) in listed.out
     for place, noun in ((".cache", "indexes"), (".local/state", "state"), (".config", "settings")):
         (line,) = [each for each in listed.out.splitlines() if f"{place}/capdisc " in each]
-        assert noun in line and "MB" in line
+        assert noun in line and line.endswith(" kB") and " 0.0 " not in line
     done = capdisc("uninstall", "--yes")
     assert (done.code, "to remove the program: " in done.err) == (0, True)
     assert _files(home) == before and _files(hermetic) == project

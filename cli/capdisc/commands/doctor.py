@@ -330,7 +330,7 @@ def _format_checks(checks: list[Check]) -> list[str]:
         ("check", "state", "what"), [(check.name, check.state, check.text) for check in checks]
     )
     fixes = [(check.name, check.fix) for check in checks if check.fix]
-    return table + (["", *console.format_table(("to mend", "do"), fixes)] if fixes else [])
+    return table + (["", *console.format_table(("check", "fix"), fixes)] if fixes else [])
 
 
 _STATE_STYLES = {
@@ -351,5 +351,5 @@ def _draw_checks(screen: terminal.Screen, checks: list[Check]) -> None:
     terminal.print_table(screen, [*columns, replace(wide_column, title="what")], rows)
     if fixes := [((check.name, "warning"), check.fix) for check in checks if check.fix]:
         console.print_result("\n")
-        titles = [terminal.ColumnStyle(title="to mend"), replace(wide_column, title="do")]
+        titles = [terminal.ColumnStyle(title="check"), replace(wide_column, title="fix")]
         terminal.print_table(screen, titles, fixes)

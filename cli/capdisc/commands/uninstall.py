@@ -150,6 +150,10 @@ def _remove_folder(folder: Path) -> None:
         ) from error
 
 
+def _format_size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{max(size, 100) / 1e3:,.1f} kB"
+
+
 def _format_plan(pending: Sequence[FileChange], folders: Sequence[JsonObject]) -> list[str]:
     """A table of what goes, with sizes."""
     rows = []
@@ -161,7 +165,7 @@ def _format_plan(pending: Sequence[FileChange], folders: Sequence[JsonObject]) -
         (
             folder["path"],
             f"{folder['what']}: {_ABOUT[folder['what']]}",
-            f"{folder['bytes'] / 1e6:.1f} MB",
+            _format_size(folder["bytes"]),
         )
         for folder in folders
         if not folder["left"]

@@ -20,7 +20,8 @@ _HOME_WAIT_S = 600
 def main() -> None:
     """Build, as `capdisc index` does; a failure goes to the log of hooks. The home folder gets an
     index, too, if it has none: the first prompt in a new folder is answered from it. One of both
-    is made of the files, and the other takes over what it has.
+    is made of the files, and the other takes over what it has. Where a hook names its index, there
+    is no other.
     """
     client, words = sys.argv[1], sys.argv[2:]
     notes = sys.stderr = io.StringIO()
@@ -30,7 +31,7 @@ def main() -> None:
         if is_first:
             _build_home(runtime)
     code = run_command(["index", "--quiet", *words])
-    if code in (ExitCode.OK, ExitCode.FINDINGS):
+    if "--index-dir" not in words and code in (ExitCode.OK, ExitCode.FINDINGS):
         _build_home(runtime)
     if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
         errors = [line for line in notes.getvalue().splitlines() if line.startswith("error: ")]

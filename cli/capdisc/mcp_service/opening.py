@@ -10,6 +10,7 @@ import io
 import json
 import os
 import select
+import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -58,8 +59,10 @@ def answer_opening(
 ) -> Opening | None:
     """Answers `initialize` and the first `tools/list` on stdout, the latter unless the tools depend
     on the index (None), and gives what was read; None where the client is gone and waits for
-    nothing.
+    nothing, or reads nothing because stdout is closed.
     """
+    if sys.stdout is None:
+        return None
     unread, partial_line, answered = b"", b"", None
     wait_seconds: float | None = None
     is_waiting = False

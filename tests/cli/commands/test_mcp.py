@@ -305,6 +305,14 @@ def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_ends_it(catalogue)
     assert (server.returncode, err) == (0, b"")
 
 
+def test_without_a_reader_there_is_nothing_to_serve(catalogue) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m capdisc mcp >&-"],
+        input="{}\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_signal_ends_it(catalogue) -> None:
     with start_server() as server:
         server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
