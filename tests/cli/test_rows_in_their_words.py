@@ -516,6 +516,29 @@ def test_patterns_are_loaded_ahead_into_the_stable_prefix(capdisc, write, hermet
     )
 
 
+def test_filters_and_tiers_hold_for_what_is_loaded_ahead(capdisc, write, hermetic) -> None:
+    """What is loaded ahead are lines, which `--tier 2` leaves out, of what passes the filters (S69,
+    S79)."""
+    crane = "- {name: crane-folding, kind: skill, category: craft, description: Sales by hand.}\n"
+    write("CAPABILITY.yaml", SHOP + crane)
+    (hermetic / "capdisc.toml").write_text(PRELOAD)
+    capdisc("index", "caps", "--quiet")
+
+    def loaded(*options: str) -> list[str]:
+        found = capdisc("render", "sales of a quarter", *options, "--json").json
+        return found.get("preload", {}).get("ids", [])
+
+    everything = ["skill:crane-folding", "tool:customer-list", "tool:sales-report"]
+    assert loaded() == loaded("--tier", "0,1") == everything
+    assert loaded("--kind", "skill") == loaded("--category", "craft") == ["skill:crane-folding"]
+    assert loaded("--id", "*-list") == ["tool:customer-list"]
+    assert loaded("--exclude", "sales-report") == everything[:2]
+    assert loaded("--max-risk", "low") == []
+    for options in (("--tier", "2"), ("--tier", "0"), ("--detail", "full")):
+        assert loaded(*options) == []
+        assert "Loaded ahead" not in capdisc("render", "sales of a quarter", *options).out
+
+
 def test_what_is_loaded_ahead_has_a_threshold_and_a_limit(capdisc, write, hermetic) -> None:
     """`preload`, `preload_threshold` and `preload_limit` are the keys (S80)."""
     write("CAPABILITY.yaml", SHOP)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from capdisc.context import open_index, query_execution
 from capdisc.output import console
+from capdisc.render.relevant_capabilities import offered_headers
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.errors import CapdiscError
@@ -40,10 +41,10 @@ class Preload:
 
 
 def load_preload(
-    ctx: open_index.CommandContext, counter: TokenCounter, total_tokens: int
+    ctx: open_index.CommandContext, query: Query, counter: TokenCounter, total_tokens: int
 ) -> Preload:
-    """What the setting `preload` loads ahead; nothing without patterns. A notice says what the
-    budget leaves out.
+    """What the setting `preload` loads ahead and the query's filters let through; nothing without
+    patterns. A notice says what the budget leaves out.
     """
     patterns: Sequence[str] = ctx.config["preload"]
     if not patterns:
@@ -54,12 +55,8 @@ def load_preload(
     ids = _choose_ids(ctx, patterns) if stored_ids is None else stored_ids
     if stored_ids is None:
         _write_choice(path, key, ids)
-    headers = ctx.index.documents.headers_for(list(ids), Query(texts=()))
-    lines = [
-        f"- {summary_line(ctx.index.full_descriptor(headers[identifier]))}\n"
-        for identifier in ids
-        if identifier in headers
-    ]
+    headers = list(offered_headers(ctx, query, ids))
+    lines = [f"- {summary_line(ctx.index.full_descriptor(header))}\n" for header in headers]
     shown = list(lines)
     while shown and counter.count(HEADING + "".join(shown)) > total_tokens // _BUDGET_SHARE:
         shown.pop()
@@ -67,7 +64,7 @@ def load_preload(
         left_out = console.format_count(len(lines) - len(shown), "capability", "capabilities")
         console.print_notice(f"notice: loaded ahead: left out to fit: {left_out}")
     return Preload(
-        ids=tuple(ids[: len(shown)]),
+        ids=tuple(header["id"] for header in headers[: len(shown)]),
         text=f"{HEADING}{''.join(shown)}" if shown else "",
         is_cached=stored_ids is not None,
     )

@@ -19,6 +19,7 @@ from capdisc.render.relevant_capabilities import (
     all_in_full,
     empty_ranking,
     find_relevant,
+    offered_headers,
     select_catalogue_mode,
 )
 from capdisc.render.render_options import LimitOptions, RenderOptions
@@ -153,14 +154,7 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
     for name in (name for name, header in headers.items() if header is None):
         console.print_notice(f"notice: there is no {name}, which is pinned")
     ids = list(dict.fromkeys(header["id"] for header in headers.values() if header))
-    passing_headers = ctx.index.documents.headers_for(ids, replace(query, texts=())) if ids else {}
-    usable = [
-        identifier
-        for identifier in ids
-        if identifier in passing_headers
-        and query_execution.passes_filters(ctx, query, passing_headers[identifier])
-    ]
-    return tuple(ctx.index.with_counts(passing_headers[identifier]) for identifier in usable)
+    return tuple(map(ctx.index.with_counts, offered_headers(ctx, query, ids)))
 
 
 @frozen(kw_only=True)
@@ -216,21 +210,26 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
         working_mode=working_mode,
-        preload=_load_preload(ctx, form, catalogue_mode, counter, limits),
+        preload=_load_preload(ctx, options, query, form, catalogue_mode, counter, limits),
     )
 
 
 def _load_preload(
     ctx: open_index.CommandContext,
+    options: RenderOptions,
+    query: Query,
     form: RenderFormat,
     catalogue_mode: CatalogueMode,
     counter: TokenCounter,
     limits: TokenLimits,
 ) -> Preload:
-    """What is loaded ahead, unless the context holds the whole catalogue anyway."""
-    if not ctx.config["preload"] or form.is_fixed_form or catalogue_mode.is_full:
+    """What is loaded ahead, a line each; nothing where the tier of lines is not printed, or the
+    context holds the whole catalogue anyway.
+    """
+    has_lines = 1 in tier_selection.parse_levels(options.shape)
+    if not (ctx.config["preload"] and has_lines) or form.is_fixed_form or catalogue_mode.is_full:
         return Preload()
-    return load_preload(ctx, counter, limits.budgets.total)
+    return load_preload(ctx, query, counter, limits.budgets.total)
 
 
 # The template that is chosen by the words of the request.
