@@ -278,6 +278,28 @@ def test_what_does_not_change_is_not_embedded_again(capdisc, write, hermetic) ->
     assert "tool-b" not in capdisc("list", "--ids").out
 
 
+def test_vectors_survive_a_rebuild_unless_they_are_damaged(capdisc, write, hermetic) -> None:
+    """`index --rebuild` reads every file again and embeds no text whose intact vector is there;
+    damaged ones are embedded anew (S175).
+    """
+    write({f"t/{n}/CAPABILITY.yaml": manifest(f"tool-{n}", "", f"Does {n}.") for n in "abcd"})
+    index = ("index", "t", "--index-dir", str(hermetic / "own"))
+    capdisc(*index, "--quiet")
+    counts = capdisc(*index, "--rebuild", "--json").json["counts"]
+    assert (counts["parsed"], counts["added"], counts["embedded"]) == (4, 4, 0)
+    write({"t/a/CAPABILITY.yaml": manifest("tool-a", "", "Folds a paper crane.")})
+    counts = capdisc(*index, "--rebuild", "--json").json["counts"]
+    assert (counts["parsed"], counts["embedded"]) == (4, 1)
+    own = ("--index-dir", str(hermetic / "own"))
+    assert capdisc("search", "folding paper", "--ids", *own).out == "tool:tool-a\n"
+    vectors = max((hermetic / "own").glob("gens/*/vectors/rows.f32"))
+    data = vectors.read_bytes()
+    vectors.write_bytes(bytes(255 - byte for byte in data))
+    assert capdisc("doctor", "--deep", *own).code != 0
+    assert capdisc(*index, "--rebuild", "--json").json["counts"]["embedded"] == 4
+    assert capdisc("doctor", "--deep", *own).code == 0
+
+
 def test_a_catalogue_of_what_is_not_installed_is_read(capdisc, write) -> None:
     """`format = "catalogue"` reads a line each; `available: false` stays so (S204)."""
     lines = [

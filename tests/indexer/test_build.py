@@ -32,7 +32,7 @@ def ids(index_dir) -> list[str]:
 
 
 def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
-    """The last index is the cache of vectors; --rebuild ignores it (S175)."""
+    """The last index is the cache of vectors (S175)."""
     first = build_index([root], index_dir, BuildOptions())
     second = build_index([root], index_dir, BuildOptions())
     assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)

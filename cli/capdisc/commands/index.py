@@ -156,8 +156,8 @@ def index(
     rebuild: Annotated[
         bool | None,
         option(
-            help="Build anew without the last index; or never, so that one that is damaged or of "
-            "another release is an error. Without either: where it is needed."
+            help="Build anew, taking only intact vectors from the last index; or never, so that one "
+            "that is damaged or of another release is an error. Without either: where it is needed."
         ),
     ] = None,
     again: Annotated[

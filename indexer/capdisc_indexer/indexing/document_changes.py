@@ -49,6 +49,7 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId
 from capdisc_indexer.store.passages import PassageBlock
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
+from capdisc_indexer.store.vector_files import StoredVectors
 from capdisc_indexer.text.embedding_text import (
     BODY_CHARACTERS,
     embedding_texts,
@@ -75,20 +76,25 @@ def hash_text(text: str) -> str:
 
 
 class EmbeddingBatcher:
-    """Collects embedding texts, encodes each new one once, and keeps the vectors as rows of
-    float32 in a file without a name; `position` is the row of each text hash. `failed` has a
-    finding for each text that the encoder itself fails on.
+    """Collects embedding texts, encodes each new one once unless it is in `stored`, and keeps the
+    vectors as rows of float32 in a file without a name; `position` is the row of each text hash.
+    `failed` has a finding for each text that the encoder itself fails on.
 
     The file lies in `scratch`, which must not be a folder that is published: network file systems
     give such a file a name.
     """
 
     def __init__(
-        self, encoder: Encoder | None, known_hashes: Container[str], scratch: Path
+        self,
+        encoder: Encoder | None,
+        known_hashes: Container[str],
+        scratch: Path,
+        stored: StoredVectors | None = None,
     ) -> None:
         self.position: dict[str, int] = {}
+        self.encoded_count = 0
         self.failed: dict[str, Finding] = {}
-        self._encoder, self._known_hashes = encoder, known_hashes
+        self._encoder, self._known_hashes, self._stored = encoder, known_hashes, stored
         self._pending: dict[str, str] = {}
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
 
@@ -107,6 +113,10 @@ class EmbeddingBatcher:
                 for key, text in texts.items()
                 if key not in self.position and key not in self._known_hashes
             }
+            if self._stored is not None:
+                for key in filter(self._stored.numbers.__contains__, list(new)):
+                    del new[key]
+                    self._append_rows([key], self._stored.row(key))
             self._pending.update(new)
             if len(self._pending) >= _BATCH_SIZE:
                 self.encode()
@@ -122,6 +132,7 @@ class EmbeddingBatcher:
         if self._encoder is not None and self._pending:
             batch, self._pending = self._pending, {}
             self._append_rows(batch, self._encode_batch(self._encoder, batch))
+            self.encoded_count += len(batch)
 
     def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
         texts = list(batch.values())

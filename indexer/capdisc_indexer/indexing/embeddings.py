@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,18 @@ from typing import TYPE_CHECKING, Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.quantisation import quantise, quantise_row
+from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
-from capdisc_indexer.indexing.previous_build import PreviousBuild
-from capdisc_indexer.model.errors import DamagedIndexError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.store import matrix, native_errors, publication, vector_files
+from capdisc_indexer.indexing.previous_build import PreviousBuild, check_digests
+from capdisc_indexer.model.errors import (
+    MALFORMED_DATA_ERRORS,
+    DamagedIndexError,
+    IndexStateError,
+)
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.plugins.entry_points import describe_release
+from capdisc_indexer.store import generation, matrix, native_errors, publication, vector_files
 from capdisc_indexer.store.file_states import NearestText, TextHashesById, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.matrix_patch import write_patched_matrix
@@ -95,6 +102,33 @@ class KnownTexts:
         return bytes(matrix.bytes_of(row, row + 1))
 
 
+def load_stored_vectors(plan: BuildPlan) -> vector_files.StoredVectors | None:
+    """The vectors of the published generation, for a build that takes nothing else from it, so that
+    a rebuild encodes no text again; None unless the same release made them with the same encoder,
+    and their files have their published digests.
+    """
+    encoder, request = plan.selected.encoder, plan.request
+    if encoder is None or plan.previous.generation is not None:
+        return None
+    with suppress(IndexStateError, OSError, *MALFORMED_DATA_ERRORS):
+        manifest = generation.load_unchecked(request.index_dir)
+        made_by = (describe_release(), encoder.fingerprint)
+        if manifest is None or (manifest.made_by, manifest.fingerprint) != made_by:
+            return None
+        generation.check_builder(
+            request.index_dir, manifest.builder_id, request.options.builder_id
+        )
+        folder = generation.generation_folder(request.index_dir, manifest.number)
+        of_vectors = {
+            name: entry
+            for name, entry in manifest.files.items()
+            if name.startswith(("vectors/", "pending/"))
+        }
+        check_digests(folder, replace(manifest, files=of_vectors))
+        return vector_files.StoredVectors(folder, encoder.dim)
+    return None
+
+
 def write_vectors(
     target: Path,
     known: KnownTexts,
@@ -117,7 +151,7 @@ def write_vectors(
     return VectorBuild(
         rows=row_count,
         stored_rows=stored_rows,
-        encoded_count=len(batcher.position),
+        encoded_count=batcher.encoded_count,
         noise_floor=noise_floor(nearest),
         nearest=nearest,
     )

@@ -331,9 +331,10 @@ def _write_generation(
     # Files that are linked from it keep their digests: a changed byte must not be among them.
     check_previous()
     known = embeddings.KnownTexts(previous, encoder)
+    stored = embeddings.load_stored_vectors(plan)
     with (
         publication.staging_folder(request.index_dir) as folder,
-        document_changes.EmbeddingBatcher(encoder, known, request.index_dir) as batcher,
+        document_changes.EmbeddingBatcher(encoder, known, request.index_dir, stored) as batcher,
         passage_changes.PassageBuild(
             folder / "passages",
             previous,

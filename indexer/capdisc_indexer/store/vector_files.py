@@ -90,18 +90,20 @@ def read_vectors(source: Path, dim: int) -> tuple[list[str], NDArray[Any]]:
 
 
 class StoredVectors:
-    """The vectors of a generation by text hash: those of `vectors/`, then those of `pending/`."""
+    """The vectors of a generation by text hash: those of `vectors/`, then those of `pending/`.
+    `numbers` is the place of each.
+    """
 
     def __init__(self, folder: Path, dim: int) -> None:
         np = lazy_imports.numpy()
         hashes, self._stored = read_vectors(folder / "vectors", dim)
         pending_hashes, pending = read_pending(folder / "pending")
         self._pending = np.frombuffer(pending, np.float32).reshape(len(pending_hashes), dim)
-        self._numbers = {key: row for row, key in enumerate((*hashes, *pending_hashes))}
+        self.numbers = {key: row for row, key in enumerate((*hashes, *pending_hashes))}
 
     def row(self, text_hash: str) -> bytes:
         """The vector as bytes of float32. Raises KeyError for an unknown text."""
-        number = self._numbers[text_hash]
+        number = self.numbers[text_hash]
         count = len(self._stored)
         row = self._stored[number] if number < count else self._pending[number - count]
         return bytes(row.tobytes())
