@@ -242,6 +242,19 @@ def test_what_fits_the_seed_patterns_is_loaded_ahead(capdisc, workspace) -> None
     assert capdisc("render", "click events", "--json").json["preload"]["cached"] is True
 
 
+def test_of_what_is_loaded_ahead_only_what_was_asked_for_is_printed(capdisc, workspace) -> None:
+    """The bodies of matching skills alone, whatever is loaded ahead (S69, S79)."""
+    folder = workspace / ".constat" / "skills" / "ratios"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: ratios\ndescription: Computes financial ratios of revenue.\n---\nDivide.\n"
+    )
+    prompt = capdisc("render", "financial ratios", "--kind", "skill", "--tier", "2").out
+    assert "Divide." in prompt and "table:" not in prompt and "Loaded ahead" not in prompt
+    lines = capdisc("render", "financial ratios", "--kind", "skill").out
+    assert "Loaded ahead:\n- skill:ratios: " in lines and "table:" not in lines
+
+
 def test_documents_are_refreshed_one_by_one(capdisc, workspace) -> None:
     """A refresh reads what changed and counts added, updated, removed and unchanged (S42)."""
     (workspace / "docs" / "glossary.md").write_text("# Glossary\n\nChurn: customers who left.\n")
@@ -273,6 +286,9 @@ def test_trigger_words_choose_the_execution_mode(capdisc, workspace, query, mode
     """The words of the design choose AUDITABLE, EXPLORATORY or KNOWLEDGE (S82, S83)."""
     prompt = capdisc("render", query, "--template", "auto", "--json").json
     assert prompt["working_mode"]["mode"] == mode
+    typed = capdisc("render", query)  # the settings of the workspace say that modes are automatic
+    assert f"notice: mode {mode} for " in typed.err
+    assert typed.out == capdisc("render", query, "--template", mode).out
 
 
 def test_redo_keeps_the_mode_and_may_change_it(capdisc, workspace) -> None:

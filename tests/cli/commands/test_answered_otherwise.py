@@ -156,3 +156,16 @@ def test_ids_go_from_one_command_to_the_next(capdisc, data) -> None:
     """`search --ids` pipes into `show -` (S246)."""
     ids = capdisc("search", "erase a whole disk", "--ids", "-k", "1").out
     assert "Id: tool:wipe_disk" in capdisc("show", "-", stdin=ids).out
+
+
+def test_a_pipe_gets_what_a_person_sees(capdisc, data) -> None:
+    """Of hits of little relevance `search` prints a number, `--ids` nothing, and `--json` that they
+    do not fit (S246)."""
+    seen = capdisc("search", "disk")
+    assert "more of little relevance" in seen.err
+    shown = [line.split()[1] for line in seen.out.splitlines() if line[:2].strip().isdigit()]
+    piped = capdisc("search", "disk", "--ids").out
+    assert piped.splitlines() == shown
+    assert capdisc("show", "-", stdin=piped).out.count(" | Id: ") == len(shown)
+    hits = capdisc("search", "disk", "--json").json["hits"]
+    assert [hit["id"] for hit in hits if hit["fits"]] == shown != [hit["id"] for hit in hits]
