@@ -167,6 +167,7 @@ def sentence_transformers() -> Any:
     """Models of sentence-transformers. Raises EncoderError without the extra `transformers`."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
         import sentence_transformers
     except ImportError as error:

@@ -767,6 +767,25 @@ def test_the_verdict_is_told_in_words(capdisc, small) -> None:
     assert "verdict: coding session 0." in done.err and "likeliest skill:merge-pdfs" in done.err
 
 
+def test_no_prompt_waits_for_an_encoder_that_loads_slowly(
+    capdisc, small, hermetic, write_skill, monkeypatch
+) -> None:
+    """The hook uses the vectors of the index where their encoder is a table, and else goes by words,
+    without a try to load a transformer; whatever the settings name.
+    """
+    monkeypatch.setenv("CAPDISC_ENCODER", "/nowhere/some-model")
+    done = capdisc("hook", "claude", "--json", stdin=event(REQUEST))
+    assert (done.code, done.err) == (0, "")
+    assert done.json["verdict"].startswith("coding session 0.")
+    write_skill(hermetic / "skills", "merge-pdfs", "Merges PDF files into one. Use when asked.")
+    index = ("--index-dir", str(hermetic / "own"))
+    capdisc("index", str(hermetic / "skills"), *index)
+    done = capdisc("hook", "claude", "--json", *index, stdin=event(REQUEST))
+    assert (done.code, done.err) == (0, "")
+    assert done.json["capabilities"][0]["id"] == "skill:merge-pdfs"
+    assert done.json["verdict"] == "by words alone: a hook cannot wait for /nowhere/some-model"
+
+
 @pytest.mark.parametrize(
     ("processor_s", "cause", "advice"),
     [(0.1, "because the machine was busy", False), (0.7, "because of its own work", True)],

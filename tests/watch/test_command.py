@@ -137,12 +137,20 @@ def test_what_agents_find_follows_without_an_index_command(
 
 
 @pytest.mark.parametrize(
-    "option", ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan"]
+    "option",
+    ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan", "--debounce=500"],
 )
 def test_times_that_make_no_sense_are_refused(capdisc, option) -> None:
     done = capdisc("watch", option)
     assert (done.code, done.out) == (2, "")
     assert "error: " in done.err
+
+
+def test_a_long_debounce_needs_its_unit(capdisc) -> None:
+    """`--debounce 500` would be eight minutes, and is likely meant as milliseconds."""
+    refused = capdisc("watch", "--debounce", "500")
+    assert (refused.code, refused.out) == (2, "")
+    assert "'500' has no unit: give 500ms or 500s" in refused.err
 
 
 def test_without_a_path_it_takes_the_folders_that_index_takes(

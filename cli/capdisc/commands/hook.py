@@ -245,6 +245,7 @@ def _to_document(hook_client: HookClient, answer: Suggestions) -> JsonObject:
     return {
         "client": hook_client.name,
         "reason": answer.reason,
+        "verdict": answer.verdict,
         "capabilities": [asdict(item) for item in answer.items],
     }
 

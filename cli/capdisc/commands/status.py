@@ -64,6 +64,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "capabilities": len(index.documents),
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
+        "encoder_name": index.generation.encoder if index.generation.fingerprint else None,
         "table": _describe_table(ctx),
         "kinds": index.overview["kinds"],
         "categories": {
@@ -153,7 +154,7 @@ def _format_status(status: JsonObject) -> list[str]:
         *([f"covers      {status['covers']['text']}"] if status["covers"] else []),
         f"roots       {', '.join(status['roots']) or 'none of them exists'}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
-        f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
+        f"vectors     {status['vectors']:,} by {status['encoder_name'] or 'no encoder: searching goes by words alone'}",
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,

@@ -70,6 +70,17 @@ EXEC_TIMEOUT_S = 60.0
 MIN_INTERVAL_S = 0.1
 
 
+def parse_debounce(text: str) -> float:
+    """The seconds as `parse_seconds` reads them. Raises BadValueError for a large number without a
+    unit, too.
+    """
+    seconds, text = params.parse_seconds(text), text.strip()
+    # From ten on it is likelier meant as milliseconds, which other watchers count.
+    if seconds >= 10 and text[-1].isdigit():
+        raise params.BadValueError(f"{text!r} has no unit: give {text}ms or {text}s")
+    return seconds
+
+
 def watch(
     paths: Annotated[
         list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to watch.")
@@ -87,7 +98,7 @@ def watch(
         float | None,
         option(
             metavar="TIME",
-            parser=params.parse_seconds,
+            parser=parse_debounce,
             help="Wait until no file has changed for this long [500ms].",
         ),
     ] = None,

@@ -205,7 +205,7 @@ def _rank_text(ctx: open_index.CommandContext, text: str) -> Ranking:
     """
     choices = replace(query_execution.ranking_choices(ctx), workspace="")
     query = Query(texts=(text,), limit=_CANDIDATES, choices=choices)
-    return query_execution.rank_query(ctx, query, None, gate=OFF)
+    return query_execution.rank_query(ctx, query, None, encoders.SHIPPED_ENCODER, OFF)
 
 
 def _fitting_encoder(ctx: open_index.CommandContext) -> StaticEncoder | None:
@@ -219,12 +219,16 @@ def _fitting_encoder(ctx: open_index.CommandContext) -> StaticEncoder | None:
 
 def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _JudgedTurn:
     """The hits that `search` shows near the best one, where the turn is a request: all that can be
-    said without the vectors that the model of suggestions was fitted to, and with `--gate off`.
+    said without the vectors that the model of suggestions was fitted to, and with `--gate off`. An
+    encoder that takes seconds to load is not asked: no client waits so long.
     """
     query = Query(texts=(text,), limit=_CANDIDATES)
-    ranking = query_execution.rank_query(ctx, query, None, gate=gate)
+    name, mode, verdict = ctx.index.generation.encoder, None, ""
+    if not encoders.is_static(name):
+        mode, verdict = "lexical", f"by words alone: a hook cannot wait for {name}"
+    ranking = query_execution.rank_query(ctx, query, mode, name, gate)
     if ranking.gate and not ranking.gate.is_request:
-        return _JudgedTurn(likely=(), reason=describe_refusal(ranking))
+        return _JudgedTurn(likely=(), reason=describe_refusal(ranking), verdict=verdict)
     min_score = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
     hits = [
         hit for hit in select_shown_hits(ranking.hits) if not hit.via and hit.score >= min_score
@@ -233,6 +237,7 @@ def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _
     return _JudgedTurn(
         likely=[(headers[hit.id], ranking.confidence) for hit in hits],
         reason="" if hits else describe_refusal(ranking),
+        verdict=verdict,
     )
 
 

