@@ -144,9 +144,9 @@ def test_a_build_that_fails_later_is_said_once_and_tried_again(
 
 
 def test_a_build_that_fails_at_the_start_is_an_error(watching, hermetic) -> None:
-    (hermetic / "text.txt").write_text("no manifest")
+    (hermetic / "text.bin").write_text("no manifest")
     with pytest.raises(InputError, match="not a capability file"):
-        next(watching(hermetic / "text.txt"))
+        next(watching(hermetic / "text.bin"))
 
 
 def test_nothing_is_left_behind(watching, root) -> None:

@@ -4,7 +4,7 @@ tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +30,7 @@ from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
+from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
 
 # An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters
 # is a name, and a part of a name is worth nothing.
@@ -41,8 +42,13 @@ def call(
     tool: Annotated[
         str | None, argument(metavar="[TOOL]", help="capdisc tools --all --names lists them.")
     ] = None,
-    arguments_json: Annotated[
-        str | None, argument(metavar="[JSON]", help="The arguments; - reads stdin.")
+    arguments: Annotated[
+        list[str] | None,
+        argument(
+            metavar="[ARGUMENT]...",
+            help="Values in the order of its parameters, or KEY=VALUE; or all of them as JSON, - "
+            "reads that from stdin.",
+        ),
     ] = None,
     args: Annotated[
         str | None, option("--args", metavar="JSON", help="The arguments, as an option.")
@@ -104,14 +110,14 @@ def call(
     With --format, the answer of tool_search loads the definitions that `capdisc tools --defer`
     deferred.
 
-    Example: capdisc call search_tool '{"query": "merge PDF files"}'
+    Example: capdisc call search_tool "merge PDF files" limit=3
     """
     if (batch is None) == (tool is None):
         raise UsageError(
             "name one tool, or a file of calls with --batch",
             "capdisc tools --all --names lists the tools",
         )
-    if batch is not None and (arguments_json or args):
+    if batch is not None and (arguments or args):
         raise UsageError("--batch has the arguments in its lines", "leave the arguments out")
     if format is not None and (batch is not None or envelope or max_tokens is not None):
         raise UsageError(
@@ -132,13 +138,13 @@ def call(
             )
             if batch is not None:
                 return run_batch(ctx.runtime, options, str(batch))
-            arguments = parse_arguments(arguments_json, args)
+            values = _read_arguments(tool or "", arguments or (), args)
             if format is not None:
                 search_call = SearchCall(
-                    form=format, call_id=call_id, name=tool or "", arguments=arguments
+                    form=format, call_id=call_id, name=tool or "", arguments=values
                 )
                 return run_search(ctx.runtime, options, search_call)
-            return run_call(ctx.runtime, options, tool or "", arguments)
+            return run_call(ctx.runtime, options, tool or "", values)
     except CapdiscError as error:
         if envelope and batch is None:
             indent = 2 if surroundings.current_runtime().stdout_is_terminal else None
@@ -188,17 +194,61 @@ class CallOptions:
     trace: Path | None = None
 
 
-def parse_arguments(
-    text_argument: str | None, option: str | None, example: str = '{"query": "merge PDFs"}'
+def _read_arguments(name: str, words: Sequence[str], option: str | None) -> Any:
+    """The arguments of the tool of this name, as words or as an option. Raises UsageError for words
+    that give none of its parameters a value.
+    """
+    if words and option is not None:
+        raise UsageError("the arguments are given twice", "leave out --args")
+    if option is not None or not words:
+        return parse_arguments(option or "")
+    tool = tool_table.find_tool(name)
+    if tool is None:
+        return {}  # the call names the tools that there are
+    return parse_words(words, tool.input_schema, has_positions=True)
+
+
+_EXAMPLE = '{"query": "merge PDFs"}'
+
+
+def parse_words(
+    words: Sequence[str],
+    schema: Mapping[str, Any],
+    example: str = _EXAMPLE,
+    *,
+    has_positions: bool = False,
 ) -> Any:
+    """The arguments in words KEY=VALUE, or in one of JSON; with `has_positions`, any other word is
+    the value of the next parameter. A value is a text where the schema says so, or where it is no
+    JSON. Raises UsageError for a word that is none of them.
+    """
+    if len(words) == 1 and (words[0] == "-" or words[0].lstrip()[:1] in ("", "{", "[", '"')):
+        return parse_arguments(words[0], example)
+    properties = as_mapping(as_mapping(schema).get("properties"))
+    values: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if has_positions and not (equals and key.isidentifier()):
+            equals, text = "=", word
+            key = next((name for name in properties if name not in values), "")
+        if not (key and equals):
+            left = ", and every parameter has a value" if has_positions else ""
+            raise UsageError(
+                f"{word[:80]!r} is not KEY=VALUE{left}",
+                f"write KEY=VALUE, or all of them as JSON: {quote_word(example)}",
+            )
+        kinds = as_mapping(properties.get(key)).get("type")
+        value = text if "string" in [kinds, *as_list(kinds)] else read_json(text)
+        values[key] = text if isinstance(value, Finding) else value
+    return values
+
+
+def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
     """The arguments as they stand in JSON, from the command line or from stdin. Raises UsageError,
     with the example in its hint, for a text that is not JSON.
     """
-    if text_argument is not None and option is not None:
-        raise UsageError("the arguments are given twice", "leave out --args")
-    text = text_argument if text_argument is not None else option
     text = standard_streams.read_stdin_text() if text == "-" else text
-    if text is None or not text.strip():
+    if not text.strip():
         return {}
     if len(text) > MAX_BYTES:
         raise UsageError(

@@ -12,7 +12,7 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.context import surroundings, table_finisher, workspace_trust
+from capdisc.context import data_files, surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
     add_paths,
@@ -135,6 +135,7 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
 
 # What is printed of the findings of a large collection: so many of a rule, and in all.
 SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
+_SHOWN_DECLARATIONS = 3
 
 
 def index(
@@ -313,8 +314,8 @@ def index(
         coverage,
         covers,
     )
-    if not report.changed_ids["added"]:
-        _name_empty_paths(place, last, coverage)
+    if not quiet:
+        _describe_new_paths(place, last, coverage, is_empty=not report.changed_ids["added"])
     if not shared:
         # What a hook builds, or another index gave most of, stays small: no table unasked.
         is_new = not last.roots and 2 * report.counts["embedded"] > report.counts["added"]
@@ -402,12 +403,31 @@ def _print_report(
         )
 
 
-def _name_empty_paths(place: IndexPlace, last: PreviousBuild, coverage: Coverage) -> None:
-    """Print which of the paths that were added just now gave nothing."""
+def _describe_new_paths(
+    place: IndexPlace, last: PreviousBuild, coverage: Coverage, *, is_empty: bool
+) -> None:
+    """Print what was not read in the paths that were added just now: everything, if they gave
+    nothing, or files of data that only a declaration reads, to those who have none.
+    """
     known_paths = last.coverage.added if last.coverage else ()
-    if new_paths := [path for path in coverage.added if path not in known_paths]:
+    new_paths = [path for path in coverage.added if path not in known_paths]
+    if new_paths and is_empty:
         names = console.format_names([short_path(place, path) for path in new_paths])
         console.print_notice(f"notice: no new capability was found in {names}")
+    if place.config.sources:
+        return
+    base = place.runtime.workspace
+    tables = [
+        table
+        for path in new_paths
+        for table in data_files.write_declarations(
+            Path(path), base, is_scanned=True, has_pages=is_empty
+        )
+    ]
+    if tables:
+        console.print_notice("hint: to read the data in it, put this into capdisc.toml:")
+    for line in "\n".join(tables[:_SHOWN_DECLARATIONS]).splitlines():
+        console.print_notice(f"  {line}")
 
 
 def _list_sources() -> str:

@@ -15,14 +15,13 @@ from capdisc.commands.new import (
     print_written,
     write_files,
 )
-from capdisc.context import surroundings
+from capdisc.context import data_files, surroundings
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import InputError
 
 _CONFIG_TEMPLATE = """# Settings of capdisc for this folder; `capdisc config` prints all of them and where each comes from.
 # roots = ["../shared-skills"]
-# budget = 3000
-"""
+# budget = 3000"""
 _SKILL_NAME, _TOOL_NAME = "write-commit-message", "count-words"
 _SKILL_TEXT = """---
 name: write-commit-message
@@ -78,7 +77,8 @@ def init(
     """Write a skill and a tool that work, to learn from and to change.
 
     The skill goes into the folder that your client reads, as with `capdisc new`; the tool and a
-    configuration go into .capdisc.
+    configuration go into .capdisc. Where there is no configuration yet, it gets a [[source]] for
+    each kind of tables, pages, databases, API descriptions and modules of tools in the workspace.
 
     Example: capdisc init && capdisc search "write the commit message"
     """
@@ -91,10 +91,17 @@ def init(
     written = write_files(skills, _SKILL_NAME, "SKILL.md", _SKILL_TEXT)
     written += write_files(tools, _TOOL_NAME, "CAPABILITY.yaml", _TOOL_TEXT)
     config = config_file.find_file(runtime, is_workspace=True)
+    lines = describe_readers(skills)
     if not config.exists():
-        config = runtime.workspace / ".capdisc" / "config.toml"
-        config.write_text(_CONFIG_TEMPLATE, encoding="utf-8")
+        # A home folder holds what its user would not think of.
+        is_home = runtime.workspace == runtime.home
+        base = runtime.workspace
+        tables = [] if is_home else data_files.write_declarations(base, base)
+        config = base / ".capdisc" / "config.toml"
+        config.write_text("\n\n".join([_CONFIG_TEMPLATE, *tables, ""]), encoding="utf-8")
         written.append(config)
+        if tables:
+            lines.append(f"{len(tables)} [[source]] in it; take out what should not be read")
     following = 'next: capdisc search "write the commit message"'
-    print_written(written, json, *describe_readers(skills), following)
+    print_written(written, json, *lines, following)
     return ExitCode.OK

@@ -76,7 +76,7 @@ def scan_with_cache(
     elif not forget:
         cached = _load_cache(index_dir / _CACHE_FILE)
     memory, now_ns = DirectoryCache(cached, _local_devices(roots)), time.time_ns()
-    scan = scan_roots(roots, declared, memory, confined, links)
+    scan = scan_roots(roots, declared, memory, confined, links, takes_data=True)
     return ScanSnapshot(at_ns=now_ns, scan=scan, memory=memory)
 
 

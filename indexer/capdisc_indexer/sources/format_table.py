@@ -134,6 +134,19 @@ def manifest_for(filename: str) -> SourceFormat | None:
     return source if source and source.everywhere else None
 
 
+def named_source(filename: str) -> SourceFormat | None:
+    """The format of a data file that its user names, by its suffix; None where that leaves a doubt."""
+    name = filename.lower()
+    return next(
+        (
+            source
+            for source in ALL_FORMATS
+            if source.by_suffix and name.endswith(source.suffixes) and not name.endswith(".json")
+        ),
+        None,
+    )
+
+
 def declared_source(word: str, filename: str) -> SourceFormat | None:
     """The format that a declaration means by this word for a file of this name, or None.
 

@@ -33,7 +33,8 @@ class SourceFormat:
 
     A `[[source]]` names the format by `declared`. Several formats may share that word, and differ
     by `suffixes`, the endings of files that are searched in a declared folder. `options` are the
-    keys that such a declaration may have beside path and name.
+    keys that such a declaration may have beside path and name. With `by_suffix`, a file that its
+    user names is of this format if it has one of the suffixes but `.json`, which says too little.
 
     A file of an `owns_folder` format makes its folder that of a skill or capability; in such a
     folder, only files of `everywhere` formats are capabilities of their own. Files named in
@@ -54,6 +55,7 @@ class SourceFormat:
     companions: tuple[str, ...] = ()
     declared: str = ""
     suffixes: tuple[str, ...] = ()
+    by_suffix: bool = False
     options: tuple[str, ...] = ()
     keeps: bool = False
     reads: bool = True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -15,12 +14,10 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
-from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources.readers.json_reader import read_json
+from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
-from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
 from capdisc_run import approvals, call_preview, http_client
 from capdisc_run.agent_execution import outcome_json
 from capdisc_run.approval_prompt import approval_scope, note_unmasked, require_approval
@@ -272,7 +269,9 @@ def run(
     from capdisc_indexer.tools.definitions.builders import capability_schema
     from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 
-    typed_arguments = _parse_arguments(arguments or ("",), descriptor)
+    typed_arguments = call.parse_words(
+        arguments or ("",), descriptor.schema or {}, example_json(descriptor.schema)
+    )
     call_arguments = restore_names(capability_schema(descriptor), typed_arguments)
     if fill:
         return print_filled_arguments(descriptor, call_arguments, json)
@@ -296,28 +295,6 @@ def run(
             return run_server_tool(place.runtime, tool, call_arguments, options)
         return print_manual_call(descriptor, call_arguments, api_url, json)
     return run_capability(runtime, descriptor, call_arguments, execution_ctx, options)
-
-
-def _parse_arguments(words: Sequence[str], descriptor: Descriptor) -> Any:
-    """The arguments in words KEY=VALUE, or in one of JSON. A value is a text where the schema says
-    so, or where it is no JSON.
-    """
-    example = example_json(descriptor.schema)
-    if len(words) == 1 and words[0].lstrip()[:1] in ("", "-", "{", "[", '"'):
-        return call.parse_arguments(words[0], None, example)
-    properties = as_mapping(as_mapping(descriptor.schema).get("properties"))
-    values: dict[str, Any] = {}
-    for word in words:
-        key, equals, text = word.partition("=")
-        if not equals:
-            raise UsageError(
-                f"{word[:80]!r} is not KEY=VALUE",
-                f"write KEY=VALUE, or all of them as JSON: {quote_word(example)}",
-            )
-        kinds = as_mapping(properties.get(key)).get("type")
-        value = text if "string" in [kinds, *as_list(kinds)] else read_json(text)
-        values[key] = text if isinstance(value, Finding) else value
-    return values
 
 
 def _check_timeout(timeout: float | None) -> float | None:

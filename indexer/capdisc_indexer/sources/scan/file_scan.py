@@ -13,7 +13,7 @@ from capdisc_indexer.config.trust import TrustRequest
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.sources.format_table import manifest_for, source_for
+from capdisc_indexer.sources.format_table import manifest_for, named_source, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
 from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
 from capdisc_indexer.sources.scan.folder_files import (
@@ -82,13 +82,16 @@ def scan_roots(
     memory: DirectoryCache | None = None,
     confined: Mapping[str, tuple[str, ...]] = NOWHERE,
     links: LinkRules = NO_RULES,
+    *,
+    takes_data: bool = False,
 ) -> ScanResult:
     """Every capability file below `roots`, once, under the first root that holds it, and every
     declared file, which has the format of its declaration wherever it lies.
 
     Folders in `memory` that have not changed are not read again. Links are followed to anything
     inside any of the roots, and elsewhere as `links` says; any other link is a finding. The real
-    place of a file wins over a link to it. A root or declared folder in `confined` is left out if
+    place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such as
+    a table or a page, which no scan of a folder reads. A root or declared folder in `confined` is left out if
     it leads into none of its real folders there, since a link may have replaced it. Raises
     InputError for a root that does not exist or is not a capability file, and for an invalid
     declaration.
@@ -101,7 +104,7 @@ def scan_roots(
             accepted.append(root._replace(order=len(accepted)))
         else:
             stray_findings.append(stray_finding(root.path))
-    walk = _Walk(accepted, memory or DirectoryCache(), links, confined)
+    walk = _Walk(accepted, memory or DirectoryCache(), links, confined, takes_data)
     walk.findings += stray_findings
     walk.declare(declared, confined)
     for root in walk.roots:
@@ -145,17 +148,20 @@ def _root(order: int, path: Path) -> ScanRoot:
     return ScanRoot(order, absolute, resolved)
 
 
-def _named_file(root: ScanRoot, folder: ScanFolder, links: LinkFollower) -> FoundFile:
-    """The file that is a root, in the format of its name or else of its first bytes. Raises
-    InputError for any other.
+def _named_file(
+    root: ScanRoot, folder: ScanFolder, links: LinkFollower, takes_data: bool
+) -> FoundFile:
+    """The file that is a root, in the format of its name or else of its first bytes, or a file of
+    data by its ending. Raises InputError for any other.
     """
     name = os.path.basename(root.path)
     # Patterns of a shell name files that nobody meant, so that a link counts as it does in a folder.
     followed = links.follow(folder, name)
     status = followed if isinstance(followed, Finding) else stat_of(root.path, followed.resolved)
-    source = (
-        None if isinstance(followed, Finding) else source_for(name) or by_look(followed.resolved)
-    )
+    source = None
+    if not isinstance(followed, Finding):
+        source = source_for(name) or by_look(followed.resolved)
+        source = source or (named_source(name) if takes_data else None)
     if source is None or isinstance(status, Finding):
         hint = (
             "name a folder, or a file such as "
@@ -176,8 +182,10 @@ class _Walk:
         memory: DirectoryCache,
         rules: LinkRules,
         confined: Collection[str] = (),
+        takes_data: bool = False,
     ) -> None:
         self.roots, self._memory, self._confined = roots, memory, confined
+        self._takes_data = takes_data
         self.refused: set[str] = set()  # real folders of other users
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
@@ -243,7 +251,7 @@ class _Walk:
         path = printable_path(root.path)
         about_root = [finding for finding in findings if finding.path == path]
         if not about_root:
-            self._keep(folder, _named_file(root, folder, self.links))
+            self._keep(folder, _named_file(root, folder, self.links, self._takes_data))
         self.findings += about_root
 
     def _walk(self, start: ScanFolder) -> None:

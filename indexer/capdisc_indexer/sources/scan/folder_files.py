@@ -48,6 +48,7 @@ _OPENAPI = re.compile(
 _SQLITE = b"SQLite format 3\0"
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
 _FUNCTIONS = re.compile(rb'"type"\s*:\s*"function"|"input_schema"|"function_?declarations"', re.I)
+_CATALOGUE = re.compile(rb'"kind"\s*:\s*"(?:tool|skill|agent|command)"')
 _TOOLS = re.compile(rb'"tools"\s*:\s*\[|"inputSchema"')
 # Part by part: characters of shells, Windows and options, blanks at the ends, names of devices.
 _ODD = compile_late(
@@ -198,9 +199,11 @@ def by_head(name: str, path: str) -> SourceFormat | None:
 
 def by_look(path: str) -> SourceFormat | None:
     """The format of a file that its user named, by its first bytes, which may also be those of a
-    list of tools or functions.
+    list of tools or functions, or of a catalogue.
     """
     head = read_head(path, LOOK_BYTES)
+    if path.endswith(".jsonl") and _CATALOGUE.search(head):
+        return SOURCES["catalogue"]
     if (source := _of_head(head)) or not _JSON.match(head):
         return source
     if _FUNCTIONS.search(head):
