@@ -17,17 +17,24 @@ OpenDesign = Callable[[str], Path]
 Ask = Callable[..., JsonObject]
 
 
+def copy_design(name: str, folder: Path) -> Path:
+    """A copy of the workspace NAME in the folder, with its database."""
+    workspace = folder / name
+    shutil.copytree(DESIGNS / name, workspace)
+    for script in workspace.rglob("chinook.sql"):
+        with sqlite3.connect(script.with_suffix(".sqlite")) as database:
+            database.executescript(script.read_text(encoding="utf-8"))
+        database.close()
+        script.unlink()
+    return workspace
+
+
 @pytest.fixture
 def open_design(hermetic, monkeypatch, capdisc) -> OpenDesign:
     """Copy the workspace NAME, go into it and index it: `open_design("constat")`."""
 
     def open_workspace(name: str) -> Path:
-        workspace = hermetic / name
-        shutil.copytree(DESIGNS / name, workspace)
-        for script in workspace.rglob("chinook.sql"):
-            with sqlite3.connect(script.with_suffix(".sqlite")) as database:
-                database.executescript(script.read_text(encoding="utf-8"))
-            database.close()
+        workspace = copy_design(name, hermetic)
         monkeypatch.chdir(workspace)
         monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
         done = capdisc("index", "--quiet")

@@ -21,7 +21,7 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
@@ -36,6 +36,7 @@ from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
 # is a name, and a part of a name is worth nothing.
 _MAX_NAME_CHARACTERS = 80
 MAX_CALLS = 1_000
+_EXAMPLE = '{"query": "merge PDFs"}'
 
 
 def call(
@@ -208,12 +209,9 @@ def _read_arguments(name: str, words: Sequence[str], option: str | None) -> Any:
     return parse_words(words, tool.input_schema, has_positions=True)
 
 
-_EXAMPLE = '{"query": "merge PDFs"}'
-
-
 def parse_words(
     words: Sequence[str],
-    schema: Mapping[str, Any],
+    schema: JsonSchema,
     example: str = _EXAMPLE,
     *,
     has_positions: bool = False,

@@ -14,6 +14,7 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -278,6 +279,12 @@ def graph(
     with open_index.open_index(index_dir, fresh) as ctx:
         roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
         full_graph = capability_graph.build_graph(ctx.index, ctx.config.presets)
+    if full_graph.unresolved:
+        from capdisc_indexer.tools.tool_table import find_tool
+
+        # A skill may name discovery tools, which answer although no index holds them.
+        unresolved = (edge for edge in full_graph.unresolved if not find_tool(edge.target))
+        full_graph = replace(full_graph, unresolved=tuple(unresolved))
     subgraph = capability_graph.filter_edges(
         full_graph, _parse_edge_kinds(full_graph, edge or []), min_weight
     )

@@ -420,13 +420,17 @@ def _describe_new_paths(
     tables = [
         table
         for path in new_paths
-        for table in data_files.write_declarations(
-            Path(path), base, is_scanned=True, has_pages=is_empty
-        )
+        for table in data_files.write_declarations(Path(path), base, is_scanned=True)
     ]
-    if tables:
-        console.print_notice("hint: to read the data in it, put this into capdisc.toml:")
-    for line in "\n".join(tables[:_SHOWN_DECLARATIONS]).splitlines():
+    if not tables:
+        return
+    file = short_path(place, place.config.file or "capdisc.toml")
+    or_init = "" if place.config.file else "run capdisc init, or "
+    console.print_notice(f"hint: to read the data in it, {or_init}put this into {file}:")
+    if len(tables) > _SHOWN_DECLARATIONS:
+        tables[_SHOWN_DECLARATIONS:] = [f"# and {len(tables) - _SHOWN_DECLARATIONS:,} more"]
+    head = "[[tool.capdisc.source]]" if file == "pyproject.toml" else "[[source]]"
+    for line in "\n".join(tables).replace("[[source]]", head).splitlines():
         console.print_notice(f"  {line}")
 
 

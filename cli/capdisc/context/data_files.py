@@ -21,64 +21,55 @@ _MAX_MATCHES = 100
 _TOOL_MODULES = "tools.py"
 
 
-def write_declarations(
-    folder: Path, base: Path, *, is_scanned: bool = False, has_pages: bool = True
-) -> list[str]:
+def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) -> list[str]:
     """A `[[source]]` for each kind of data files in the folder, and for each in the folders directly
     in it with all that lies below, with paths as from `base`; one of many files as a comment. Left
-    out are skills and capabilities, pages in `base` itself or without `has_pages`, what a folder
-    that `is_scanned` gives anyway, and what lies in a folder that mostly holds something else.
+    out are skills and capabilities, pages in `base` itself, and what lies in a folder that mostly
+    holds something else; of a folder that `is_scanned` what a scan gives, and pages if it gives any.
     """
-    matches, totals = Counter[tuple[str, str, str]](), Counter[str]()
+    matches, scanned = Counter[tuple[str, str, str]](), 0
+    known, totals = Counter[str](), Counter[str]()
     for place, folders, names in os.walk(folder):
         if any((manifest := manifest_for(name)) and manifest.owns_folder for name in names):
             folders.clear()
+            scanned += 1
             continue
         folders[:] = sorted({name for name in folders if name[0] != "."} - SKIPPED_FOLDERS)
         parts = Path(place).relative_to(folder).parts
         group = os.path.relpath(folder.joinpath(*parts[:1]), base)
         totals[group] += len(names)
-        for name in names:
-            source = _recognise_data(place, name, is_scanned)
-            is_page = source and source.declared == "document"
-            if not source or (is_page and (group == "." or not has_pages)):
-                continue
-            path = os.path.relpath(os.path.join(place, name), base)  # noqa: PTH118
-            if source.by_suffix and source.format != "python":
-                pattern = f"**/*{Path(name).suffix}" if parts else f"*{Path(name).suffix}"
-                path = os.path.normpath(f"{escape(group)}/{pattern}")
-            if path.isprintable():
-                matches[group, source.declared, path] += 1
+        paths = map(Path(place).joinpath, names[:_MAX_FILES])
+        for path in (path for path in paths if not path.is_symlink()):
+            found = source_for(path.name) or by_head(path.name, str(path))
+            source = found or _recognise_data(path)
+            scanned += found is not None
+            known[group] += source is not None
+            if source and source.declared and not (found and is_scanned):
+                shown = os.path.relpath(path, base)
+                if source.by_suffix and source.format != "python":
+                    pattern = f"{escape(group)}/{'**/' if parts else ''}*{path.suffix}"
+                    shown = os.path.normpath(pattern)
+                matches[group, source.declared, shown] += 1
         if totals.total() > _MAX_FILES:
             break
     own_group = os.path.relpath(folder, base)
-    known = Counter[str]()
-    for (group, _, _), count in matches.items():
-        known[group] += count
     tables = [
         _write_declaration(word, path, count)
         for (group, word, path), count in sorted(matches.items())
-        if group == own_group or 2 * known[group] >= totals[group]
+        if path.isprintable()
+        and (group == own_group or 2 * known[group] >= totals[group])
+        and (word != "document" or not (group == "." or (is_scanned and scanned)))
     ]
     return tables[:_MAX_DECLARATIONS]
 
 
-def _recognise_data(folder: str, name: str, is_scanned: bool) -> SourceFormat | None:
-    """The format of a file that a declaration can name, a module only if it is one of tools; None
-    for a link, and for a file that a scan reads where its folder `is_scanned`.
-    """
-    path = Path(folder, name)
-    if path.is_symlink():
-        return None
-    scanned = source_for(name) or by_head(name, str(path))
-    if scanned and is_scanned:
-        return None
+def _recognise_data(path: Path) -> SourceFormat | None:
+    """The format of a file of data, a module only if it is one of tools."""
     # Lines of JSON may be capabilities, too.
-    lines = by_look(str(path)) if name.endswith(".jsonl") else None
-    source = scanned or lines or named_source(name)
-    if source and source.format == "python" and not name.endswith(_TOOL_MODULES):
-        return None
-    return source if source and source.declared else None
+    lines = by_look(str(path)) if path.suffix == ".jsonl" else None
+    source = lines or named_source(path.name)
+    is_other = source and source.format == "python" and not path.name.endswith(_TOOL_MODULES)
+    return None if is_other else source
 
 
 def _write_declaration(word: str, path: str, count: int) -> str:

@@ -20,6 +20,48 @@ def test_arguments_come_from_an_argument_an_option_or_stdin(capdisc, data) -> No
     assert capdisc("call", "list_tables", "-", stdin=given).out == first
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("music", "artists"),
+        ("database=music", "table=artists"),
+        ("table=artists", "music"),
+        ('{"database": "music", "table": "artists"}',),
+    ],
+)
+def test_arguments_are_words_in_the_order_of_the_parameters_or_with_their_keys(
+    capdisc, data, words
+) -> None:
+    done = capdisc("call", "get_table_schema", *words)
+    assert (done.code, done.err, done.json["table"]) == (0, "", "artists")
+
+
+def test_a_word_is_a_text_or_json_as_its_parameter_has_it(capdisc, data) -> None:
+    """A question may hold a sign of equality, a limit is a number, and arguments are an object."""
+    assert capdisc("call", "search_all", "2024", "limit=1").json["query"] == "2024"
+    assert capdisc("call", "search_all", "is a = b", "limit=1").json["query"] == "is a = b"
+    call = capdisc("call", "execute_tool", "wipe_disk", '{"device": "sda"}')
+    assert "sda" in call.out + call.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("list_tables", "music", "more"),
+            "'more' is not KEY=VALUE, and every parameter has a value",
+        ),
+        (("list_tables", "database=music", "nothing=1"), "nothing is unknown"),
+        (("search_all", "x", "limit=few"), "limit must be an integer"),
+        (("list_tabels", "music"), "list_tables"),
+        (("list_tables", "music", "--args", "{}"), "given twice"),
+    ],
+)
+def test_words_that_do_not_fit_are_an_error(capdisc, data, words, said) -> None:
+    done = capdisc("call", *words)
+    assert (done.code, done.out, said in done.err) == (2, "", True), done.err
+
+
 def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
     """An unknown tool is an error that names the nearest one and `search` (S15, S110, S221)."""
     done = capdisc("call", "lst_skills")

@@ -59,6 +59,18 @@ def test_what_leads_nowhere_is_said(capdisc, small) -> None:
     )
 
 
+def test_a_discovery_tool_leads_somewhere(capdisc, hermetic) -> None:
+    """A skill may allow the tools that `capdisc call` answers, which no index holds (S54)."""
+    skill = hermetic / ".constat" / "skills" / "finance" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(
+        "---\nname: finance\ndescription: Reads accounts.\nallowed-tools: list_tables, Grep\n---\n\nX.\n"
+    )
+    done = capdisc("graph", "finance", "--json")
+    assert [edge["target"] for edge in done.json["unresolved"]] == ["Grep"]
+    assert "list_tables" not in capdisc("graph", "finance").err
+
+
 def test_numbers(capdisc, small) -> None:
     """Statistics count capabilities and edges, in JSON as in text (S182)."""
     facts = capdisc("graph", "--stats", "--json").json
