@@ -103,6 +103,12 @@ def test_lines_of_capabilities_are_no_table(capdisc, bakery) -> None:
     assert "tool:slice" in ids(capdisc)
 
 
+def test_a_page_that_shows_an_api_description_is_a_page(capdisc, bakery) -> None:
+    (bakery / "docs" / "api.md").write_text(f"# The API\n\n{OPENAPI}")
+    assert capdisc("index", "docs/api.md").code == 0
+    assert "document:api" in ids(capdisc)
+
+
 def test_a_named_file_with_a_secret_or_a_link_away_is_not_read(capdisc, bakery) -> None:
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n"
     (bakery / "key.txt").write_text(key)

@@ -91,9 +91,9 @@ def scan_roots(
     Folders in `memory` that have not changed are not read again. Links are followed to anything
     inside any of the roots, and elsewhere as `links` says; any other link is a finding. The real
     place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such as
-    a table or a page, which no scan of a folder reads. A root or declared folder in `confined` is left out if
-    it leads into none of its real folders there, since a link may have replaced it. Raises
-    InputError for a root that does not exist or is not a capability file, and for an invalid
+    a table or a page, which no scan of a folder reads. A root or declared folder in `confined` is
+    left out if it leads into none of its real folders there, since a link may have replaced it.
+    Raises InputError for a root that does not exist or is not a capability file, and for an invalid
     declaration.
     """
     all_roots = [_root(order, path) for order, path in enumerate(roots)]
@@ -151,8 +151,8 @@ def _root(order: int, path: Path) -> ScanRoot:
 def _named_file(
     root: ScanRoot, folder: ScanFolder, links: LinkFollower, takes_data: bool
 ) -> FoundFile:
-    """The file that is a root, in the format of its name or else of its first bytes, or a file of
-    data by its ending. Raises InputError for any other.
+    """The file that is a root, in the format of its name, of its ending if it is data, or else of
+    its first bytes. Raises InputError for any other.
     """
     name = os.path.basename(root.path)
     # Patterns of a shell name files that nobody meant, so that a link counts as it does in a folder.
@@ -160,8 +160,10 @@ def _named_file(
     status = followed if isinstance(followed, Finding) else stat_of(root.path, followed.resolved)
     source = None
     if not isinstance(followed, Finding):
-        source = source_for(name) or by_look(followed.resolved)
-        source = source or (named_source(name) if takes_data else None)
+        data = named_source(name) if takes_data else None
+        # A page may show the beginning of an API description, and lines of JSON may be tools.
+        says_enough = data and not name.lower().endswith(".jsonl")
+        source = source_for(name) or (None if says_enough else by_look(followed.resolved)) or data
     if source is None or isinstance(status, Finding):
         hint = (
             "name a folder, or a file such as "
@@ -194,6 +196,7 @@ class _Walk:
         self.links = LinkFollower(rules, [folder.resolved for folder in folders])
         self.linked_places = [LinkedPlace(folder.path, folder.resolved) for folder in folders]
         self._entered: set[str] = set()
+        self._manifests: dict[str, list[os.DirEntry[str]]] = {}
         self._outside_counts: dict[str, int] = {}  # real place outside -> folders entered there
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[ScanFolder] = []
@@ -238,12 +241,14 @@ class _Walk:
         if root.resolved in self.files:  # a declaration has its format
             return
         folder = root.folder()
-        entries = [
-            entry
-            for entry in self._entries(folder)
-            if manifest_for(entry.name) or is_companion(entry.name)
-        ]
-        files, findings = find_files(folder, entries, self.links)
+        # A pattern of a shell may name a thousand files of one folder.
+        if folder.resolved not in self._manifests:
+            self._manifests[folder.resolved] = [
+                entry
+                for entry in self._entries(folder)
+                if manifest_for(entry.name) or is_companion(entry.name)
+            ]
+        files, findings = find_files(folder, self._manifests[folder.resolved], self.links)
         for file in files:
             if root.path in (file.path, *(companion.path for companion in file.companions)):
                 self._keep(folder, file)
