@@ -88,6 +88,14 @@ def test_a_file_that_is_named_and_declared_is_read_once_as_declared(capdisc, bak
     assert {name for name in ids(capdisc) if name.startswith("table:")} == {"table:data.prices"}
 
 
+def test_skills_of_constat_are_found_in_the_workspace_and_at_home(capdisc, bakery) -> None:
+    skill = bakery.parent / "home" / ".constat" / "skills" / "glaze" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: glaze\ndescription: Glazes a cake.\n---\n\nGlaze.\n")
+    capdisc("index")
+    assert ids(capdisc) == {"skill:knead", "skill:glaze"}
+
+
 @pytest.mark.parametrize("name", ["package.json", "notes.yaml", "picture.png", "Makefile"])
 def test_a_file_whose_kind_is_not_certain_is_refused(capdisc, bakery, name) -> None:
     (bakery / name).write_text('{"name": "x"}')
