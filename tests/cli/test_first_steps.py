@@ -159,6 +159,8 @@ def test_data_beside_capabilities_is_named_and_pages_are_not(capdisc, bakery) ->
 
 def test_init_declares_what_it_sees(capdisc, bakery) -> None:
     """The configuration that init writes reads every kind of data, and the next search has it."""
+    for number in range(3):
+        (bakery / "docs" / f"oven{number}.png").write_bytes(b"")
     done = capdisc("init")
     assert done.code == 0
     assert "6 [[source]] in it" in done.out

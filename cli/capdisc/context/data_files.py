@@ -19,6 +19,8 @@ _MAX_DECLARATIONS = 20
 _MAX_MATCHES = 100
 # Of all modules, those whose functions are meant for agents.
 _TOOL_MODULES = "tools.py"
+# They belong to pages, and say nothing about what a folder holds.
+_PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) -> list[str]:
@@ -27,7 +29,7 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
     out are skills and capabilities, pages in `base` itself, and what lies in a folder that mostly
     holds something else; of a folder that `is_scanned` what a scan gives, and pages if it gives any.
     """
-    matches, scanned = Counter[tuple[str, str, str]](), 0
+    matches, scanned, seen = Counter[tuple[str, str, str]](), 0, 0
     known, totals = Counter[str](), Counter[str]()
     for place, folders, names in os.walk(folder):
         if any((manifest := manifest_for(name)) and manifest.owns_folder for name in names):
@@ -37,7 +39,7 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
         folders[:] = sorted({name for name in folders if name[0] != "."} - SKIPPED_FOLDERS)
         parts = Path(place).relative_to(folder).parts
         group = os.path.relpath(folder.joinpath(*parts[:1]), base)
-        totals[group] += len(names)
+        totals[group] += sum(not name.endswith(_PICTURES) for name in names)
         paths = map(Path(place).joinpath, names[:_MAX_FILES])
         for path in (path for path in paths if not path.is_symlink()):
             found = source_for(path.name) or by_head(path.name, str(path))
@@ -50,7 +52,8 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
                     pattern = f"{escape(group)}/{'**/' if parts else ''}*{path.suffix}"
                     shown = os.path.normpath(pattern)
                 matches[group, source.declared, shown] += 1
-        if totals.total() > _MAX_FILES:
+        seen += len(names)
+        if seen > _MAX_FILES:
             break
     own_group = os.path.relpath(folder, base)
     tables = [
