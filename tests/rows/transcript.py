@@ -1,0 +1,202 @@
+"""Runs a transcript: shell lines as a user types them, each with what must come of it.
+
+    $ capdisc call search_tables '{"query": "customer purchases"}'
+    .tables[0].table == "invoices"
+
+`$ ` begins a line that is typed; of a pipe, `capdisc` runs in this process and all else in a shell.
+The lines below it say what must come, until the next `$ `:
+
+    text            this text is on stdout, after the text of the line before
+    ! text          this text is nowhere on stdout
+    2> text         this text is on stderr
+    nothing         stdout is empty
+    same            stdout is that of the line typed before
+    exit 1          the exit status, which is 0 where nothing is said
+    .a[0].b == 3    a value of the JSON on stdout; also != < <= > >= ~ (contains) !~ (does not);
+                    [*] takes every item, .length counts
+    // text         a remark
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Json = Any
+RunCapdisc = Callable[..., Any]
+
+_PATH = re.compile(r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]")
+_JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
+_ASSIGNMENT = re.compile(r"[A-Z_]+=")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line that is typed, and the lines that say what must come of it."""
+
+    line: str
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What one typed line gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+def parse_transcript(text: str) -> tuple[Step, ...]:
+    """The typed lines with what is expected of each."""
+    steps: list[tuple[str, list[str]]] = []
+    for line in text.replace("\\\n", "").splitlines():
+        stripped = line.strip()
+        if stripped.startswith("$ "):
+            steps.append((re.sub(r"\s{2,}", " ", stripped[2:]), []))
+        elif stripped and not stripped.startswith("// "):
+            steps[-1][1].append(stripped)
+    return tuple(Step(line, tuple(expected)) for line, expected in steps)
+
+
+def find_failure(text: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -> str:
+    """Type every line in the current folder; what the first one that fails gave, or nothing."""
+    before = ""
+    for step in parse_transcript(text):
+        printed = _type_line(step.line, capdisc, environment)
+        for failure in _failures(step, printed, before):
+            return f"$ {step.line}\n{failure}\nexit {printed.code}\n{printed.out[:2000]}\n2> {printed.err[:1500]}"
+        before = printed.out
+    return ""
+
+
+def _type_line(line: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -> Printed:
+    printed = Printed(0, "", "")
+    for part in _split_pipe(line):
+        words = shlex.split(part)
+        while _ASSIGNMENT.match(words[0]):
+            name, _, value = words.pop(0).partition("=")
+            environment = {**environment, name: value}
+        if words[0] == "capdisc":
+            target = words[-1] if ">" in words[-2:] else None
+            done = capdisc(*words[1 : -2 if target else None], stdin=printed.out, env=environment)
+            printed = Printed(done.code, "" if target else done.out, printed.err + done.err)
+            if target:
+                Path(target).write_text(done.out, encoding="utf-8")
+        else:
+            shell = subprocess.run(
+                ["sh", "-c", part], input=printed.out, capture_output=True, text=True, check=False,
+                env={**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"},
+            )  # fmt: skip
+            printed = Printed(shell.returncode, shell.stdout, printed.err + shell.stderr)
+    return printed
+
+
+def _split_pipe(line: str) -> list[str]:
+    """The parts of a pipe: cut at each ` | ` that stands outside of quotes."""
+    parts, quote = [""], ""
+    for position, character in enumerate(line):
+        if character in "'\"" and quote in ("", character):
+            quote = "" if quote else character
+        if character == "|" and not quote and line[position - 1] == " ":
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
+    code, position = 0, 0
+    for line in step.expected:
+        if line.startswith("exit "):
+            code = int(line[5:])
+        elif line.startswith("2> "):
+            if line[3:] not in printed.err:
+                yield f"not on stderr: {line[3:]}"
+        elif line.startswith("! "):
+            if line[2:] in printed.out:
+                yield f"on stdout: {line[2:]}"
+        elif line == "nothing":
+            if printed.out:
+                yield "stdout is not empty"
+        elif line == "same":
+            if printed.out != before or not before:
+                yield "stdout is not that of the line before"
+        elif found := _JSON_LINE.fullmatch(line):
+            yield from _json_failures(line, found, printed.out)
+        elif (place := printed.out.find(line, position)) >= 0:
+            position = place + len(line)
+        else:
+            yield f"not on stdout{' there' if line in printed.out else ''}: {line}"
+    if printed.code != code:
+        yield f"exit {printed.code} and not {code}"
+
+
+_SIGNS: Mapping[str, Callable[[Json, Json], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "~": lambda found, value: _contains(found, value),
+    "!~": lambda found, value: not _contains(found, value),
+}
+
+
+def _json_failures(line: str, found: re.Match[str], out: str) -> Iterator[str]:
+    try:
+        document = json.loads(out)
+    except ValueError:
+        document = None
+    # A path that begins with a number may lead into lines of JSON, a document each.
+    if document is None or (found["path"].startswith("[") and not isinstance(document, list)):
+        try:
+            document = [json.loads(each) for each in out.splitlines()]
+        except ValueError:
+            yield f"no JSON on stdout for: {line}"
+            return
+    expected = json.loads(found["value"])
+    try:
+        value = _look_up(document, found["path"])
+    except (KeyError, IndexError, TypeError) as error:
+        yield f"{line}: nothing is there ({error!r})"
+        return
+    if not _SIGNS[found["sign"]](value, expected):
+        yield f"{line}: it is {json.dumps(value)}"
+
+
+def _contains(found: Json, value: Json) -> bool:
+    if isinstance(value, list):
+        return all(item in found for item in value)
+    return value in found
+
+
+def _look_up(document: Json, path: str) -> Json:
+    """What stands at a path such as .tables[0].name, [*].id or .hits.length."""
+    steps = list(_PATH.finditer(path))
+    for number, step in enumerate(steps):
+        if step["every"]:
+            rest = path[step.end() :]
+            if rest == ".length":
+                return len(document)
+            return [_look_up(item, rest) for item in document]
+        if step["name"] == "length" and number == len(steps) - 1 and not (
+            isinstance(document, dict) and "length" in document
+        ):
+            return len(document)
+        if step["name"] == "keys" and not isinstance(document, list) and "keys" not in document:
+            document = list(document)
+        else:
+            document = document[
+                step["name"] or (json.loads(step["key"]) if step["key"] else int(step["index"]))
+            ]
+    return document
