@@ -60,9 +60,9 @@ pictures:
 relevance:
     {{bin}}/python -m pytest -m relevance -s
 
-# the needs of the designs, with the test or the sentence that answers each: just rows --verbose
+# the needs of the designs, each with what is typed and what must come: just rows S21 S74
 rows *ARGS:
-    {{bin}}/python tests/rows/report.py {{ARGS}}
+    {{bin}}/python tests/rows/table.py {{ARGS}}
 
 # size, knots, names and walks of the product, with their ceilings; with a figure, what it counts: just house circles
 house *ARGS:

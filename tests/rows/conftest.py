@@ -40,8 +40,7 @@ def open_workspace(hermetic, shared_folder, capdisc, monkeypatch) -> OpenWorkspa
     """Go into the workspace of a row: shared, or of its own where the row changes files."""
 
     def open_folder(row: Row) -> Path:
-        own = row.changes_files or bool(row.files) or not row.workspace
-        folder = (hermetic if own else shared_folder) / (row.workspace or "new")
+        folder = (shared_folder if row.is_shared else hermetic) / (row.workspace or "new")
         index = folder.with_suffix(".index")
         monkeypatch.setenv("CAPDISC_INDEX_DIR", str(index))
         if folder.exists():

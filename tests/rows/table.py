@@ -41,6 +41,11 @@ class Row:
     open: str = ""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether it is typed in a workspace that other rows see, too."""
+        return bool(self.workspace) and not (self.files or self.changes_files)
+
+    @property
     def state(self) -> str:
         """In a word: open, typed, test or answered; `silent` where there is none of these."""
         states = {"open": self.open, "typed": self.typed, "test": self.test}

@@ -1,127 +1,136 @@
-"""Every need in rows.toml is shown by a test or answered in a sentence."""
+"""Every row of the table holds when it is typed, and every need has its row."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from rows.report import find_coverage, main, row_numbers, summary
+from rows.table import REPOSITORY, Row, load_rows, main
+from rows.transcript import find_failure, parse_transcript
+
+ROWS = load_rows()
+TYPED = [row for row in ROWS if row.typed]
 
 
-@pytest.fixture(scope="module")
-def coverage():
-    return find_coverage()
+def list_files(folder: Path) -> set[tuple[str, int]]:
+    return {(str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_no_row_is_silent(coverage) -> None:
-    """Each row has a test or an answer; what the designs tested is among the rows (S217, S312)."""
-    assert coverage.silent == ()
+@pytest.mark.parametrize("row", TYPED, ids=[row.name for row in TYPED])
+def test_what_is_typed_gives_what_the_row_says(row: Row, open_workspace, run_line) -> None:
+    folder = open_workspace(row)
+    before = list_files(folder)
+    failure = find_failure(row.typed, run_line, dict(os.environ))
+    if failure and not row.open:
+        pytest.fail(f"{row.name}: {row.need}\n{failure}", pytrace=False)
+    assert failure or not row.open, f"{row.name} holds: take its `open` out of the table"
+    if row.is_shared:
+        assert list_files(folder) == before, f"{row.name} needs `changes_files`"
 
 
-def test_the_rows_are_322_single_lines(coverage) -> None:
-    assert list(coverage.needs) == list(range(1, 323))
-    for number, need in coverage.needs.items():
-        assert need.endswith("."), number
-        assert "\n" not in need, number
+def test_the_rows_are_322_needs_in_their_order() -> None:
+    assert [row.name for row in ROWS] == [f"S{number}" for number in range(1, 323)]
+    for row in ROWS:
+        assert row.need.endswith("."), row.name
+        assert "\n" not in row.need, row.name
 
 
-def test_seven_of_eight_rows_are_shown_as_a_user_meets_them(coverage) -> None:
-    """A test counts where it goes in by the command line, the MCP server or the front door of the
-    library; inner functions do not.
-    """
-    assert len(coverage.tests) >= 280
-    assert all(test.doors for tests in coverage.tests.values() for test in tests)
+def test_no_row_is_silent() -> None:
+    """Each row is typed, names a test or is answered, and one of these alone (S312)."""
+    for row in ROWS:
+        assert [bool(row.typed), bool(row.test), bool(row.answer)].count(True) == 1, row.name
+        assert row.typed or not row.open, row.name
 
 
-def test_a_row_with_words_of_its_own_is_shown_in_them(coverage) -> None:
-    """Names of tools and keys of fields stand in the tests as the designs write them."""
-    assert coverage.missing_words == {}
+def test_most_rows_are_typed() -> None:
+    """Few needs take a terminal, a server, another process or time."""
+    assert len(TYPED) >= 290
+    assert len([row for row in ROWS if row.test]) <= 10
 
 
-def test_a_test_of_inner_functions_shows_nothing(tmp_path) -> None:
-    (tmp_path / "rows.toml").write_text('[a]\n1 = "One."\n2 = "Two."\n3 = "Three."\n')
-    (tmp_path / "answered.toml").write_text("answered = []\n")
-    (tmp_path / "words.toml").write_text('[words]\n2 = ["list_all"]\n3 = ["limit"]\n')
-    (tmp_path / "test_a.py").write_text(
-        'def test_inner():\n    "S1."\n    rank("x")\n\n'
-        'def test_typed(capdisc):\n    "S2."\n    capdisc("search", "x")\n\n'
-        'def find():\n    return cd.open_index("x", limit=3)\n\n'
-        'def test_called():\n    "S3."\n    find()\n'
-    )
-    files = [tmp_path / name for name in ("rows.toml", "answered.toml", "words.toml")]
-    partial = find_coverage([tmp_path], *files)
-    assert {number: tests[0].doors for number, tests in partial.tests.items()} == {
-        2: ("command line",),
-        3: ("library",),
-    }
-    assert (partial.silent, partial.missing_words) == ((1,), {2: ("list_all",)})
+def test_each_row_expects_something_of_stdout() -> None:
+    """An exit status or a notice alone would also come from another feature."""
+    for row in TYPED:
+        expected = [line for step in parse_transcript(row.typed) for line in step.expected]
+        assert any(not line.startswith(("exit ", "2> ", "! ")) for line in expected), row.name
 
 
-def test_a_row_is_shown_or_answered_and_not_both(coverage) -> None:
-    assert not coverage.tests.keys() & coverage.answers.keys()
+def test_a_named_test_exists_and_names_its_row() -> None:
+    for row in (row for row in ROWS if row.test):
+        path, _, name = row.test.partition("::")
+        tree = ast.parse((REPOSITORY / path).read_text(encoding="utf-8"))
+        (found,) = (
+            node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name
+        )
+        assert re.search(rf"\b{row.name}\b", ast.get_docstring(found) or ""), row.name
 
 
-def test_a_number_in_a_docstring_is_a_row(coverage) -> None:
-    unknown = {
-        number: names
-        for number, names in {**coverage.inner_tests, **coverage.tests}.items()
-        if number not in coverage.needs
-    }
-    assert unknown == {}
-    assert coverage.answers.keys() <= coverage.needs.keys()
+def test_an_answer_is_a_sentence_that_says_where_to_read_it() -> None:
+    for row in (row for row in ROWS if row.answer):
+        assert row.answer.endswith("."), row.name
+        assert "`" in row.answer, row.name
 
 
-def test_a_docstring_says_more_than_numbers(coverage) -> None:
-    """`S251.` tells a reader nothing; the docstring of a test says in words what it shows."""
-    import ast
-
-    from rows.report import TESTS
-
-    bare = []
-    for path in (path for folder in TESTS for path in sorted(folder.rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                text = ast.get_docstring(node) or ""
-                if row_numbers(text) and not any(map(str.isalpha, text.replace("S", ""))):
-                    bare.append(f"{path.name}:{node.lineno} {node.name}")
-    assert bare == []
+def test_rows_are_printed_with_what_is_typed(capsys) -> None:
+    assert main(["S6", "S78"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("S6  typed: An unknown model counts as one that can call tools, and")
+    assert "\n      $ capdisc render --model foo --json\n" in out
+    assert "\nS78  answered: The loop passes the model a limit on its output.\n" in out
 
 
-def test_an_answer_is_a_sentence_that_says_where_to_read_it(coverage) -> None:
-    for number, answer in coverage.answers.items():
-        assert answer.endswith("."), number
-        assert "`" in answer, number
+JSON = '{"tables": [{"name": "invoices", "rows": 2}, {"name": "tracks", "rows": 3}], "note": null}'
+
+
+def run_echo(*words: str, stdin: str, env: dict[str, str]) -> SimpleNamespace:
+    """A stand-in for capdisc that prints its words, or what stands behind a pipe."""
+    if words[0] == "fail":
+        return SimpleNamespace(code=2, out="", err="error: no such thing\n")
+    return SimpleNamespace(code=0, out=f"{stdin or ' '.join(words)}\n", err=env.get("NOTE", ""))
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"),
+    "expected",
     [
-        ("S3.", (3,)),
-        ("S7–S9, S1", (1, 7, 8, 9)),
-        ("S7-S9: so", (7, 8, 9)),
-        ("A sentence (S9, S10).", (9, 10)),
-        ("AS3, S3a, S1234", ()),
-        ("", ()),
+        "$ capdisc one two three\none\nthree\n! four",
+        "$ capdisc fail\nexit 2\nnothing\n2> no such thing",
+        "$ capdisc one\n$ capdisc one\nsame",
+        "$ NOTE=hello capdisc one\n2> hello",
+        "$ echo 'a | b' | capdisc show -\na | b",
+        "$ capdisc one | tr a-z A-Z\nONE",
+        f"$ capdisc '{JSON}'\n"
+        '.tables[0].name == "invoices"\n.tables[*].rows == [2, 3]\n.tables.length == 2\n'
+        '.tables[-1].rows > 2\n.note == null\n.tables[*].name ~ ["tracks"]\n'
+        '.tables[0] !~ "columns"\n.tables[0].keys == ["name", "rows"]',
+        "$ printf '%s\\n' '{\"a\": 1}' '{\"a\": 2}'\n[*].a == [1, 2]\n[1].a <= 2",
+        "// a remark\n$ capdisc one \\\n    two\none two",
     ],
 )
-def test_rows_are_named_singly_or_as_a_range(text, numbers) -> None:
-    assert row_numbers(text) == numbers
+def test_a_transcript_holds(expected: str) -> None:
+    assert find_failure(expected, run_echo, dict(os.environ)) == ""
 
 
-def test_a_silent_row_is_named_and_fails(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "rows.toml").write_text('[a]\n1 = "One."\n[b]\n2 = "Two."\n3 = "Three."\n')
-    (tmp_path / "answered.toml").write_text('[[answered]]\nrow = 2\nwhere = "`x`."\n')
-    (tmp_path / "test_a.py").write_text(
-        'def test_a(capdisc):\n    "S1."\n\ndef helper():\n    "S3."\n'
-    )
-    files = [tmp_path / name for name in ("rows.toml", "answered.toml", "words.toml")]
-    partial = find_coverage([tmp_path], *files)
-    assert partial.silent == (3,)
-    monkeypatch.setattr("rows.report.find_coverage", lambda: partial)
-    assert main(["--verbose"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "S1    One.",
-        "      shown by command line: test_a.py::test_a",
-        "S2    Two.",
-        "      `x`.",
-        "S3    Three.",
-        "      silent",
-        summary(partial),
-    ]
+@pytest.mark.parametrize(
+    ("expected", "failure"),
+    [
+        ("$ capdisc one two\ntwo\none", "not on stdout there: one"),
+        ("$ capdisc one\ntwo", "not on stdout: two"),
+        ("$ capdisc one\n! one", "on stdout: one"),
+        ("$ capdisc one\nnothing", "stdout is not empty"),
+        ("$ capdisc one\n2> one", "not on stderr: one"),
+        ("$ capdisc one\n$ capdisc two\nsame", "stdout is not that of the line before"),
+        ("$ capdisc fail", "exit 2 and not 0"),
+        ("$ capdisc one\nexit 1", "exit 0 and not 1"),
+        ("$ capdisc one\n.a == 1", "no JSON on stdout for: .a == 1"),
+        (f"$ capdisc '{JSON}'\n.tables[0].rows == 3", ".tables[0].rows == 3: it is 2"),
+        (f"$ capdisc '{JSON}'\n.tables[0].size == 3", ".tables[0].size == 3: nothing is there"),
+        (f"$ capdisc '{JSON}'\n.tables[*].name !~ \"tracks\"", '!~ "tracks": it is'),
+    ],
+)
+def test_a_transcript_that_does_not_hold_says_why(expected: str, failure: str) -> None:
+    assert failure in find_failure(expected, run_echo, dict(os.environ))

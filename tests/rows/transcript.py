@@ -3,7 +3,7 @@
     $ capdisc call search_tables '{"query": "customer purchases"}'
     .tables[0].table == "invoices"
 
-`$ ` begins a line that is typed; of a pipe, `capdisc` runs in this process and all else in a shell.
+`$ ` begins a line that is typed; of a pipe, `capdisc` runs in this process, all else in a shell.
 The lines below it say what must come, until the next `$ `:
 
     text            this text is on stdout, after the text of the line before
@@ -33,7 +33,9 @@ from typing import Any
 Json = Any
 RunCapdisc = Callable[..., Any]
 
-_PATH = re.compile(r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]")
+_PATH = re.compile(
+    r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]"
+)
 _JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
 
@@ -85,15 +87,17 @@ def _type_line(line: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -
         while _ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             environment = {**environment, name: value}
-        if words[0] == "capdisc":
+        if words[0] == "capdisc" and words[1] != "mcp":
             target = words[-1] if ">" in words[-2:] else None
             done = capdisc(*words[1 : -2 if target else None], stdin=printed.out, env=environment)
             printed = Printed(done.code, "" if target else done.out, printed.err + done.err)
             if target:
                 Path(target).write_text(done.out, encoding="utf-8")
         else:
+            # A server reads the real stdin.
+            command = part.replace("capdisc mcp", f"{sys.executable} -m capdisc mcp")
             shell = subprocess.run(
-                ["sh", "-c", part], input=printed.out, capture_output=True, text=True, check=False,
+                ["sh", "-c", command], input=printed.out, capture_output=True, text=True, check=False,
                 env={**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"},
             )  # fmt: skip
             printed = Printed(shell.returncode, shell.stdout, printed.err + shell.stderr)
@@ -140,6 +144,12 @@ def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
         yield f"exit {printed.code} and not {code}"
 
 
+def _contains(found: Json, value: Json) -> bool:
+    if isinstance(value, list):
+        return all(item in found for item in value)
+    return value in found
+
+
 _SIGNS: Mapping[str, Callable[[Json, Json], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -147,7 +157,7 @@ _SIGNS: Mapping[str, Callable[[Json, Json], bool]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "~": lambda found, value: _contains(found, value),
+    "~": _contains,
     "!~": lambda found, value: not _contains(found, value),
 }
 
@@ -174,12 +184,6 @@ def _json_failures(line: str, found: re.Match[str], out: str) -> Iterator[str]:
         yield f"{line}: it is {json.dumps(value)}"
 
 
-def _contains(found: Json, value: Json) -> bool:
-    if isinstance(value, list):
-        return all(item in found for item in value)
-    return value in found
-
-
 def _look_up(document: Json, path: str) -> Json:
     """What stands at a path such as .tables[0].name, [*].id or .hits.length."""
     steps = list(_PATH.finditer(path))
@@ -189,8 +193,10 @@ def _look_up(document: Json, path: str) -> Json:
             if rest == ".length":
                 return len(document)
             return [_look_up(item, rest) for item in document]
-        if step["name"] == "length" and number == len(steps) - 1 and not (
-            isinstance(document, dict) and "length" in document
+        if (
+            step["name"] == "length"
+            and number == len(steps) - 1
+            and not (isinstance(document, dict) and "length" in document)
         ):
             return len(document)
         if step["name"] == "keys" and not isinstance(document, list) and "keys" not in document:
