@@ -3,7 +3,8 @@
     $ capdisc call search_tables '{"query": "customer purchases"}'
     .tables[0].table == "invoices"
 
-`$ ` begins a line that is typed; of a pipe, `capdisc` runs in this process, all else in a shell.
+`$ ` begins a line that is typed; of a pipe, `capdisc` runs in this process, all else in a shell
+with GNU's programs.
 The lines below it say what must come, until the next `$ `:
 
     text            this text is on stdout, after the text of the line before
@@ -30,6 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# `python` is the one that runs the tests.
+PROGRAMS = Path(sys.executable).parent
 Json = Any
 RunCapdisc = Callable[..., Any]
 
@@ -98,7 +101,7 @@ def _type_line(line: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -
             command = part.replace("capdisc mcp", f"{sys.executable} -m capdisc mcp")
             shell = subprocess.run(
                 ["sh", "-c", command], input=printed.out, capture_output=True, text=True, check=False,
-                env={**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"},
+                env={**environment, "LC_ALL": "C.UTF-8", "PATH": f"{PROGRAMS}:{environment['PATH']}"},
             )  # fmt: skip
             printed = Printed(shell.returncode, shell.stdout, printed.err + shell.stderr)
     return printed
