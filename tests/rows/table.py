@@ -7,7 +7,8 @@ design; each row has its need and one of
   fixtures/catalogs in which it is typed, copied and indexed, and `files` are written there first.
   Without both it begins in an empty folder. With `changes_files` it has a copy of its own.
 - `test`: the test that shows it, where a row needs a terminal, a server, another process or time;
-- `answer`: how capdisc meets the need in another way, or that it does not meet it.
+- `answer`: how capdisc meets the need in another way, or that it does not meet it; beside `typed`
+  the same of a part of the need.
 
 `open` says why a row that is typed does not hold yet; the test fails once it does.
 """
@@ -71,7 +72,7 @@ def count_states(rows: tuple[Row, ...]) -> str:
 def print_rows(rows: tuple[Row, ...]) -> None:
     for row in rows:
         print(f"{row.name}  {row.state}: {row.need}")
-        for line in (row.typed or row.test or row.answer).strip().splitlines():
+        for line in f"{row.typed}{row.test}\n{row.answer}".strip().splitlines():
             print(f"      {line}")
 
 
