@@ -63,10 +63,10 @@ class Printed:
 def parse_transcript(text: str) -> tuple[Step, ...]:
     """The typed lines with what is expected of each."""
     steps: list[tuple[str, list[str]]] = []
-    for line in text.replace("\\\n", "").splitlines():
+    for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines():
         stripped = line.strip()
         if stripped.startswith("$ "):
-            steps.append((re.sub(r"\s{2,}", " ", stripped[2:]), []))
+            steps.append((stripped[2:], []))
         elif stripped and not stripped.startswith("// "):
             steps[-1][1].append(stripped)
     return tuple(Step(line, tuple(expected)) for line, expected in steps)
