@@ -187,7 +187,7 @@ def test_a_command_is_never_called_talk(capdisc, small, text) -> None:
 def test_definitions_of_tools_have_the_same_gate_and_level_as_search(capdisc, small) -> None:
     """Otherwise an agent gets unrelated functions to call."""
     text = find_talk_with_hits(capdisc)
-    bare = capdisc("tools", "--names").out
+    bare = f"{capdisc('tools', '--names').out}discover_capabilities\n"
     for query in (text, UNKNOWN):
         kept_out = capdisc("tools", query, "--names")
         assert kept_out.out == bare and "--gate off" in kept_out.err

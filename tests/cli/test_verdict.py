@@ -64,8 +64,10 @@ def answers(capdisc, text: str) -> dict[str, bool]:
     return {
         "search": capdisc("search", text).code == 0,
         "render": bool(capdisc("render", text, "--tier", "1").out.strip()),
-        "tools": len(capdisc("tools", text, "--names").out.split())
-        > len(capdisc("tools", "--names").out.split()),
+        "tools": bool(
+            set(capdisc("tools", text, "--names").out.split())
+            - {"search_tool", "execute_tool", "discover_capabilities"}
+        ),
         "tool_search": bool(capdisc("call", "tool_search", asked).json["tools"]),
         "discover": bool(capdisc("call", "discover_capabilities", asked).json["capabilities"]),
     }

@@ -112,6 +112,18 @@ def test_the_meta_tool_searches_actively(capdisc, workspace, ask) -> None:
     assert "discover_capabilities" in capdisc("tools", "--all", "--names").out.split()
 
 
+@pytest.mark.parametrize("query", ["send a message on Discord", "search the web", "github"])
+def test_relevance_means_the_same_in_a_search_and_to_the_agent(
+    capdisc, workspace, ask, query
+) -> None:
+    """The number that discover_capabilities gives is that of `search --json` (S71, S193)."""
+    found = ask("discover_capabilities", query=query)["capabilities"]
+    hits = capdisc("search", query, "-k", "3", "--json").json["hits"]
+    relevance = {entry["id"]: entry["relevance"] for entry in found}
+    shown = {hit["id"]: round(hit["relevance"], 2) for hit in hits if hit["fits"]}
+    assert relevance.items() >= shown.items() > set()
+
+
 @pytest.mark.parametrize("query", ["send a message on Discord", "message", "send a message"])
 def test_the_relevance_of_channels_is_graded(workspace, ask, query) -> None:
     """All channels send messages; their relevance differs, and falls with their rank (S193)."""
@@ -124,8 +136,10 @@ def test_the_relevance_of_channels_is_graded(workspace, ask, query) -> None:
 def test_only_what_was_discovered_is_offered_as_tools(capdisc, workspace) -> None:
     """listDiscoveredTools: the tools that fit and those that find the others (S197)."""
     offered = capdisc("tools", QUERY, "--names").out.split()
-    assert {"web-search", "news-search"} <= set(offered)
+    assert {"discover_capabilities", "web-search", "news-search"} <= set(offered)
     assert "cli-executor" not in offered
+    only = capdisc("tools", QUERY, "--only", "web-search", "--names").out.split()
+    assert only == ["web-search"]
 
 
 def test_the_settings_of_the_document_hold_and_are_overridden(capdisc, workspace) -> None:

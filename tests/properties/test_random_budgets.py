@@ -8,7 +8,7 @@ from adopting import adopt
 
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
-from capdisc_sessions import session_updates as sessions
+from capdisc_sessions import session_files as sessions
 from conftest import CATALOGS
 from properties.room import World, fault
 

@@ -58,6 +58,7 @@ _MAIN_OPTIONS = {
     "list": "kind category tag available risk cost shadowed categories ids paths json quiet",
     "validate": "user profile format ignore strict fix write every rule rules quiet json",
     "tools": "format names only limit kind tag available progressive defer hosted budget quiet",
+    "call": "args batch envelope max_tokens format call_id yes trace session quiet",
     "audit": "window budget error thorough fix off undo yes html format json",
     "setup": "hook mcp scope gateway server approve move allow_run undo every yes json",
     "eval": "compare limit budget plot triggers since min_precision min_recall quiet json",

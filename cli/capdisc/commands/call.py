@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.context import open_index, surroundings, user_files
+from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     CapdiscError,
-    InputError,
     UsageError,
 )
 from capdisc_indexer.model.frozen import frozen, replace
@@ -97,6 +96,7 @@ def call(
             help="Add each call with the sources of its answer to FILE, which --batch replays.",
         ),
     ] = None,
+    session: params.SessionName = None,
     mode: params.Mode = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
@@ -107,6 +107,9 @@ def call(
     an exact name prints one in full, execute_tool or capdisc run calls it. execute_tool runs what
     you agreed to before, asks at a terminal, and else prints the call. With --batch there is a
     line of output for each line of input, also for errors; exit status 1: some calls failed.
+
+    With --session, or "session" in the arguments, a search records what it found, and execute_tool
+    what it ran, with the entities that its result names.
 
     With --format, the answer of tool_search loads the definitions that `capdisc tools --defer`
     deferred.
@@ -136,16 +139,18 @@ def call(
                 is_wrapped=envelope,
                 max_tokens=max_tokens,
                 trace=ctx.runtime.expand(trace) if trace else None,
+                ctx=ctx,
+                session=session,
             )
             if batch is not None:
-                return run_batch(ctx.runtime, options, str(batch))
+                return run_batch(options, str(batch))
             values = _read_arguments(tool or "", arguments or (), args)
             if format is not None:
                 search_call = SearchCall(
                     form=format, call_id=call_id, name=tool or "", arguments=values
                 )
-                return run_search(ctx.runtime, options, search_call)
-            return run_call(ctx.runtime, options, tool or "", values)
+                return run_search(options, search_call)
+            return run_call(options, tool or "", values)
     except CapdiscError as error:
         if envelope and batch is None:
             indent = 2 if surroundings.current_runtime().stdout_is_terminal else None
@@ -186,13 +191,16 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
 @frozen(kw_only=True)
 class CallOptions:
     """Where answers come from, whether they are printed in an envelope, and how many tokens they
-    may have (None: any number). `trace` is the file that each call is added to.
+    may have (None: any number). `trace` is the file that each call is added to, `session` the one
+    that records what is found and used.
     """
 
     tool_ctx: ToolContext
     is_wrapped: bool
     max_tokens: int | None
-    trace: Path | None = None
+    trace: Path | None
+    ctx: open_index.CommandContext
+    session: str | None
 
 
 def _read_arguments(name: str, words: Sequence[str], option: str | None) -> Any:
@@ -260,11 +268,9 @@ def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
     return value
 
 
-def run_call(
-    runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any
-) -> int:
+def run_call(options: CallOptions, name: str, arguments: Any) -> int:
     """Print the answer to one call. Raises CapdiscError where it fails."""
-    indent = 2 if runtime.stdout_is_terminal else None
+    indent = 2 if options.ctx.runtime.stdout_is_terminal else None
     answer = _answer_call(options, name, arguments, indent)
     document = _success_envelope(name, answer) if options.is_wrapped else answer
     console.print_result(console.format_json_text(document, indent))
@@ -283,7 +289,7 @@ class SearchCall:
     arguments: Any
 
 
-def run_search(runtime: surroundings.Runtime, options: CallOptions, call: SearchCall) -> int:
+def run_search(options: CallOptions, call: SearchCall) -> int:
     """Print the answer of the tool search that loads what was found. Raises UsageError for another
     tool, and for a provider without deferred definitions.
     """
@@ -295,7 +301,8 @@ def run_search(runtime: surroundings.Runtime, options: CallOptions, call: Search
             f"the format {call.form!r} has no tool search",
             f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
         )
-    ready = tool_table.bind_call(call.name, call.arguments)
+    session, arguments = _take_session(options, call.name, call.arguments)
+    ready = tool_table.bind_call(call.name, arguments)
     if ready.tool.name != tool_selection.SEARCH_TOOL:
         raise UsageError(
             f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
@@ -312,14 +319,16 @@ def run_search(runtime: surroundings.Runtime, options: CallOptions, call: Search
     # What is hidden was not defined in the request, so that no answer may refer to it.
     definitions = [definition for definition in definitions if definition.id in names]
     answer = deferral.format_search_answer(call.form, definitions, names, call.call_id)
-    indent = 2 if runtime.stdout_is_terminal else None
+    sources = {"sources": [definition.id for definition in definitions]}
+    session_memory.record_call(options.ctx, ready, sources, session)
+    indent = 2 if options.ctx.runtime.stdout_is_terminal else None
     console.print_result(console.format_json_text(answer, indent))
     return ExitCode.OK
 
 
-def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) -> int:
+def run_batch(options: CallOptions, name: str) -> int:
     """Print one line for each call in the file, also for calls that fail."""
-    calls = list(json_lines(user_files.read_file_or_stdin(runtime, name), name))
+    calls = list(json_lines(user_files.read_file_or_stdin(options.ctx.runtime, name), name))
     if len(calls) > MAX_CALLS:
         raise UsageError(
             f"{name} has {len(calls):,} calls; at most {MAX_CALLS:,} are made at once", "split it"
@@ -357,12 +366,16 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
 def _answer_call(
     options: CallOptions, name: str, arguments: Any, indent: int | None
 ) -> ToolAnswer:
-    ready = tool_table.bind_call(name, arguments)
+    session, own_arguments = _take_session(options, name, arguments)
+    ready = tool_table.bind_call(name, own_arguments)
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")
     answer = ready.tool.answer(options.tool_ctx, ready.arguments)
+    session_memory.record_call(options.ctx, ready, answer, session)
     if options.trace:
-        _add_to_trace(options.trace, name, arguments, answer)
+        registry.load_service("calls").add_to_trace(
+            options.ctx, options.trace, name, arguments, answer
+        )
     if options.max_tokens is None:
         return answer
     count_text = load_counter()
@@ -374,33 +387,18 @@ def _answer_call(
     return truncate_answer(answer, options.max_tokens, count)
 
 
-def _add_to_trace(file: Path, name: str, arguments: Any, answer: ToolAnswer) -> None:
-    """Add a line to the trace: the call as it was typed, and what its answer comes from."""
-    sources = dict.fromkeys(_find_sources(answer))
-    record = {"tool": name, "arguments": arguments, "sources": list(sources)}
-    try:
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(console.format_json_text(record, None) + "\n")
-    except OSError as error:
-        raise InputError(
-            f"cannot write {file}: {error.strerror}", "name a file that can be written"
-        ) from error
-
-
-_SOURCE_KEYS = frozenset({"id", "path", "source", "sources"})
-
-
-def _find_sources(value: object, key: str = "") -> Iterator[str]:
-    """The ids and files that an answer names, in order; some may repeat."""
-    if isinstance(value, str):
-        if key in _SOURCE_KEYS and value:
-            yield value
-    elif isinstance(value, Mapping):
-        for inner_key, inner in value.items():
-            yield from _find_sources(inner, inner_key)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _find_sources(inner, key)
+def _take_session(options: CallOptions, name: str, arguments: Any) -> tuple[str | None, Any]:
+    """The session of the call, and the arguments that belong to the tool. Raises UsageError for what
+    cannot name a session.
+    """
+    session, tool = options.session, tool_table.find_tool(name)
+    is_own = tool is not None and "session" in tool.input_schema["properties"]
+    if isinstance(arguments, dict) and isinstance(arguments.get("session"), str) and not is_own:
+        session = arguments["session"]
+        arguments = {key: value for key, value in arguments.items() if key != "session"}
+    if session is not None:  # before anything runs
+        session_memory.load_ids(options.ctx.runtime.state_dir(), session)
+    return session, arguments
 
 
 def _success_envelope(name: str, answer: ToolAnswer) -> JsonObject:

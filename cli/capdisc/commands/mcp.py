@@ -15,14 +15,14 @@ from capdisc.mcp_service.opening import answer_opening, take_stdin
 from capdisc.mcp_service.tool_offer import (
     RUN_TOOLS,
     find_run_tool,
+    needs_index,
+    offer_tools,
     select_tools,
     server_instructions,
-    tool_documents,
 )
 from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.plugins import registry
-from capdisc_indexer.tools.agent_tools import AGENT_TOOLS
 
 
 def mcp(
@@ -103,7 +103,9 @@ def mcp(
         _explain_to_person()
     names = tuple(name for name in names if allow_run or gateway or name not in RUN_TOOLS)
     instructions, stdin = server_instructions(names), take_stdin()
-    list_tools = partial(tool_documents, names, None) if AGENT_TOOLS.keys() >= {*names} else None
+    # A pinned capability is called, so it is offered where something may be run.
+    pins = () if RUN_TOOLS.isdisjoint(names) else tuple(config["pin"])
+    list_tools = None if needs_index(names, pins) else lambda: offer_tools(names, None).documents
     opening = answer_opening(stdin, instructions, list_tools)
     if opening is None:
         return 0
@@ -141,7 +143,7 @@ def mcp(
         if allow_run or opened:
             servers = opened.gateway if opened else None
             run = partial(build_executor, runtime, yes, servers, allow_run)
-        service = DiscoveryService(live=live, names=names, run=run)
+        service = DiscoveryService(live=live, names=names, run=run, pins=pins)
         if shared:
             start_polling(shared)
         offer = ToolService(

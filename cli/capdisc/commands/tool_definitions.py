@@ -42,18 +42,20 @@ class DefinitionRequest:
     """
 
     query: Query
-    form: str
-    only: tuple[str, ...]
-    is_whole: bool
-    min_relevance: float | None
-    gate: str
-    progressive: bool | None
-    auto: bool
-    max_tokens: int
-    session: str | None
-    is_deferred: bool
-    is_hosted: bool
-    budget_tokens: int | None
+    form: str = "json"
+    only: tuple[str, ...] = ()
+    is_whole: bool = False
+    min_relevance: float | None = None
+    gate: str = "auto"
+    progressive: bool | None = None
+    auto: bool = False
+    max_tokens: int = 0
+    session: str | None = None
+    is_deferred: bool = False
+    is_hosted: bool = False
+    budget_tokens: int | None = None
+    mode: str | None = None
+    encoder: str | None = None
 
 
 @frozen(kw_only=True)
@@ -70,16 +72,13 @@ class DefinitionSet:
 
 
 def select_definitions(
-    ctx: open_index.CommandContext,
-    tool_ctx: ToolContext,
-    request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
+    ctx: open_index.CommandContext, request: DefinitionRequest
 ) -> DefinitionSet:
     """The definitions to print. Notices say what was left out or renamed."""
+    tool_ctx = query_execution.build_tool_context(ctx, request.mode)
     if request.is_deferred:
-        return _select_deferred(ctx, tool_ctx, request, mode, encoder)
-    definitions, choice = _choose_definitions(ctx, tool_ctx, request, mode, encoder)
+        return _select_deferred(ctx, tool_ctx, request)
+    definitions, choice = _choose_definitions(ctx, tool_ctx, request)
     return _build_definition_set(request, definitions, choice)
 
 
@@ -87,8 +86,6 @@ def _choose_definitions(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
     request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
 ) -> tuple[list[Definition], str]:
     """The definitions, and a word for how they were chosen."""
     if request.only:
@@ -97,7 +94,7 @@ def _choose_definitions(
     # Code calls what was found; the tools that find are for a model.
     discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
     if request.query.texts:
-        matches = _query_definitions(ctx, tool_ctx, request, mode, encoder)
+        matches = _query_definitions(ctx, tool_ctx, request)
         return _add_pinned(ctx, tool_ctx, request, discovery, matches), "query"
     if is_code:
         return tool_selection.capability_definitions(tool_ctx), "static"
@@ -113,17 +110,13 @@ def _select_deferred(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
     request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
 ) -> DefinitionSet:
     """Everything: what fits the query or is pinned loads at once, the others when they are
     found.
     """
     from capdisc_indexer.tools.definitions import deferral
 
-    matches = (
-        _query_definitions(ctx, tool_ctx, request, mode, encoder) if request.query.texts else []
-    )
+    matches = _query_definitions(ctx, tool_ctx, request) if request.query.texts else []
     loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
     loaded_ids = {definition.id for definition in loaded}
     deferred_request = deferral.DeferredRequest(
@@ -147,11 +140,11 @@ def _select_deferred(
 
 
 def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
-    return (
-        tool_selection.discovery_definitions(tool_ctx, hidden=True)
-        if request.is_whole
-        else tool_selection.bridge_definitions(tool_ctx)
-    )
+    if request.is_whole:
+        return tool_selection.discovery_definitions(tool_ctx, hidden=True)
+    # A session's list begins alike in each turn, also where one has no query.
+    is_of_turn = bool(request.query.texts) or request.session is not None
+    return tool_selection.bridge_definitions(tool_ctx, is_of_turn)
 
 
 def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
@@ -181,16 +174,10 @@ def _add_pinned(
         else session_memory.load_ids(ctx.runtime.state_dir(), request.session)
     )
     names = [*ctx.config["pin"], *active_ids]
-    headers = [ctx.index.resolve(name) for name in names]
-    for name in (name for name, header in zip(names, headers, strict=True) if header is None):
+    pinned, missing = tool_selection.pinned_definitions(tool_ctx, names)
+    for name in missing:
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
-    pinned = tool_selection.define_callable(
-        tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
-    )
-    found = tool_selection.define_callable(
-        tool_ctx,
-        tool_selection.load_descriptors(tool_ctx, discovered_ids),
-    )
+    found = tool_selection.define_ids(tool_ctx, discovered_ids)
     offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
     return list(
         {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
@@ -201,17 +188,13 @@ def _query_definitions(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
     request: DefinitionRequest,
-    mode: str | None,
-    encoder: str | None,
 ) -> list[Definition]:
     query = query_execution.check_query(ctx, request.query)
-    ranking = query_execution.rank_query(ctx, query, mode, encoder, request.gate)
+    ranking = query_execution.rank_query(ctx, query, request.mode, request.encoder, request.gate)
     ranking = drop_hits_of_talk(ranking)
     least = query_execution.relevance_threshold(ctx, request.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
-    definitions = tool_selection.define_callable(
-        tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
-    )
+    definitions = tool_selection.define_ids(tool_ctx, ids)
     defined_ids = {definition.id for definition in definitions}
     if request.session is not None:
         session_memory.remember_printed(

@@ -13,7 +13,6 @@ from capdisc.commands.tool_definitions import (
     select_definitions,
 )
 from capdisc.context import open_index
-from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.render.gate import Gate
@@ -188,10 +187,10 @@ def tools(
             is_deferred=defer,
             is_hosted=hosted,
             budget_tokens=budget,
+            mode=mode,
+            encoder=encoder,
         )
-        definition_set = select_definitions(
-            ctx, build_tool_context(ctx, mode), request, mode, encoder
-        )
+        definition_set = select_definitions(ctx, request)
         if names:
             console.print_lines(definition_set.names.values())
         elif mapping:

@@ -12,8 +12,11 @@ from capdisc.context import surroundings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from capdisc.context.open_index import CommandContext
+    from capdisc_indexer.model.json_types import JsonObject
     from capdisc_indexer.model.types import ModeChoice
     from capdisc_indexer.rendering.render_job import SessionMemory
+    from capdisc_indexer.tools.call_binding import BoundCall
 
 
 def remember_printed(runtime: surroundings.Runtime, name: str, ids: Sequence[str]) -> None:
@@ -40,6 +43,14 @@ def log_event(
     that cannot be written costs no answer: a notice says why.
     """
     _service().log_event(runtime, event, ids, query, session, ok)
+
+
+def record_call(
+    ctx: CommandContext, call: BoundCall, answer: JsonObject, session: str | None = None
+) -> None:
+    """Record a call of a discovery tool in the session, if one is named, and in the log, if it is on."""
+    if session is not None or ctx.config["log"]:
+        _service("calls").record_call(ctx, call, answer, session)
 
 
 def load_memory(state_dir: Path, name: str) -> tuple[SessionMemory | None, Sequence[str]]:
@@ -70,7 +81,7 @@ def load_use_shares(state_dir: Path) -> Mapping[str, float]:
     return shares
 
 
-def _service() -> Any:
+def _service(name: str = "sessions") -> Any:
     from capdisc_indexer.plugins.registry import load_service
 
-    return load_service("sessions")
+    return load_service(name)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from capdisc.args.query_options import Filters
-from capdisc.context import open_index, surroundings
+from capdisc.context import open_index, session_memory, surroundings
 from capdisc.context.user_files import STDIN
 from capdisc.mcp_service.live_index import LiveIndex
-from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
+from capdisc.mcp_service.tool_offer import (
+    ALL_TOOLS,
+    EXECUTE_TOOL,
+    RUN_TOOLS,
+    ToolOffer,
+    needs_index,
+    offer_tools,
+)
 from capdisc.output import console
 from capdisc.render.context import build_context
 from capdisc.render.render_context import prepare_render
 from capdisc.render.render_options import (
     LayoutOptions,
-    LimitOptions,
-    PromptOptions,
     QueryOptions,
     RenderOptions,
 )
@@ -39,9 +44,9 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
-    NOTHING_INDEXED,
     READ_TOOL,
     RUN_TOOL,
+    SOURCES_KEY,
     TEXT_KEY,
     overview_text,
 )
@@ -58,7 +63,9 @@ from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.call_context import Caller, Consent
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
+from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
+from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 
 if TYPE_CHECKING:
     from capdisc_run.gateway import Gateway
@@ -107,24 +114,28 @@ class ResultStore:
 
 @frozen(kw_only=True)
 class DiscoveryService:
-    """What agents are offered from the index: the tools of these names, and `run`, which builds an
-    executor of capabilities, None where running is not allowed.
+    """What agents are offered from the index: the tools of these names, the capabilities `pins`, and
+    `run`, which builds an executor of capabilities, None where running is not allowed.
     """
 
     live: LiveIndex
     names: tuple[str, ...]
     run: Callable[[Index, Caller], Executor] | None
+    pins: tuple[str, ...] = ()
     results: ResultStore = field(default_factory=ResultStore)
 
     def tools(self) -> list[JsonObject]:
         """The definitions of the tools as `tools/list` of MCP has them."""
-        if AGENT_TOOLS.keys() >= set(self.names):
-            return tool_documents(self.names, None)
-        try:
-            with self.live.open_newest() as current:
-                return tool_documents(self.names, current.tool_ctx)
-        except IndexStateError:
-            return tool_documents(self.names, None)
+        offer = self._offer_tools()
+        for name in offer.missing:
+            console.print_notice(f"notice: there is no {name}, which is pinned")
+        return offer.documents
+
+    def _offer_tools(self) -> ToolOffer:
+        if needs_index(self.names, self.pins):
+            with suppress(IndexStateError), self.live.open_newest() as current:
+                return offer_tools(self.names, current.tool_ctx, self.pins)
+        return offer_tools(self.names, None)
 
     def answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
         """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON; and whether it
@@ -138,6 +149,7 @@ class DiscoveryService:
             raise
 
     def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        name, arguments = self._name_run_tool(name, arguments)
         own_arguments, cursor = _take_cursor(name, arguments)
         keeps_result = name in WRITING_TOOLS or name == RUN_TOOL
         if cursor and keeps_result and self._offers(name):
@@ -145,13 +157,28 @@ class DiscoveryService:
             return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
         call = self._bind_call(name, own_arguments)
         answer = self._call_tool(call, caller)
-        if answer.keys() == {TEXT_KEY}:
+        if TEXT_KEY in answer and answer.keys() <= {TEXT_KEY, SOURCES_KEY}:
             return page_text(answer[TEXT_KEY], cursor, load_token_counter()), False
         answer = answer | ({"notices": list(call.notices)} if call.notices else {})
         page = page_answer(answer, cursor, _encode, load_token_counter())
         if keeps_result:
             self.results.keep(answer)
         return page, _has_failed(answer)
+
+    def _name_run_tool(self, name: str, arguments: Arguments) -> tuple[str, Arguments]:
+        """The call of a pinned capability as one of the tool that runs capabilities, so that the same
+        rules hold; any other call as it is.
+        """
+        if not self.pins or self._offers(name):
+            return name, arguments
+        definition = self._offer_tools().pinned.get(name)
+        if definition is None:
+            return name, arguments
+        cursor = ""
+        if "cursor" not in as_mapping(as_mapping(definition.schema).get("properties")):
+            arguments, cursor = _take_cursor(name, arguments)
+        tool, key = (RUN_TOOL, "id") if self._offers(RUN_TOOL) else (EXECUTE_TOOL, "tool_name")
+        return tool, {key: definition.id, "arguments": arguments, "cursor": cursor}
 
     def _bind_call(self, name: str, arguments: Arguments) -> BoundCall:
         try:
@@ -171,7 +198,9 @@ class DiscoveryService:
         with self.live.open_newest(builds=builds, is_stopped=caller.is_stopped) as current:
             execute = self.run(current.ctx.index, caller) if self.run else None
             tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
-            return call.tool.answer(tool_ctx, call.arguments)
+            answer = call.tool.answer(tool_ctx, call.arguments)
+            session_memory.record_call(current.ctx, call, answer)
+            return answer
 
     def prompt(self, task: str) -> str:
         """What an agent is told of the capabilities that fit a task."""
@@ -207,7 +236,7 @@ class DiscoveryService:
         return text or NOTHING_INDEXED
 
     def _offered_hint(self) -> str:
-        return f"there are: {', '.join(tool['name'] for tool in self.tools())}"
+        return f"there are: {', '.join(tool['name'] for tool in self._offer_tools().documents)}"
 
     def _offers(self, name: str) -> bool:
         return name in self.names
@@ -278,44 +307,10 @@ def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
     """
     if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
         raise UsageError("the task is empty", "say in a sentence what has to be done")
-    render_ctx = prepare_render(ctx, _render_options(task))
+    options = RenderOptions(
+        request=QueryOptions(words=(task,)), shape=LayoutOptions(tier="1,2", hint="none")
+    )
+    render_ctx = prepare_render(ctx, options)
     if render_ctx.relevant.is_empty:
         return _NOTHING.format(task=task)
     return render_ctx.form.format_context(render_ctx.form, build_context(render_ctx))
-
-
-def _render_options(task: str) -> RenderOptions:
-    return RenderOptions(
-        request=QueryOptions(
-            words=(task,),
-            also=None,
-            filters=Filters(),
-            min_relevance=None,
-            on_empty="none",
-            mode=None,
-            encoder=None,
-        ),
-        limits=LimitOptions(
-            budget=None, tier_budget="", tier_top="", max_each=1_250, tokenizer=None
-        ),
-        shape=LayoutOptions(
-            format="text",
-            tier="1,2",
-            detail=None,
-            split="",
-            hint="none",
-            hints=False,
-            by_kind=False,
-            diagnostics=False,
-        ),
-        prompting=PromptOptions(
-            style=None,
-            model="",
-            template="",
-            append=(),
-            session=None,
-            auto=False,
-            context_size=200_000,
-            threshold_pct=10.0,
-        ),
-    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line, readable_title
 from capdisc_indexer.text.similar_names import nearest_names
@@ -53,6 +54,11 @@ def find_run_tool(names: Sequence[str]) -> str:
     return next((name for name in typed_names if name in RUN_TOOLS), "")
 
 
+def needs_index(names: Collection[str], pins: Sequence[str]) -> bool:
+    """Whether the list of these tools depends on the index."""
+    return bool(pins) or not AGENT_TOOLS.keys() >= {*names}
+
+
 def _expand_name(name: str) -> list[str]:
     """The tools that a name of the option means."""
     if name == EVERY_TOOL:
@@ -78,10 +84,22 @@ def server_instructions(names: Collection[str]) -> str:
     return _INSTRUCTIONS if has_search else _INSTRUCTIONS_OF_OTHERS
 
 
-def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[JsonObject]:
-    """The definitions of the tools of these names as `tools/list` of MCP has them. Of every tool
-    there is, those without data in the index are left out. Without an index (None), those that
-    search.
+@frozen(kw_only=True)
+class ToolOffer:
+    """The tools as `tools/list` of MCP has them; those of them that are pinned capabilities, by the
+    name there; and the pins that the index does not have.
+    """
+
+    documents: list[JsonObject]
+    pinned: Mapping[str, Definition]
+    missing: Sequence[str]
+
+
+def offer_tools(
+    names: Collection[str], ctx: ToolContext | None, pins: Sequence[str] = ()
+) -> ToolOffer:
+    """The tools of these names and the pinned capabilities. Of every tool there is, those without
+    data in the index are left out. Without an index (None), those that search.
     """
     definitions = [_define(tool) for tool in AGENT_TOOLS.values() if tool.name in names]
     if ctx is not None:
@@ -95,8 +113,15 @@ def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[Json
         definitions += [
             _define(tool_table.TOOLS[name]) for name in _WITHOUT_INDEX if name in names
         ]
-    value, _ = encode_definitions("mcp", definitions)
-    return [_complete_document(document) for document in value["tools"]]
+    pinned, missing = tool_selection.pinned_definitions(ctx, pins) if ctx else ([], pins)
+    value, names_by_id = encode_definitions("mcp", [*definitions, *pinned])
+    pinned_by_name = {names_by_id[definition.id]: definition for definition in pinned}
+    always_loaded = AGENT_TOOLS.keys() | pinned_by_name.keys()
+    return ToolOffer(
+        documents=[_complete_document(document, always_loaded) for document in value["tools"]],
+        pinned=pinned_by_name,
+        missing=missing,
+    )
 
 
 def _define(tool: Tool) -> Definition:
@@ -115,13 +140,13 @@ def _define(tool: Tool) -> Definition:
     )
 
 
-def _complete_document(document: JsonObject) -> JsonObject:
+def _complete_document(document: JsonObject, always_loaded: Set[str]) -> JsonObject:
     """The definition with a title, and with the cursor that every tool takes over MCP."""
     schema = document["inputSchema"]
     properties = {**schema.get("properties", {})}
     properties.setdefault("cursor", _CURSOR_SCHEMA)
     # Claude Code hides tools of servers from its model otherwise; these few are there to find others.
-    meta = {"_meta": {"anthropic/alwaysLoad": True}} if document["name"] in AGENT_TOOLS else {}
+    meta = {"_meta": {"anthropic/alwaysLoad": True}} if document["name"] in always_loaded else {}
     return {
         "title": readable_title(document["name"]),
         **document,

@@ -13,12 +13,12 @@ class QueryOptions:
     """The query, its filters, and what to print where little or nothing fits."""
 
     words: Sequence[str] | None
-    also: Sequence[str] | None
-    filters: query_options.Filters
-    min_relevance: float | None
-    on_empty: str
-    mode: str | None
-    encoder: str | None
+    also: Sequence[str] | None = None
+    filters: query_options.Filters = query_options.Filters()
+    min_relevance: float | None = None
+    on_empty: str = "none"
+    mode: str | None = None
+    encoder: str | None = None
     gate: str = "auto"
 
 
@@ -26,39 +26,39 @@ class QueryOptions:
 class LimitOptions:
     """How many tokens may be printed."""
 
-    budget: int | None
-    tier_budget: str
-    tier_top: str
-    max_each: int
-    tokenizer: str | None
+    budget: int | None = None
+    tier_budget: str = ""
+    tier_top: str = ""
+    max_each: int = 1_250
+    tokenizer: str | None = None
 
 
 @frozen(kw_only=True)
 class LayoutOptions:
     """Which parts are printed, and in which format."""
 
-    format: str
-    tier: str | None
-    detail: str | None
-    split: str
-    hint: str | None
-    hints: bool
-    by_kind: bool
-    diagnostics: bool
+    format: str = "text"
+    tier: str | None = None
+    detail: str | None = None
+    split: str = ""
+    hint: str | None = None
+    hints: bool = False
+    by_kind: bool = False
+    diagnostics: bool = False
 
 
 @frozen(kw_only=True)
 class PromptOptions:
     """The prompt around the parts: style, model, template, added texts, session."""
 
-    style: str | None
-    model: str
-    template: str
-    append: Sequence[str]
-    session: str | None
-    auto: bool
-    context_size: int
-    threshold_pct: float
+    style: str | None = None
+    model: str = ""
+    template: str = ""
+    append: Sequence[str] = ()
+    session: str | None = None
+    auto: bool = False
+    context_size: int = 200_000
+    threshold_pct: float = 10.0
 
     @property
     def has_style(self) -> bool:
@@ -71,9 +71,9 @@ class RenderOptions:
     """All options of `capdisc render`."""
 
     request: QueryOptions
-    limits: LimitOptions
-    shape: LayoutOptions
-    prompting: PromptOptions
+    limits: LimitOptions = LimitOptions()
+    shape: LayoutOptions = LayoutOptions()
+    prompting: PromptOptions = PromptOptions()
 
     @property
     def may_have_template(self) -> bool:

@@ -27,7 +27,7 @@ from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.similar_names import nearest_names
 from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
-from capdisc_indexer.tools.discovery_tools import exact_matches
+from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED, exact_matches
 from capdisc_indexer.tools.execute_tool import TOOLS as EXECUTE_TOOLS
 from capdisc_indexer.tools.tool_types import (
     MAX_NAME,
@@ -37,8 +37,8 @@ from capdisc_indexer.tools.tool_types import (
     input_schema,
 )
 
-# An answer with this member alone is a text.
-TEXT_KEY = "text"
+# An answer is a text if it has that, and at most the ids of what it lists.
+TEXT_KEY, SOURCES_KEY = "text", "sources"
 READ_TOOL, RUN_TOOL = "read_capability", "run_capability"
 _MAX_LIMIT = 30
 _DEFAULT_LIMIT = 5
@@ -48,10 +48,6 @@ _OVERVIEW_TOKENS = 400
 # 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a hit
 # so well, and so do 12 of 306 turns of talk.
 _KEYWORD_MATCH = 0.95
-NOTHING_INDEXED = (
-    "No capabilities are indexed here: go on without them. The user gets some at a terminal with: "
-    "capdisc index PATH"
-)
 # Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions"})
 
@@ -64,7 +60,17 @@ def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         return {TEXT_KEY: f"Say what the task is. Here is:\n{_overview_text(ctx)}"}
     kinds = _require_kinds(ctx, arguments.get("kinds") or ())
     found = search_capabilities(ctx, query, arguments["limit"], kinds)
-    return {TEXT_KEY: "\n".join(_result_lines(ctx, query, found))}
+    if _reads_like_talk(ctx, query, found):
+        return {TEXT_KEY: "Nothing: this reads like talk. Say in a sentence what has to be done."}
+    text = "\n".join(_result_lines(ctx, query, found))
+    return {TEXT_KEY: text, SOURCES_KEY: [hit.id for hit in found.ranking.hits]}
+
+
+def _reads_like_talk(ctx: ToolContext, query: str, found: SearchResult) -> bool:
+    verdict = found.ranking.gate
+    if not (found.ranking.hits and verdict and verdict.reason == TALK):
+        return False
+    return verdict.parts["meets_query"] < _KEYWORD_MATCH and not exact_matches(ctx, query)
 
 
 def _overview_text(ctx: ToolContext) -> str:
@@ -102,12 +108,6 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
     """A line for each hit, and what the query asks for that nothing here has."""
     unmatched = ", ".join(one_line(word, 40) for word in found.ranking.unmatched[:12])
     pairs = found.pairs
-    verdict = found.ranking.gate
-    if pairs and verdict and verdict.reason == TALK:
-        has_keywords = verdict.parts["meets_query"] >= _KEYWORD_MATCH
-        if not has_keywords and not exact_matches(ctx, query):
-            yield "Nothing: this reads like talk. Say in a sentence what has to be done."
-            return
     if not pairs:
         yield "Nothing here fits."
     words = request_words([query])

@@ -14,6 +14,7 @@ from typing import TypedDict
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
+from capdisc_indexer.retrieval.verdict import MIN_CONFIDENCE_OF_UNKNOWN
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.call_binding import match_tool
@@ -46,9 +47,19 @@ from capdisc_indexer.tools.tool_types import (
 DEFAULT_LIMIT = 5
 # Kinds that are read rather than called.
 NON_CALLABLE_KINDS = frozenset({"database", "table", "api", "document", "section", "term"})
+# Searched for in an index that has no kind that is called, so that nothing is found.
+_CALLABLE_KINDS = ("skill", "tool")
 NO_GUIDANCE = "No special workflow: read the description of each before you call it."
 FOUND_INSTRUCTION = "Call these by name; search again for anything else you need."
 NOTHING_INSTRUCTION = "Nothing here fits. Say it in other words, or answer without a tool."
+NOTHING_INDEXED = (
+    "No capabilities are indexed here: go on without them. The user gets some at a terminal with: "
+    "capdisc index PATH"
+)
+_WEAK_INSTRUCTION = (
+    "No word of the query is mentioned here, so these may not fit. Read them before you call one, "
+    "say it in other words, or answer without a tool."
+)
 # A query of more words is not looked up as a name.
 _MAX_NAME_WORDS = 8
 
@@ -62,8 +73,19 @@ def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer
     return {
         "capabilities": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
         "totalIndexed": len(ctx.index.documents),
-        **({} if search_result.pairs else {"instruction": NOTHING_INSTRUCTION}),
+        **_instruct(ctx, search_result),
     }
+
+
+def _instruct(ctx: ToolContext, search_result: SearchResult) -> ToolAnswer:
+    """What to do where nothing fits, or meaning alone found something that hardly does."""
+    ranking = search_result.ranking
+    if not ranking.hits:
+        is_empty = not len(ctx.index.documents)
+        return {"instruction": NOTHING_INDEXED if is_empty else NOTHING_INSTRUCTION}
+    has_words = not ranking.unmatched or any("bm25" in hit.signals for hit in ranking.hits)
+    is_sure = has_words or ranking.confidence >= MIN_CONFIDENCE_OF_UNKNOWN
+    return {} if is_sure else {"instruction": _WEAK_INSTRUCTION}
 
 
 # tool_search
@@ -89,14 +111,15 @@ def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
             for descriptor in descriptors
         ],
         "workflowGuidance": workflow_guidance(ctx, descriptors) if descriptors else "",
-        "instruction": FOUND_INSTRUCTION if descriptors else NOTHING_INSTRUCTION,
+        "instruction": FOUND_INSTRUCTION,
+        **_instruct(ctx, search_result),
     }
 
 
 def search_tools(ctx: ToolContext, query: str, limit: int) -> SearchResult:
     """The capabilities that fit, of the kinds that are called or followed."""
     kinds = [kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS]
-    return search_capabilities(ctx, query, limit, kinds or [ANY_KIND])
+    return search_capabilities(ctx, query, limit, kinds or _CALLABLE_KINDS)
 
 
 def _tool_row(descriptor: Descriptor, has_unique_name: bool) -> ToolRow:
@@ -138,7 +161,7 @@ def _search_tool(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         return {"match_type": "exact", "tool": documents[0]}
     if documents:
         return {"match_type": "exact", "tools": documents}
-    return _approximate_answer(search_capabilities(ctx, query, arguments["limit"]))
+    return _approximate_answer(ctx, search_capabilities(ctx, query, arguments["limit"]))
 
 
 def find_discovery_tool(ctx: ToolContext, query: str) -> Tool | None:
@@ -197,12 +220,13 @@ class SummaryRow(TypedDict):
     relevance: float
 
 
-def _approximate_answer(search_result: SearchResult) -> ToolAnswer:
+def _approximate_answer(ctx: ToolContext, search_result: SearchResult) -> ToolAnswer:
     rows = [_summary_row(hit, header) for hit, header in search_result.pairs]
     answer: ToolAnswer = {
         "match_type": "approximate",
         "results_count": len(rows),
         "tools": rows,
+        **_instruct(ctx, search_result),
     }
     unmatched = list(search_result.ranking.unmatched)
     return answer | ({"unmatched": unmatched} if unmatched else {})

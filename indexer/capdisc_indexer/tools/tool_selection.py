@@ -4,10 +4,11 @@ those that fit a need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.embedding_text import truncate_stem
@@ -23,12 +24,15 @@ from capdisc_indexer.tools.discovery_tools import search_tools
 from capdisc_indexer.tools.tool_table import BRIDGE_TOOLS, TOOLS, find_tool, is_listed
 from capdisc_indexer.tools.tool_types import ToolContext
 
-SEARCH_TOOL = "tool_search"
+SEARCH_TOOL, META_TOOL = "tool_search", "discover_capabilities"
 
 
-def bridge_definitions(ctx: ToolContext) -> list[Definition]:
-    """The tools that find everything else."""
-    return [define_tool(ctx, TOOLS[name], True) for name in BRIDGE_TOOLS]
+def bridge_definitions(ctx: ToolContext, of_turn: bool) -> list[Definition]:
+    """The tools that find everything else; with what was found for a turn, also the one that finds
+    more of it.
+    """
+    names = (*BRIDGE_TOOLS, META_TOOL) if of_turn else BRIDGE_TOOLS
+    return [define_tool(ctx, TOOLS[name], True) for name in names]
 
 
 def discovery_definitions(ctx: ToolContext, hidden: bool) -> list[Definition]:
@@ -41,23 +45,24 @@ def discovery_definitions(ctx: ToolContext, hidden: bool) -> list[Definition]:
 
 def capability_definitions(ctx: ToolContext) -> list[Definition]:
     """All capabilities that can be called, by id."""
-    descriptors = [ctx.index.full_descriptor(header) for header in headers_of_kinds(ctx)]
-    return define_callable(ctx, descriptors)
+    return _define_headers(ctx, headers_of_kinds(ctx))
 
 
-def load_descriptors(ctx: ToolContext, ids: Sequence[str]) -> list[Descriptor]:
-    """The capabilities of these ids that the index holds, in the order of the ids."""
+def define_ids(ctx: ToolContext, ids: Sequence[str]) -> list[Definition]:
+    """The definitions of those capabilities of these ids that the index holds and that can be called,
+    in the order of the ids.
+    """
     headers = ctx.index.documents.headers_for(list(ids), Query(texts=()))
-    return [
-        ctx.index.full_descriptor(headers[identifier])
-        for identifier in ids
-        if identifier in headers
-    ]
+    return _define_headers(ctx, [headers[key] for key in ids if key in headers])
 
 
-def define_callable(ctx: ToolContext, descriptors: Sequence[Descriptor]) -> list[Definition]:
-    """The definitions of those capabilities that can be called, without repetitions."""
-    unique = {descriptor.id: descriptor for descriptor in descriptors if is_callable(descriptor)}
+def _define_headers(
+    ctx: ToolContext, headers: Iterable[CapabilityHeader], limit: int | None = None
+) -> list[Definition]:
+    """The definitions of the first of these capabilities that can be called, each once."""
+    full = (ctx.index.full_descriptor(header) for header in headers)
+    first = islice(filter(is_callable, full), limit)
+    unique = {descriptor.id: descriptor for descriptor in first}
     return [_define_with_availability(ctx, descriptor) for descriptor in unique.values()]
 
 
@@ -66,12 +71,21 @@ def _define_with_availability(ctx: ToolContext, descriptor: Descriptor) -> Defin
     return define_capability(descriptor, ctx.available(header))
 
 
+def pinned_definitions(
+    ctx: ToolContext, names: Sequence[str]
+) -> tuple[list[Definition], list[str]]:
+    """The definitions of those of these capabilities that can be called, which stand in every list,
+    and the names that the index does not have.
+    """
+    headers = {name: ctx.index.resolve(name) for name in names}
+    missing = [name for name, header in headers.items() if header is None]
+    return _define_headers(ctx, filter(None, headers.values())), missing
+
+
 def find_callable(ctx: ToolContext, query: str, limit: int) -> list[Definition]:
     """The functions that the tool search finds for the query, best first, at most `limit`."""
     search_result = search_tools(ctx, query, WIDE_LIMIT)
-    descriptors = (ctx.index.full_descriptor(header) for _, header in search_result.pairs)
-    callable_descriptors = (descriptor for descriptor in descriptors if is_callable(descriptor))
-    return define_callable(ctx, list(islice(callable_descriptors, limit)))
+    return _define_headers(ctx, (header for _, header in search_result.pairs), limit)
 
 
 # The tools that read data that is found and is no function, by its kind; `search_tool` reads the

@@ -43,8 +43,8 @@ def log(
     """Print the local log of requests and uses of this workspace.
 
     It is off until the setting log is true (in your own configuration, or CAPDISC_LOG=1). It then
-    holds the queries of search, render and tools with what they found, and what show, run and
-    session use took of it. It lies in your state folder, only you can read it, and nothing sends
+    holds the queries of search, render, tools and of the discovery tools (call, mcp) with what they
+    found, and what show, run and session use took of it. It lies in your state folder, only you can read it, and nothing sends
     it anywhere. In an exported set a capability that was run or used after a query has grade 2,
     one that was read grade 1.
 
@@ -72,12 +72,13 @@ def log(
                 "log": str(request_log.log_path(state_dir)),
                 "is_on": is_on,
                 "requests": summary.requests,
-                "queries": [_counted("query", pair) for pair in summary.queries[:limit]],
-                "nothing_found": [
-                    _counted("query", pair) for pair in summary.nothing_found[:limit]
-                ],
-                "found": [_counted("id", pair) for pair in summary.found[:limit]],
-                "used": [_counted("id", pair) for pair in summary.used[:limit]],
+                **{
+                    name: [
+                        {label: key, "count": count}
+                        for key, count in getattr(summary, name)[:limit]
+                    ]
+                    for name, label in _LISTS.items()
+                },
                 "events": events[-limit:],
             }
         )
@@ -88,32 +89,30 @@ def log(
     return ExitCode.OK if events else ExitCode.FINDINGS
 
 
-def _counted(label: str, pair: tuple[str, int]) -> dict[str, str | int]:
-    return {label: pair[0], "count": pair[1]}
+# The lists of a summary, and what each counts.
+_LISTS = {
+    "called": "name",
+    "queries": "query",
+    "nothing_found": "query",
+    "found": "id",
+    "used": "id",
+}
 
 
 def _print_counts(events: Sequence[LogEvent], limit: int, nothing_found: bool) -> None:
     summary = request_log.summarise_log(events)
-    lists = (
-        [("nothing found for", summary.nothing_found)]
-        if nothing_found
-        else [
-            ("queries", summary.queries),
-            ("found", summary.found),
-            ("used", summary.used),
-        ]
-    )
-    for title, pairs in lists:
-        console.print_lines([f"{title}:"] if pairs and not nothing_found else [])
-        console.print_lines(
-            [f"{count:6,}  {console.sanitise(name)}" for name, count in pairs[:limit]]
-        )
+    for name in _LISTS:
+        if (name == "nothing_found") is not nothing_found:
+            continue
+        pairs = getattr(summary, name)[:limit]
+        console.print_lines([f"{name}:"] if pairs and not nothing_found else [])
+        console.print_lines([f"{count:6,}  {console.sanitise(key)}" for key, count in pairs])
 
 
 def _event_line(event: LogEvent) -> str:
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(event.at))
     ids = console.format_names(event.ids) or "nothing"
-    about = f"{event.query} → {ids}" if event.event in request_log.REQUESTS else ids
+    about = f"{event.query} → {ids}" if event.is_request else ids
     return console.sanitise(f"{at}  {event.event:6}  {about}{'' if event.ok else ' (failed)'}")
 
 

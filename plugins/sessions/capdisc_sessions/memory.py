@@ -4,6 +4,7 @@ service `sessions`, which `capdisc.context.session_memory` calls.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from capdisc.output import console
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import ModeChoice
 from capdisc_indexer.rendering.render_job import SessionMemory
-from capdisc_sessions import request_log, session_updates
+from capdisc_sessions import memory_lines, request_log, session_files
 from capdisc_sessions.session_types import choose_mode
 
 
@@ -22,16 +23,22 @@ def remember_printed(runtime: surroundings.Runtime, name: str, ids: Sequence[str
     A session that does not exist yet is begun where there is something to record, and a notice
     says so.
     """
-    if not session_updates.session_exists(runtime.state_dir(), name):
-        if not ids:
-            return
+    if ids:
+        announce_new_session(runtime, name)
+    elif not session_files.session_exists(runtime.state_dir(), name):
+        return
+    session_files.record_discoveries(runtime.state_dir(), name, ids)
+
+
+def announce_new_session(runtime: surroundings.Runtime, name: str) -> None:
+    """Say that the session is about to be begun, if it is not."""
+    if not session_files.session_exists(runtime.state_dir(), name):
         console.print_notice(f"notice: {name} is a new session")
-    session_updates.record_discoveries(runtime.state_dir(), name, ids)
 
 
 def remember_request(runtime: surroundings.Runtime, name: str, text: str) -> None:
     """Store the mode that a request asks for in the session, if it is begun."""
-    session_updates.record_request(runtime.state_dir(), name, text)
+    session_files.record_request(runtime.state_dir(), name, text)
 
 
 def log_event(
@@ -44,7 +51,7 @@ def log_event(
 ) -> None:
     """Add an event to the local log. Where it cannot be written, a notice says why."""
     entry = request_log.LogEvent(
-        at=request_log.now(),
+        at=time.time(),
         event=event,
         query="\n".join(query),
         ids=tuple(ids),
@@ -61,11 +68,11 @@ def load_memory(state_dir: Path, name: str) -> tuple[SessionMemory | None, Seque
     """The lines of the session, which shorten themselves to fit, and the ids of its active
     capabilities; None and no ids for a session that does not exist yet.
     """
-    if not session_updates.session_exists(state_dir, name):
+    session = session_files.find_session(state_dir, name)
+    if session is None:
         return None, ()
-    session = session_updates.load_session(state_dir, name)
     return (
-        lambda budget, count: session_updates.fit_memory_lines(session, budget, count),
+        lambda budget, count: memory_lines.fit_memory_lines(session, budget, count),
         session.active,
     )
 
@@ -74,17 +81,14 @@ def load_ids(state_dir: Path, name: str) -> tuple[Sequence[str], Sequence[str]]:
     """The active ids and those of what was found in the session; none for one that does not exist
     yet.
     """
-    if not session_updates.session_exists(state_dir, name):
-        return (), ()
-    session = session_updates.load_session(state_dir, name)
-    return session.active, list(session.discovered)
+    session = session_files.find_session(state_dir, name)
+    return (session.active, list(session.discovered)) if session else ((), ())
 
 
 def choose_session_mode(state_dir: Path, name: str | None, text: str) -> ModeChoice:
     """The mode that a request asks for, or that of the session where it asks for none."""
-    is_begun = bool(name) and session_updates.session_exists(state_dir, name or "")
-    last_mode = session_updates.load_session(state_dir, name or "").mode if is_begun else ""
-    return choose_mode(text, last_mode)
+    session = session_files.find_session(state_dir, name) if name else None
+    return choose_mode(text, session.mode if session else "")
 
 
 def load_use_shares(state_dir: Path) -> Mapping[str, float]:

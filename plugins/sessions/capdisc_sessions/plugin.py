@@ -24,5 +24,5 @@ PLUGIN = Plugin(
             below="hook",
         ),
     },
-    services={"sessions": "capdisc_sessions.memory"},
+    services={"sessions": "capdisc_sessions.memory", "calls": "capdisc_sessions.call_records"},
 )

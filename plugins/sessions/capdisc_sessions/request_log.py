@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -23,10 +22,12 @@ from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line
 
 FILE_NAME = "requests.jsonl"
-# Events that ask, and events that use what was found; `show` reads one, the others call it.
-REQUESTS = ("search", "render", "tools")
-USES = ("show", "run", "use")
-_GRADES = {"show": 1, "run": 2, "use": 2}
+# Commands that ask; others are discovery tools, by their names. Then what uses a capability that was
+# found: some read it, others call it.
+COMMANDS = ("search", "render", "tools")
+_READERS = ("show", "read_capability", "get_skill")
+_CALLERS = ("run", "use", "run_capability", "execute_tool")
+_GRADES = dict.fromkeys(_READERS, 1) | dict.fromkeys(_CALLERS, 2)
 MAX_BYTES = 3 * 1024 * 1024
 _MAX_IDS = 50
 _MAX_QUERY = 2_000
@@ -48,14 +49,26 @@ class LogEvent:
     session: str = ""
     ok: bool = True
 
+    @property
+    def is_use(self) -> bool:
+        """Whether it reads or calls what was found."""
+        return self.event in _GRADES
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it asks for something."""
+        return self.event in COMMANDS or (bool(self.query) and not self.is_use)
+
 
 @frozen(kw_only=True)
 class LogSummary:
-    """Queries by how often they were asked, those of them that found nothing, and the ids that
-    were found and used, each with its count, most frequent first.
+    """The commands and discovery tools that were called; queries by how often they were asked, those
+    of them that found nothing, and the ids that were found and used; each with its count, most
+    frequent first.
     """
 
     requests: int
+    called: tuple[tuple[str, int], ...]
     queries: tuple[tuple[str, int], ...]
     nothing_found: tuple[tuple[str, int], ...]
     found: tuple[tuple[str, int], ...]
@@ -125,18 +138,16 @@ def clear_log(state_dir: Path) -> None:
 
 def summarise_log(events: Iterable[LogEvent]) -> LogSummary:
     """The counts of the log."""
-    queries, empty, found, used = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    count = 0
+    called, queries, empty, found, used = (Counter[str]() for _ in range(5))
     for event in events:
-        if event.event in REQUESTS:
-            count += 1
+        called[event.event] += 1
+        if event.is_request:
             queries[event.query] += 1
             empty[event.query] += not event.ids
-            found.update(event.ids)
-        elif event.event in USES:
-            used.update(event.ids)
+        (used if event.is_use else found).update(event.ids)
     return LogSummary(
-        requests=count,
+        requests=queries.total(),
+        called=_order(called),
         queries=_order(queries),
         nothing_found=_order(+empty),
         found=_order(found),
@@ -154,7 +165,7 @@ def judge_requests(events: Sequence[LogEvent]) -> dict[str, dict[str, int]]:
     """
     grades: dict[str, dict[str, int]] = {}
     for position, event in enumerate(events):
-        if event.event not in USES or not event.ok:
+        if not event.is_use or not event.ok:
             continue
         for identifier in event.ids:
             query = _find_request(
@@ -171,7 +182,7 @@ def _find_request(earlier: Sequence[LogEvent], use: LogEvent, identifier: str) -
     for event in reversed(earlier):
         is_near = use.at - event.at <= _LINKED_SECONDS
         is_of_session = not (use.session and event.session) or use.session == event.session
-        if event.event in REQUESTS and identifier in event.ids and is_near and is_of_session:
+        if event.is_request and identifier in event.ids and is_near and is_of_session:
             return event.query
     return ""
 
@@ -194,15 +205,7 @@ def use_shares(events: Iterable[LogEvent]) -> dict[str, float]:
     scale, by id; a call that failed does not count.
     """
     counts = Counter(
-        identifier
-        for event in events
-        if event.event in USES and event.ok
-        for identifier in event.ids
+        identifier for event in events if event.is_use and event.ok for identifier in event.ids
     )
     most = max(counts.values(), default=0)
     return {key: math.log1p(count) / math.log1p(most) for key, count in counts.items()}
-
-
-def now() -> float:
-    """The time of an event that happens now."""
-    return time.time()

@@ -13,12 +13,14 @@ from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_sessions import session_verbs as verbs
+from capdisc_sessions.session_turn import take_turn
 from capdisc_sessions.session_verbs import SessionCommand
 
 VERBS: dict[str, Callable[[SessionCommand], int]] = {
     "new": verbs.new,
     "show": verbs.show,
     "list": verbs.list_,
+    "turn": take_turn,
     "use": verbs.use,
     "observe": verbs.observe,
     "clear": verbs.clear,
@@ -33,10 +35,17 @@ _OPTION_VERBS = {
     "--failed": ("use",),
     "--tools": ("clear",),
     "--delete": ("clear",),
-    "--max-tokens": ("prompt",),
+    "--max-tokens": ("prompt", "turn"),
 }
 # Of each verb: what is typed after it, what it does, and an example.
 _VERB_HELP: dict[str, tuple[str, str, str]] = {
+    "turn": (
+        "NAME MESSAGE [--max-tokens N] [--json]",
+        "Find what a message needs, record it, and print the prompt of the turn: what was found, how to "
+        "use it, and the memory of the session, which is begun if it is new. --json adds the "
+        "definitions of the functions of this turn and of those before.",
+        'capdisc session turn trip "book a room for Tuesday"',
+    ),
     "new": ("NAME", "Begin a session.", "capdisc session new trip"),
     "show": (
         "NAME [--json]",
@@ -84,7 +93,7 @@ _VERB_HELP: dict[str, tuple[str, str, str]] = {
         "capdisc session prompt trip --max-tokens 200",
     ),
 }
-_VERBS_WITH_WORDS = ("use", "observe", "add", "drop", "note")
+_VERBS_WITH_WORDS = ("turn", "use", "observe", "add", "drop", "note")
 
 
 def print_verb_help(verb: str) -> bool:
@@ -104,7 +113,9 @@ def session(
     ] = None,
     words: Annotated[
         list[str] | None,
-        argument(metavar="[ID|TEXT]...", help="Capabilities, or the note; - reads stdin."),
+        argument(
+            metavar="[ID|TEXT]...", help="Capabilities, the message, or the note; - reads stdin."
+        ),
     ] = None,
     ok: Annotated[bool, option("--ok", help="With use: it worked.")] = False,
     failed: Annotated[bool, option("--failed", help="With use: it did not.")] = False,
@@ -113,7 +124,9 @@ def session(
     max_tokens: Annotated[
         int | None,
         option(
-            "--max-tokens", min=1, help="With prompt: a hard limit, by default the setting budget."
+            "--max-tokens",
+            min=1,
+            help="With prompt and turn: a hard limit, by default the setting budget.",
         ),
     ] = None,
     index_dir: params.IndexDir = None,
@@ -121,14 +134,14 @@ def session(
 ) -> int:
     """Keep what an agent found and used from turn to turn.
 
-    new, clear and list manage sessions; show prints one in full, prompt as an agent reads it. use
+    turn MESSAGE does what an agent's turn begins with: it finds what the message needs, records it, and
+    prints the prompt. new, clear and list manage sessions; show prints one in full, prompt as an agent reads it. use
     ID counts a use; observe ID reads that capability's result, JSON, from stdin, and keeps the
     things that its extraction rule names; add and drop ID say which capabilities every prompt
     shows in full; note TEXT keeps a line, and its words set the way of working. capdisc session
     VERB --help explains one verb.
 
-    Example: capdisc session new trip && capdisc search "book a room" --session trip && capdisc
-    session prompt trip
+    Example: capdisc session turn trip "book a room"
     """
     option_values = {
         "--ok": ok,

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
@@ -36,6 +36,7 @@ from capdisc_sessions.session_types import (
 )
 
 SCHEMA_VERSION = 1
+_EntryT = TypeVar("_EntryT", Discovery, Entity, SessionNote, Usage)
 _MAX_COUNT = 10**9
 
 
@@ -68,20 +69,22 @@ def decode_session(data: bytes, name: str) -> Session:
         turn=_read_count(document, "turn"),
         mode=mode if mode in MODES else "",
         discovered={
-            key: _decode_discovery(entry)
+            key: _decode_entry(Discovery, entry)
             for key, entry in _read_ids(document, "discovered").items()
         },
-        used={key: _decode_usage(entry) for key, entry in _read_ids(document, "used").items()},
+        used={
+            key: _decode_entry(Usage, entry) for key, entry in _read_ids(document, "used").items()
+        },
         active=tuple(
             one_line(_check_string(identifier), MAX_TEXT)
             for identifier in _read_list(document, "active", MAX_IDS)
         ),
         entities=tuple(
-            _decode_entity(_check_object(entry))
+            _decode_entry(Entity, entry)
             for entry in _read_list(document, "entities", MAX_ENTITIES)
         ),
         notes=tuple(
-            _decode_note(_check_object(entry))
+            _decode_entry(SessionNote, entry, MAX_NOTE)
             for entry in _read_list(document, "notes", MAX_NOTES)
         ),
         observed=_read_count(document, "observed"),
@@ -97,29 +100,16 @@ def _to_json(value: Any) -> Any:
     return shallow_dict(value) if is_value(value) else value
 
 
-def _decode_discovery(value: Any) -> Discovery:
-    entry = _check_object(value)
-    return Discovery(count=_read_count(entry, "count"), turn=_read_count(entry, "turn"))
-
-
-def _decode_usage(value: Any) -> Usage:
-    entry = _check_object(value)
-    last_result = _read_text(entry, "last")
-    if last_result not in ("ok", "failed", ""):
+def _decode_entry(kind: type[_EntryT], value: Any, limit: int = MAX_TEXT) -> _EntryT:
+    """The entry, whose fields are texts and counts."""
+    entry, types = _check_object(value), kind.__annotations__
+    if entry.get("last", "") not in ("ok", "failed", ""):
         raise ValueError("a last result is neither ok nor failed")
-    count, ok, failed, turn = (
-        _read_count(entry, key) for key in ("count", "ok", "failed", "turn")
-    )
-    return Usage(count=count, ok=ok, failed=failed, last=last_result, turn=turn)
-
-
-def _decode_entity(entry: JsonObject) -> Entity:
-    texts = {key: _read_text(entry, key) for key in ("type", "id", "name", "source")}
-    return Entity(**texts, turn=_read_count(entry, "turn"))
-
-
-def _decode_note(entry: JsonObject) -> SessionNote:
-    return SessionNote(text=_read_text(entry, "text", MAX_NOTE), turn=_read_count(entry, "turn"))
+    values: dict[str, Any] = {
+        key: _read_count(entry, key) if types[key] == "int" else _read_text(entry, key, limit)
+        for key in fields(kind)
+    }
+    return kind(**values)
 
 
 # One kind of error for whatever is damaged in a file: ValueError also for a wrong type.
@@ -192,7 +182,7 @@ def load_session(state_dir: Path, name: str) -> Session:
     """The session. Raises UsageError, with similar names, where there is none, and InputError
     where its file is damaged.
     """
-    session = _read_session(state_dir, name)
+    session = find_session(state_dir, name)
     if session is None:
         raise _missing_error(state_dir, name)
     return session
@@ -226,7 +216,7 @@ def update_session(
         raise _missing_error(state_dir, name)
     with state_file.lock_folder(_sessions_folder(state_dir)):
         try:
-            session = _read_session(state_dir, name)
+            session = find_session(state_dir, name)
         except InputError:
             if not anew or path.is_symlink():
                 raise
@@ -249,10 +239,10 @@ def record_request(state_dir: Path, name: str, text: str) -> None:
     """Stores the mode that a request asks for in the session, where there is one and it has
     another mode.
     """
-    if session_exists(state_dir, name):
-        mode = next_mode(text, load_session(state_dir, name).mode)
-        if mode != load_session(state_dir, name).mode:
-            update_session(state_dir, name, lambda session: replace(session, mode=mode))
+    session = find_session(state_dir, name)
+    mode = next_mode(text, session.mode) if session else ""
+    if session and mode != session.mode:
+        update_session(state_dir, name, lambda session: replace(session, mode=mode))
 
 
 def delete_session(state_dir: Path, name: str) -> None:
@@ -263,7 +253,8 @@ def delete_session(state_dir: Path, name: str) -> None:
         _session_path(state_dir, name).unlink(missing_ok=True)
 
 
-def _read_session(state_dir: Path, name: str) -> Session | None:
+def find_session(state_dir: Path, name: str) -> Session | None:
+    """The session, or None where there is none. Raises as `load_session` otherwise."""
     data = state_file.read_state_file(_session_path(state_dir, name))
     if data is None:
         return None

@@ -18,8 +18,7 @@ from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
-from capdisc_sessions import session_files, transitions
-from capdisc_sessions import session_updates as sessions
+from capdisc_sessions import memory_lines, session_files, transitions
 from capdisc_sessions.session_types import Session
 from capdisc_sessions.transitions import Extraction, extract_entities, parse_rule
 
@@ -62,6 +61,17 @@ class SessionCommand:
             raise UsageError("this takes one id", "call it once for each")
         return identifiers[0]
 
+    def text(self) -> str:
+        """The words that were typed, `-` for those on stdin, as one text. Raises UsageError where there
+        are none.
+        """
+        words = (
+            standard_streams.read_stdin_text() if word == "-" else word for word in self.words
+        )
+        if not (text := " ".join(words).strip()):
+            raise UsageError("the text is empty", "type it behind the name, or - to read stdin")
+        return text
+
     def _lines(self, word: str) -> list[str]:
         if word == "-":
             return standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
@@ -73,7 +83,7 @@ class SessionCommand:
 
 def list_(command: SessionCommand) -> int:
     """Print the names of all sessions."""
-    names = sessions.list_sessions(command.state_dir)
+    names = session_files.list_sessions(command.state_dir)
     if command.json:
         console.print_document({"sessions": names, "state_dir": str(command.state_dir)})
     elif names:
@@ -85,7 +95,7 @@ def list_(command: SessionCommand) -> int:
 
 def show(command: SessionCommand) -> int:
     """Print everything that the session holds."""
-    session = sessions.load_session(command.state_dir, command.name)
+    session = session_files.load_session(command.state_dir, command.name)
     if command.json:
         console.print_document(session_files.session_document(session))
     else:
@@ -113,11 +123,11 @@ def _format_session(session: Session) -> Iterator[str]:
 
 def prompt(command: SessionCommand) -> int:
     """Print the memory for an agent, and the active capabilities in full, within the budget."""
-    session = sessions.load_session(command.state_dir, command.name)
+    session = session_files.load_session(command.state_dir, command.name)
     budget = command.max_tokens or int(command.runtime.config()["budget"])
     counter = TokenCounter(load_counter)
-    lines = sessions.fit_memory_lines(session, budget, counter.exact)
-    if not lines and sessions.memory_lines(session):
+    lines = memory_lines.fit_memory_lines(session, budget, counter.exact)
+    if not lines and memory_lines.memory_lines(session):
         raise UsageError(
             f"a budget of {budget} tokens is too small for any of it", "give a larger --max-tokens"
         )
@@ -180,14 +190,16 @@ MIN_BARREN_RESULTS = 3
 def new(command: SessionCommand) -> int:
     """Begin a session."""
     return _print_outcome(
-        command, sessions.create_session(command.state_dir, command.name), f"began {command.name}"
+        command,
+        session_files.create_session(command.state_dir, command.name),
+        f"began {command.name}",
     )
 
 
 def use(command: SessionCommand) -> int:
     """Count a use of a capability, and whether it worked."""
     identifier = _resolve_ids(command, [command.one_id()])[0]
-    changed = sessions.update_session(
+    changed = session_files.update_session(
         command.state_dir,
         command.name,
         lambda session: transitions.record_use(session, identifier, command.result),
@@ -210,7 +222,7 @@ def use(command: SessionCommand) -> int:
 def add(command: SessionCommand) -> int:
     """Add capabilities to those that every prompt of the session shows in full."""
     ids = _resolve_ids(command, command.ids())
-    changed = sessions.update_session(
+    changed = session_files.update_session(
         command.state_dir,
         command.name,
         lambda session: transitions.activate_capabilities(session, ids),
@@ -220,7 +232,7 @@ def add(command: SessionCommand) -> int:
 
 def drop(command: SessionCommand) -> int:
     """Remove capabilities from the session, also those that the index no longer has."""
-    names, session = command.ids(), sessions.load_session(command.state_dir, command.name)
+    names, session = command.ids(), session_files.load_session(command.state_dir, command.name)
     ids = [
         name if name in session.known_ids else _resolve_ids(command, [name])[0] for name in names
     ]
@@ -229,7 +241,7 @@ def drop(command: SessionCommand) -> int:
             f"the session {command.name} does not hold {console.format_names(missing)}",
             f"capdisc session show {command.name}",
         )
-    changed = sessions.update_session(
+    changed = session_files.update_session(
         command.state_dir,
         command.name,
         lambda session: transitions.drop_capabilities(session, ids),
@@ -239,15 +251,8 @@ def drop(command: SessionCommand) -> int:
 
 def note(command: SessionCommand) -> int:
     """Add a line of text to the session."""
-    text = " ".join(
-        standard_streams.read_stdin_text() if word == "-" else word for word in command.words
-    ).strip()
-    if not text:
-        raise UsageError(
-            "the note is empty",
-            f'say it: capdisc session note {command.name} "step 1 gave 12 rows"',
-        )
-    changed = sessions.update_session(
+    text = command.text()
+    changed = session_files.update_session(
         command.state_dir, command.name, lambda session: transitions.add_note(session, text)
     )
     return _print_outcome(command, changed, f"noted{f' ({changed.mode})' if changed.mode else ''}")
@@ -256,10 +261,10 @@ def note(command: SessionCommand) -> int:
 def clear(command: SessionCommand) -> int:
     """Empty the session, or its capabilities alone, or delete it."""
     if command.delete:
-        sessions.delete_session(command.state_dir, command.name)
+        session_files.delete_session(command.state_dir, command.name)
         console.print_lines([f"deleted {command.name}"])
         return ExitCode.OK
-    changed = sessions.update_session(
+    changed = session_files.update_session(
         command.state_dir,
         command.name,
         lambda session: transitions.clear_session(session, command.tools),
@@ -274,15 +279,11 @@ def observe(command: SessionCommand) -> int:
     """Add the entities of a capability's result, which stdin holds, to the session."""
     with open_index.open_index(command.index_dir) as ctx:
         descriptor = ctx.index.descriptor(command.one_id())
-    sessions.load_session(
+    session_files.load_session(
         command.state_dir, command.name
     )  # which fails before stdin is waited for
-    extraction = _extract_result(descriptor.id, descriptor.extract, _read_result())
-    changed = sessions.update_session(
-        command.state_dir,
-        command.name,
-        lambda session: transitions.record_observation(session, extraction.entities),
-    )
+    result = _read_result()
+    extraction = record_result(command.state_dir, command.name, descriptor, result)
     if command.json:
         console.print_document(
             {"entities": extraction.entities, "total": extraction.total, "why": extraction.why}
@@ -291,8 +292,21 @@ def observe(command: SessionCommand) -> int:
         console.print_lines(
             f"{entity.type}: {entity.name} ({entity.id})" for entity in extraction.entities
         )
-    _print_warnings(descriptor.id, extraction, changed)
     return ExitCode.OK
+
+
+def record_result(state_dir: Path, name: str, descriptor: Descriptor, result: Any) -> Extraction:
+    """The entities of a result of the capability, which are added to the session. Notices say why there
+    are none or fewer.
+    """
+    extraction = _extract_result(descriptor.id, descriptor.extract, result)
+    changed = session_files.update_session(
+        state_dir,
+        name,
+        lambda session: transitions.record_observation(session, extraction.entities),
+    )
+    _print_warnings(descriptor.id, extraction, changed)
+    return extraction
 
 
 def _extract_result(identifier: str, declared: Any, result: Any) -> Extraction:
@@ -334,7 +348,7 @@ def _resolve_ids(command: SessionCommand, names: list[str]) -> list[str]:
     """The ids of the capabilities with these names. Raises UsageError, which names similar ones,
     for a name that the index does not have.
     """
-    sessions.load_session(command.state_dir, command.name)
+    session_files.load_session(command.state_dir, command.name)
     with open_index.open_index(command.index_dir) as ctx:
         return [ctx.index.descriptor(name).id for name in names]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_sessions import session_files, transitions
-from capdisc_sessions import session_updates as sessions
+from capdisc_sessions import session_files as sessions
 from capdisc_sessions.session_types import MAX_IDS, Session
 
 TEXT = st.text(max_size=40)
@@ -20,7 +20,7 @@ def test_what_is_remembered_is_there_in_a_new_process(tmp_path) -> None:
     """A session survives its process (S297)."""
     sessions.record_discoveries(tmp_path / "s", "trip", ["tool:a", "tool:b"])
     script = (
-        "from pathlib import Path; from capdisc_sessions import session_updates as sessions\n"
+        "from pathlib import Path; from capdisc_sessions import session_files as sessions\n"
         f"sessions.record_discoveries(Path({str(tmp_path / 's')!r}), 'trip', ['tool:b'])"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -35,7 +35,7 @@ def test_what_is_remembered_is_there_in_a_new_process(tmp_path) -> None:
 
 def test_two_processes_lose_none_of_each_others_changes(tmp_path) -> None:
     script = (
-        "import sys; from pathlib import Path; from capdisc_sessions import session_updates as sessions\n"
+        "import sys; from pathlib import Path; from capdisc_sessions import session_files as sessions\n"
         f"for n in range(15): sessions.record_discoveries(Path({str(tmp_path / 's')!r}), 'x', [f'tool:{{sys.argv[1]}}{{n}}'])"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, letter]) for letter in "ab"]

@@ -3,6 +3,7 @@
 import pytest
 
 from capdisc_sessions import transitions
+from capdisc_sessions.memory_lines import fit_memory_lines, memory_lines
 from capdisc_sessions.session_types import (
     MAX_ENTITIES,
     Entity,
@@ -10,7 +11,6 @@ from capdisc_sessions.session_types import (
     is_redo,
     next_mode,
 )
-from capdisc_sessions.session_updates import fit_memory_lines, memory_lines
 
 EMPTY = Session(name="a", created="", updated="")
 

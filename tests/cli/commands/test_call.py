@@ -271,3 +271,82 @@ def test_calls_are_read_from_no_device(capdisc, small) -> None:
     done = capdisc("call", "--batch", "/dev/zero")
     assert (done.code, done.out) == (3, "")
     assert "it is no plain file" in done.err
+
+
+@pytest.mark.parametrize("tool", ["tool_search", "discover_capabilities", "search_tool"])
+def test_an_empty_index_is_said_in_the_answer(capdisc, index_dir, hermetic, tool) -> None:
+    """Every search says the same where nothing is indexed."""
+    (hermetic / "tools").mkdir()
+    capdisc("index", "tools")
+    done = capdisc("call", tool, '{"query": "find image"}')
+    assert (done.code, done.err) == (0, "")
+    assert "No capabilities are indexed here" in done.json["instruction"]
+
+
+def test_an_index_without_anything_to_call_has_no_tool(capdisc, index_dir, hermetic) -> None:
+    (hermetic / "tools").mkdir()
+    (hermetic / "tools" / "CAPABILITY.yaml").write_text(
+        "name: orders\nkind: table\ndescription: Orders of customers.\n"
+    )
+    capdisc("index", "tools")
+    answer = capdisc("call", "tool_search", '{"query": "orders of customers"}').json
+    assert answer["tools"] == []
+    assert "Nothing here fits" in answer["instruction"]
+
+
+def test_calls_are_in_the_log_with_tool_and_sources(capdisc, catalogue, monkeypatch) -> None:
+    """With the log on, `log --top` counts the discovery tools, their queries and the ids they named;
+    what execute_tool ran is a use (S244)."""
+    monkeypatch.setenv("CAPDISC_LOG", "1")
+    capdisc("call", "tool_search", '{"query": "join PDF files"}')
+    capdisc("call", "search_all", '{"query": "join PDF files"}')
+    capdisc("call", "tool_search", '{"query": "zxqv wvut"}')
+    capdisc("call", "execute_tool", '{"tool_name": "say-hello"}', "--yes")
+    capdisc(
+        "call", "execute_tool", '{"tool_name": "search_tool", "arguments": {"query": "hello"}}'
+    )
+    capdisc("call", "list_skills")
+    capdisc("call", "search_by_keywords", '{"keywords": ["merge", "pdf"]}')
+    facts = capdisc("log", "--json").json
+    called = {entry["name"]: entry["count"] for entry in facts["called"]}
+    assert called == {
+        "tool_search": 2, "search_all": 1, "execute_tool": 1, "search_tool": 1, "list_skills": 1,
+        "search_by_keywords": 1,
+    }  # fmt: skip
+    assert facts["requests"] == 5
+    assert {"query": "merge pdf", "count": 1} in facts["queries"]
+    assert facts["nothing_found"] == [{"query": "zxqv wvut", "count": 1}]
+    assert "skill:merge-pdfs" in [entry["id"] for entry in facts["found"]]
+    assert facts["used"] == [{"id": "tool:say-hello", "count": 1}]
+    top = capdisc("log", "--top").out
+    assert top.startswith("called:\n     2  tool_search\n")
+    assert "tool_search  join PDF files → skill:merge-pdfs" in capdisc("log").out
+
+
+def test_a_name_that_no_session_can_have_stops_a_call_before_it_runs(
+    capdisc, catalogue, hermetic
+) -> None:
+    catalogue("touch", "run: {command: [touch, made]}\n")
+    call = ("call", "execute_tool", '{"tool_name": "touch"}', "--yes", "--session")
+    done = capdisc(*call, "../x")
+    assert (done.code, done.out) == (2, "")
+    assert "cannot name a session" in done.err
+    assert not list(hermetic.rglob("made"))
+    assert capdisc(*call, "x").json["executed"] is True
+    assert list(hermetic.rglob("made"))
+    assert "tool:touch" in capdisc("session", "show", "x").out
+
+
+def test_a_result_is_printed_where_its_session_cannot_be_written(
+    capdisc, catalogue, monkeypatch
+) -> None:
+    from capdisc_indexer.model.errors import BusyError
+    from capdisc_sessions import session_files
+
+    def fail(*_: object, **__: object) -> None:
+        raise BusyError("another process writes", "wait")
+
+    monkeypatch.setattr(session_files, "update_session", fail)
+    done = capdisc("call", "execute_tool", '{"tool_name": "say-hello"}', "--yes", "--session", "x")
+    assert done.json["stdout"] == "hello\n"
+    assert "notice: the session was not written: another process writes" in done.err

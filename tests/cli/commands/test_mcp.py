@@ -417,3 +417,27 @@ def test_an_index_of_another_version_is_built_anew_at_the_first_call(
     (index_dir / "CURRENT").write_text(f"1 {digest}\n")
     failed, text = call_once("search_capabilities", {"query": "fold a paper boat"})
     assert not failed and "skill:boat" in text, text
+
+
+def test_calls_of_an_agent_are_in_the_log_of_who_keeps_one(
+    catalogue, capdisc, monkeypatch
+) -> None:
+    """Searches, readings and runs have their tool, query and ids (S244)."""
+
+    async def talk(client):
+        await call(client, "search_capabilities", {"query": "join PDF files"})
+        await call(client, "read_capability", {"id": "merge-pdfs"})
+        await call(client, "run_capability", {"id": "say-hello"})
+
+    flags = ("--allow-run", "--yes")
+    run_session(talk, *flags)
+    assert capdisc("log").out == ""
+    monkeypatch.setenv("CAPDISC_LOG", "1")
+    run_session(talk, *flags)
+    facts = capdisc("log", "--json").json
+    assert [entry["event"] for entry in facts["events"]] == [
+        "search_capabilities", "read_capability", "run_capability",
+    ]  # fmt: skip
+    assert facts["queries"] == [{"query": "join PDF files", "count": 1}]
+    assert facts["found"][0]["id"] == "skill:merge-pdfs"
+    assert {entry["id"] for entry in facts["used"]} == {"skill:merge-pdfs", "tool:say-hello"}

@@ -1,53 +1,25 @@
-"""The memory of an agent across turns: what it found, what it used, which entities results named;
-and the lines that a session adds to a prompt.
+"""The lines that a session adds to a prompt: its mode, the entities that results named, what was found
+and used, its notes.
 
-Each session is one readable file. A command that printed capabilities calls `record_discoveries`;
-one that prints a prompt calls `memory_lines` or `fit_memory_lines`. Names of entities come from
-results of any tool and are not trusted: each is cut to one line of limited length, and never
-stands at the beginning of a line.
+Names of entities come from results of any tool and are not trusted: each is cut to one line of limited
+length, and never stands at the beginning of a line.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable
 
 from capdisc_indexer.text.normalization import one_line
-from capdisc_sessions.session_files import (
-    create_session,
-    delete_session,
-    list_sessions,
-    load_session,
-    record_discoveries,
-    record_request,
-    session_exists,
-    update_session,
-)
-from capdisc_sessions.session_types import Discovery, Entity, Session, SessionNote, Usage
+from capdisc_sessions.session_types import Entity, Session
 
 ENTITIES_SHOWN, TOOLS_SHOWN = 10, 20
 ENTITIES_PER_TYPE = 3
 NOTES_SHOWN = 3
 _NAME_CHARACTERS, _NOTE_CHARACTERS = 60, 200
 _LIST_CHARACTERS = re.compile(r'[,;()\[\]"]')
-__all__ = [
-    "Discovery",
-    "Entity",
-    "Session",
-    "SessionNote",
-    "Usage",
-    "create_session",
-    "delete_session",
-    "fit_memory_lines",
-    "list_sessions",
-    "load_session",
-    "memory_lines",
-    "record_discoveries",
-    "record_request",
-    "session_exists",
-    "update_session",
-]
 
 
 def memory_lines(
@@ -101,7 +73,7 @@ def _entity_lines(session: Session, limit: int) -> list[str]:
     groups: dict[str, list[Entity]] = {}
     for entity in reversed(shown):
         groups.setdefault(entity.type, []).append(entity)
-    counts = _count_keys(entity.type for entity in session.entities)
+    counts = Counter(entity.type for entity in session.entities)
     lines = [
         _format_group(
             kind, [_format_entity(entity) for entity in group[:ENTITIES_PER_TYPE]], counts[kind]
@@ -132,7 +104,7 @@ def _tool_lines(session: Session, limit: int) -> list[str]:
         groups.setdefault(kind, []).append(
             f"{name or identifier}{_usage_note(session, identifier)}"
         )
-    counts = _count_keys(identifier.partition(":")[0] for identifier in identifiers)
+    counts = Counter(identifier.partition(":")[0] for identifier in identifiers)
     lines = [_format_group(kind, group, counts[kind]) for kind, group in groups.items()]
     return ["Available tools:", *lines, *_remainder_lines(len(counts) - len(groups), "kind")]
 
@@ -149,13 +121,6 @@ def _note_lines(session: Session, limit: int) -> list[str]:
         return []
     shown = session.notes[-limit:]
     return ["Notes:", *(f"- {one_line(note.text, _NOTE_CHARACTERS)}" for note in shown)]
-
-
-def _count_keys(keys: Iterable[str]) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    for key in keys:
-        counts[key] = counts.get(key, 0) + 1
-    return counts
 
 
 def _format_group(label: str, shown: list[str], total: int) -> str:
