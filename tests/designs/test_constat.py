@@ -51,6 +51,22 @@ def test_the_relevance_of_tables_and_operations_is_their_order(workspace, ask, q
     assert graded == sorted(set(graded), reverse=True)
 
 
+def test_an_overlay_gives_a_table_the_words_of_its_users(capdisc, workspace, ask) -> None:
+    """Purchases of customers are invoices, whose columns and rows stay (S19, S21)."""
+    with (workspace / "capdisc.toml").open("a") as settings:
+        settings.write(
+            '[[overlay]]\nid = "table:chinook.invoices"\nphrases = ["customer purchases"]\n'
+        )
+    (first, second, *_) = ask("search_tables", query="customer purchases")["tables"]
+    assert (first["table"], first["relevance"]) == ("invoices", 1.0)
+    assert second["relevance"] < 0.9
+    schema = ask("get_table_schema", database="chinook", table="invoices")
+    assert (len(schema["columns"]), schema["row_count"]) == (4, 2)
+    assert f"Overlay: {workspace}/capdisc.toml adds phrases" in (
+        capdisc("show", "table:chinook.invoices").out
+    )
+
+
 def test_databases_tables_and_their_schemas_are_looked_up(workspace, ask) -> None:
     """SQL and files appear alike in list_databases, list_tables, get_table_schema and
     search_tables; the configuration may describe a source (S17, S18, S19, S20, S21, S25)."""

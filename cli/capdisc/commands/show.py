@@ -218,7 +218,7 @@ def _colour_headings(text: str) -> str:
     for line in text.split("\n"):
         is_code ^= line.lstrip().startswith("```")
         is_heading = line.startswith("#") and not is_code
-        is_fact = line.startswith(("Kind: ", "Source: ", "Review before use: "))
+        is_fact = line.startswith(("Kind: ", "Source: ", "Overlay: ", "Review before use: "))
         lines.append(console.dim(console.bold(line, is_heading), is_fact))
     return "\n".join(lines)
 
@@ -242,7 +242,10 @@ def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
         return "\n".join(embedding_texts(descriptor))
     codes = ", ".join(descriptor.warnings)
     warnings = f"\nReview before use: {codes}" if codes else ""
-    return f"{reference_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
+    lines = [f"{reference_text(descriptor)}{warnings}", f"Source: {descriptor.source.path}"]
+    if overlay := descriptor.overlay:
+        lines.append(f"Overlay: {', '.join(overlay['from'])} adds {', '.join(overlay['before'])}")
+    return "\n".join(lines)
 
 
 def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:

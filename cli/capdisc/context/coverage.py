@@ -132,6 +132,7 @@ def make_build_options(
         encoder=runtime.encoder_name(config["encoder"]) or None,
         lock_timeout_s=config["lock_timeout"] if lock_timeout_s is None else lock_timeout_s,
         sources=build_sources(runtime, config, coverage),
+        overlays=config.overlays if is_conventional else (),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined=confined_roots(runtime, config) if is_conventional else {},

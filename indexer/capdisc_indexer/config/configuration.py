@@ -20,6 +20,7 @@ from capdisc_indexer.config.settings import (
     SettingValues,
     check_type,
     parse_declarations,
+    parse_overlays,
     parse_presets,
     parse_variable,
 )
@@ -40,7 +41,7 @@ from capdisc_indexer.config.trust import (
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource, Presets
+from capdisc_indexer.model.types import DeclaredSource, Overlay, Presets
 from capdisc_indexer.text.normalization import compile_late
 
 
@@ -89,7 +90,7 @@ _Layer: TypeAlias = dict[str, tuple[Any, str]]
 @frozen(kw_only=True)
 class Config:
     """The effective values, where each comes from, the keys that no setting has, and the declared
-    sources. `presets` holds the names of members by preset.
+    sources and overlays. `presets` holds the names of members by preset.
 
     `file` is the workspace's own file with its `digest`, "" where there is none. `requests` are
     what it requests beyond its folder, `refused` those that its user has not allowed, `waiting`
@@ -101,6 +102,7 @@ class Config:
     origins: Mapping[str, str]
     unknown: tuple[str, ...] = ()
     sources: tuple[DeclaredSource, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
     presets: Presets = field(default_factory=dict)
     file: str = ""
     digest: str = ""
@@ -122,6 +124,7 @@ class _FileSettings:
 
     values: SettingValues
     sources: tuple[DeclaredSource, ...]
+    overlays: tuple[Overlay, ...]
     presets: Presets
     unknown: tuple[str, ...]
     digest: str
@@ -193,6 +196,10 @@ def load_config(
             *(workspace_settings.unknown if workspace_settings else ()),
         ),
         sources=(*user_settings.sources, *permitted.sources),
+        overlays=(
+            *user_settings.overlays,
+            *(workspace_settings.overlays if workspace_settings else ()),
+        ),
         # Names alone: they lead to nothing that the index does not hold.
         presets={
             **user_settings.presets,
@@ -292,6 +299,7 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
     table, digest = _load_table(file)
     values: dict[str, Any] = {}
     sources: list[DeclaredSource] = []
+    overlays: list[Overlay] = []
     presets: Presets = {}
     unknown: list[str] = []
     for key, value in _flatten_table(table):
@@ -301,6 +309,8 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
             values[name] = _resolve_paths(name, checked, _base_folder(file))
         elif name == "source":
             sources += parse_declarations(value, file, _base_folder(file), is_users)
+        elif name == "overlay":
+            overlays += parse_overlays(value, file, is_users)
         elif name == "presets":
             presets = parse_presets(value, file)
         else:
@@ -309,6 +319,7 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
     return _FileSettings(
         values=values,
         sources=tuple(sources),
+        overlays=tuple(overlays),
         presets=presets,
         unknown=tuple(unknown),
         digest=digest,

@@ -1,5 +1,6 @@
 """The settings: what each one is for, its default, the variable that sets it, its range, and what
-the file of a workspace may do with it. Also the `[[source]]` tables of a configuration.
+the file of a workspace may do with it. Also the `[[source]]` and `[[overlay]]` tables of a
+configuration.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource, Presets
+from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
+from capdisc_indexer.model.types import OVERLAY_FIELDS, DeclaredSource, Overlay, Presets
 from capdisc_indexer.text.normalization import compile_late
 
 
@@ -293,14 +295,18 @@ def check_type(name: str, value: Any, origin: str) -> Any:
     default = SETTINGS[name].default
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    checked = _check_kind(default, value, f"{origin}: {name}", "see: capdisc config")
+    return _check_range(name, checked, origin)
+
+
+def _check_kind(default: Any, value: Any, label: str, hint: str) -> Any:
+    """The value as one of the type of `default`; a text also as a list of one."""
     if isinstance(default, list) and isinstance(value, str):
         return [value]
     has_wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
     if type(value) is not type(default) or has_wrong_items:
-        raise InputError(
-            f"{origin}: {name} must be {_type_name(default)}, not {value!r}", "see: capdisc config"
-        )
-    return _check_range(name, value, origin)
+        raise InputError(f"{label} must be {_type_name(default)}, not {value!r}", hint)
+    return value
 
 
 def _type_name(default: Any) -> str:
@@ -364,6 +370,31 @@ def parse_declarations(
             origin=str(file),
             trusted=trusted,
         )
+
+
+_OVERLAY_HINT = (
+    'write [[overlay]] with lines such as id = "table:shop.invoices" and phrases = ["who paid"]'
+)
+
+
+def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay]:
+    """The overlays of the tables `[[overlay]]` in `file`. Raises InputError for another key or type."""
+    for table in tables if isinstance(tables, list) else [tables]:
+        if not isinstance(table, dict) or not table.get("id"):
+            raise InputError(f"{file}: overlay must be a table with an id", _OVERLAY_HINT)
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            name, label = "risk" if key == "riskLevel" else key, f"{file}: {key} of an overlay"
+            if name not in ("id", *OVERLAY_FIELDS):
+                hint = f"its keys: id, {', '.join(OVERLAY_FIELDS)}"
+                raise InputError(f"{file}: an overlay has no key {key!r}", hint)
+            default: Any = [] if name in ("phrases", "tags", "requires") else ""
+            checked = _check_kind(default, value, label, _OVERLAY_HINT)
+            if name == "risk" and not (checked := risk_level(checked)):
+                hint = f"one of: {', '.join(RISK_CHOICES)}"
+                raise InputError(f"{label} cannot be {value!r}", hint)
+            values[name] = tuple(checked) if isinstance(checked, list) else checked
+        yield Overlay(origin=str(file), is_own=is_own, **values)
 
 
 _PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "summarizer"]'

@@ -141,7 +141,12 @@ def detect_changes(
         },
         descriptors=SpooledDescriptors(reader.spool, {key: records[key] for key in changed}),
         digests={key: digests[key] for key in changed},
-        findings=(*scan.findings, *reader.unfinished_findings, *guidance_findings),
+        findings=(
+            *scan.findings,
+            *reader.unfinished_findings,
+            *reader.overlay_findings,
+            *guidance_findings,
+        ),
         parsed_count=reader.parsed_count,
         hashed_count=reader.hashed_count,
         guidance=guidance,

@@ -21,7 +21,13 @@ from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
-from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
+from capdisc_indexer.model.types import (
+    BuildOptions,
+    Descriptor,
+    Finding,
+    Overlay,
+    Severity,
+)
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -49,7 +55,8 @@ _SLIPS = frozenset(
 _SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 # A definition that was held back may have been approved since; its file does not show that.
 HELD_BACK = "changed-definition"
-_READ_AGAIN = TRANSIENT | {HELD_BACK}
+# An overlay is needed by every build, and stored by none.
+_READ_AGAIN = TRANSIENT | {HELD_BACK, "overlay"}
 # Called with the stage of a build, how many of its steps are done, and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 # The descriptors of a few thousand capabilities stay in memory.
@@ -58,13 +65,14 @@ _MAX_MEMORY_BYTES = 32 * 1024 * 1024
 
 @frozen(kw_only=True)
 class ParsedFile:
-    """What one file holds: its digest, its findings, and its capabilities as declared id and
-    record.
+    """What one file holds: its digest, its findings, its capabilities as declared id and record,
+    and its overlays.
     """
 
     content_hash: str
     findings: tuple[Finding, ...]
     records: tuple[tuple[str, bytes], ...] = ()
+    overlays: tuple[Overlay, ...] = ()
 
 
 # So many files are read to see whether one with other stamps has another content: a switch of
@@ -118,7 +126,8 @@ class FileReader:
     A file that fails to parse keeps its last version for `options.grace_s` seconds after it was
     written to: its author may still be writing. `unfinished_findings` names those files. They keep
     their old stamps, so that the next scan reads them again. Of `unusable` files nothing can be
-    made: their findings stand for what they hold.
+    made: their findings stand for what they hold. `overlays` are those of the options and of the
+    files that were read.
     """
 
     def __init__(
@@ -137,6 +146,8 @@ class FileReader:
         self._new: set[str] = set()
         self._parsed_files: Iterator[ParsedFile] = iter(())
         self.unfinished_findings: list[Finding] = []
+        self.overlays = list(options.overlays)
+        self.overlay_findings: list[Finding] = []
         self.parsed_count = self.hashed_count = 0
 
     def read_states(
@@ -180,6 +191,13 @@ class FileReader:
         elif file.path not in self._records:
             self._parse_file(file, _file_stamps(file))
         return self._records[file.path]
+
+    def revise_records(self, file: FoundFile, revise: Callable[[bytes], bytes]) -> None:
+        """Puts what `revise` makes of each record of the file in its place."""
+        self._records[file.path] = tuple(
+            self.spool.append(spooled.id, revise(self.spool.read(spooled)))
+            for spooled in self.stored_records(file)
+        )
 
     def _read_state(self, file: FoundFile) -> FileState:
         old_state, stat = self._old.get(file.path), _file_stamps(file)
@@ -231,6 +249,7 @@ class FileReader:
         if finding := self._unusable.get(file.path):
             content = _unusable_file(finding)
         content = self._with_last_version(file, content)
+        self.overlays += content.overlays
         self._records[file.path] = tuple(
             self.spool.append(name, record) for name, record in content.records
         )
@@ -327,13 +346,16 @@ def _read_file(file: FoundFile) -> ParsedFile:
         loaded.findings, lambda path: readable_text(data) if path == file.path else ""
     )
     return ParsedFile(
-        content_hash=hash_content(file, data), findings=tuple(findings), records=records
+        content_hash=hash_content(file, data),
+        findings=tuple(findings),
+        records=records,
+        overlays=loaded.overlays,
     )
 
 
 def must_read_again(old_state: FileState) -> bool:
-    """Whether the last build could not read the file or held back a definition in it, so that it
-    is read again whatever its stamps say.
+    """Whether the last build could not read the file or held back a definition in it, or whether it
+    adds to other files, so that it is read again whatever its stamps say.
     """
     failed = old_state.findings and any(
         finding.code in _READ_AGAIN for finding in old_state.findings
@@ -377,7 +399,8 @@ def _file_stamps(file: FoundFile) -> tuple[int, ...]:
 
 
 def _has_moved(old_state: FileState, file: FoundFile) -> bool:
-    return old_state.root != file.root or old_state.read_as != _reading_key(file)
+    read_as = old_state.read_as.rpartition("\0")[2]
+    return old_state.root != file.root or read_as != _reading_key(file)
 
 
 def _reading_key(file: FoundFile) -> str:

@@ -284,6 +284,8 @@ def _find_collision(state: FileState, declared: DeclaredId) -> Finding | None:
     taken = f"{declared.id} is already defined by {declared.other_path}"
     if declared.status == "shadowed":
         hint = "rename or remove one of them"
+        if declared.other_path.lower().endswith(("capability.yaml", "capability.yml")):
+            hint += f"; a manifest that adds to it says overlay: {declared.id} instead of id"
         return _make_finding("shadowed-id", state, taken, hint)
     if declared.status == "duplicate":
         message = f"{taken}; this one is left out"

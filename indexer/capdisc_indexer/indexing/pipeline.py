@@ -273,8 +273,9 @@ def _run_build(
         is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
         if reader.parsed_count > 0 or is_other:
             check = BackgroundTask(check).result
-        if tree.is_part and unfinished:
-            raise WiderChangeError("a file does not parse, and was changed a moment ago")
+        has_new_overlay = len(reader.overlays) > len(options.overlays)
+        if tree.is_part and (unfinished or has_new_overlay):
+            raise WiderChangeError("a file adds to others, or was changed and does not parse yet")
         if tree.is_part and previous.state is not None:
             removed = [previous.files[path] for path in tree.gone if path in previous.files]
             resolved_states = resolve_changed_ids(states, removed, previous.state)
@@ -282,6 +283,10 @@ def _run_build(
         else:
             review = _review_definitions(tree, states, reader, previous, options)
             resolved_states = resolve_ids({**states, **review.files}, files, previous.files)
+        if reader.overlays or any("\0" in state.read_as for state in states.values()):
+            from capdisc_indexer.indexing.overlays import apply_overlays
+
+            resolved_states = apply_overlays(tree, resolved_states, reader, options.workspace)
         changes = detect_changes(tree, resolved_states, reader, previous, review)
         plan = BuildPlan(
             request=request, previous=previous, tree=tree, changes=changes, selected=select()

@@ -98,6 +98,7 @@ _BODY_FIELDS = (
     "extract",
     "run",
     "extra",
+    "overlay",
 )
 _EMPTY_VALUES: tuple[Any, ...] = ((), {}, None)
 _DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))

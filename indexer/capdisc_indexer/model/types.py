@@ -106,7 +106,8 @@ class Descriptor:
     works on, none for all. `stale` says that its file can no longer be read, and this is the last
     version that could. `not_for` holds requests and subjects that its author excludes.
     `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
-    where those in use are safer ones. `requires`, `composed_with` and `related` hold names or ids
+    where those in use are safer ones. `overlay` says which overlays add to it, and what its file says
+    instead. `requires`, `composed_with` and `related` hold names or ids
     as written; they are resolved against the index when a query is answered, so that a capability
     may appear after the one that requires it.
     """
@@ -145,6 +146,7 @@ class Descriptor:
     extract: Mapping[str, Any] | None = None
     run: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    overlay: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
 
@@ -153,9 +155,30 @@ class Descriptor:
 LISTED_FIELDS = ("name", "kind", "title", "description", "category", "tags", "risk", "confirm")
 
 
+# What an overlay may say.
+OVERLAY_FIELDS = ("description", "phrases", "tags", "category", "risk", "requires")
+
+
+@frozen(kw_only=True)
+class Overlay:
+    """What a settings file or a manifest (`origin`) says about capabilities that come from elsewhere:
+    those whose ids fit the pattern `id`. `is_own`: it stands in the user's own settings.
+    """
+
+    id: str
+    origin: str
+    description: str = ""
+    phrases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    category: str = ""
+    risk: str = ""
+    requires: tuple[str, ...] = ()
+    is_own: bool = False
+
+
 @frozen(kw_only=True)
 class LoadedFile:
-    """The capabilities of one file and its findings.
+    """The capabilities and overlays of one file and its findings.
 
     `parts` are what the capabilities were made from, and parts that became none, for validation,
     which checks more than a reader needs.
@@ -164,6 +187,7 @@ class LoadedFile:
     descriptors: tuple[Descriptor, ...] = ()
     findings: tuple[Finding, ...] = ()
     parts: tuple[Any, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
 
 
 # By the name of a preset, the names of the capabilities that it combines.
@@ -511,7 +535,8 @@ class BuildOptions:
     without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
     every byte of the last build and of the sources instead of trusting sizes and times. A file
     that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
-    may be half written. `sources` are read in addition to the roots. Without a `guard` no changed
+    may be half written. `sources` are read in addition to the roots, and `overlays` add to
+    what is read. Without a `guard` no changed
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
@@ -539,6 +564,7 @@ class BuildOptions:
     lock_timeout_s: float = 10.0
     grace_s: float = 0.0
     sources: tuple[DeclaredSource, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
     guard: DefinitionGuard | None = None
     builder_id: str | None = None
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

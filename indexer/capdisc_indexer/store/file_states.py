@@ -43,7 +43,8 @@ class DeclaredId(NamedTuple):
 class FileState(NamedTuple):
     """One scanned file: its stat and hash, the ids that it declares, and its findings.
 
-    `read_as` is the format and name of the declaration that covers it, and the links to it.
+    `read_as` is the format and name of the declaration that covers it, and the links to it; where
+    overlays add to its capabilities, behind a digest of these and a NUL.
     """
 
     path: str

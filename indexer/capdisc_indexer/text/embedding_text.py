@@ -106,6 +106,8 @@ def lexical_document(descriptor: Descriptor) -> str:
         *parameters,
         *d.phrases,
         split_exclusions(d.usage_hint).text,
+        # What an overlay replaced is found by its words, too.
+        d.overlay.get("before", {}).get("description", ""),
     ]
     text = lexical_text("\n".join([*parts, d.content[:BODY_CHARACTERS]]))
     if is_english(f"{d.description} {d.content[:BODY_CHARACTERS]}"):

@@ -57,9 +57,8 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)
     descriptors = tuple(part.descriptor for part in parts if part.descriptor)
-    return LoadedFile(
-        descriptors=descriptors, findings=tuple(dict.fromkeys(all_findings)), parts=tuple(parts)
-    )
+    unique = tuple(dict.fromkeys(all_findings))
+    return replace(loaded, descriptors=descriptors, findings=unique, parts=tuple(parts))
 
 
 def _with_warnings(
@@ -382,11 +381,11 @@ def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str
         if isinstance(text, Finding):
             findings.append(text)
             continue
-        text_findings = _text_findings(text, printable_path(file.path))
-        findings += text_findings
-        if any(finding.code == "hard-coded-secret" for finding in text_findings):
+        about_text = text_findings(text, printable_path(file.path))
+        findings += about_text
+        if any(finding.code == "hard-coded-secret" for finding in about_text):
             text = capdisc_guard.mask_keys(text)
-        has_error = any(finding.severity is Severity.ERROR for finding in text_findings)
+        has_error = any(finding.severity is Severity.ERROR for finding in about_text)
         if text.strip() and not has_error:
             category = printable_path(category_of(file.path))
             guidance.setdefault(category.casefold(), {"category": category, "text": text})
@@ -398,8 +397,8 @@ def _read_guidance(file: FileStat) -> str | Finding:
     return data if isinstance(data, Finding) else decode(data, printable_path(file.path))
 
 
-def _text_findings(value: str, path: str) -> list[Finding]:
-    """The first finding of each rule."""
+def text_findings(value: str, path: str) -> list[Finding]:
+    """The first finding of each rule about a text that an agent reads."""
     text = capdisc_guard.CapabilityText(value=value, path=path, line=1)
     findings = list(capdisc_guard.find_risks([text], OF_FORM))
     return list({finding.code: finding for finding in reversed(findings)}.values())

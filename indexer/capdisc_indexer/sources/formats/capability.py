@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
 from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
-from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.manifest import build_descriptor, read_overlay
 from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
@@ -46,7 +46,9 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     source = source_ref(file, content_hash(data, companions.data))
     if len(nodes) == 1:
         loaded = _load_capability(nodes[0], file, source, companions)
-        return replace(loaded, findings=(*about_file, *companions.findings, *loaded.findings))
+        unused = _warn_of_unused_files(file) if loaded.overlays else ()
+        findings = (*about_file, *companions.findings, *loaded.findings, *unused)
+        return replace(loaded, findings=findings)
     parts = [
         _load_capability(node, file, replace(source, pointer=str(index)), Companions())
         for index, node in enumerate(nodes)
@@ -54,6 +56,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     return LoadedFile(
         descriptors=tuple(descriptor for entry in parts for descriptor in entry.descriptors),
         parts=tuple(part for entry in parts for part in entry.parts),
+        overlays=tuple(overlay for entry in parts for overlay in entry.overlays),
         findings=(
             *about_file,
             *_warn_of_unused_files(file),
@@ -80,6 +83,10 @@ def _load_capability(
         finding = _finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line)
         return LoadedFile(findings=(finding,))
     fields = Fields(node, file.path, MANIFEST_FIELDS)
+    if fields.value("overlay"):
+        overlay = read_overlay(fields, source.path)
+        part = ParsedCapability(node=node, descriptor=None)
+        return LoadedFile(findings=tuple(fields.findings), parts=(part,), overlays=(overlay,))
     capability = build_descriptor(fields, file, source, companions)
     # A schema that cannot be read costs a capability that runs nothing the schema alone.
     is_refused = fields.has_error or _has_errors(
@@ -111,7 +118,7 @@ def _no_capability(path: str) -> Finding:
 
 
 def _warn_of_unused_files(file: FoundFile) -> tuple[Finding, ...]:
-    message = "not used, since the manifest beside it holds several capabilities"
+    message = "not used, since the manifest beside it holds several capabilities or an overlay"
     hint = "give the capability that it belongs to a folder of its own"
     return tuple(
         _finding(companion.path, Severity.INFO, "companion-unused", message, hint, 1)

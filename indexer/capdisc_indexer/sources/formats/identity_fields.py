@@ -162,7 +162,10 @@ def _read_id(fields: Fields, kind: str, name: str) -> tuple[str, str]:
     local_part = " ".join(_NOT_IN_ID.sub(" ", one_line(plain)).split()).strip("./@+-: ") or name
     identity = _fit_id(f"{kind}:{local_part}", written)
     message = f"the id is not of the form kind:name; read as {identity[:MAX_NAME]}"
-    fields.warn("id", "field-value", message, f"leave it out, or write {kind}:...")
+    hint = f"leave it out, or write {kind}:..."
+    if colon:
+        hint += f"; to add to {written[:MAX_NAME]}, write overlay instead of id"
+    fields.warn("id", "field-value", message, hint)
     return identity, written
 
 

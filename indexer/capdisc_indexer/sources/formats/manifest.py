@@ -5,7 +5,15 @@ from __future__ import annotations
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.records import parse_systems
 from capdisc_indexer.model.risks import RISK_CHOICES, UNKNOWN_RISK, risk_level
-from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
+from capdisc_indexer.model.types import (
+    OVERLAY_FIELDS,
+    Descriptor,
+    Edge,
+    Finding,
+    Overlay,
+    Severity,
+    SourceRef,
+)
 from capdisc_indexer.sources.formats.identity_fields import (
     MAX_DESCRIPTION,
     read_description,
@@ -65,7 +73,7 @@ def build_descriptor(
         title=names.title,
         category=fields.text("category") or CATEGORY_OF_KIND.get(names.kind, DEFAULT_CATEGORY),
         tags=_merge_lists(fields, "tags", "keywords"),
-        phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
+        phrases=_phrases(fields),
         not_for=fields.texts("not_for", ",;\n"),
         parameters=read_parameters(schema),
         requires=fields.texts("requires"),
@@ -92,6 +100,37 @@ def build_descriptor(
         extra=_extra(fields),
         other_names=names.other_names,
     )
+
+
+_FIELDS_OF_OVERLAYS = frozenset({"overlay", *OVERLAY_FIELDS, "keywords", "examples", "queries"})
+
+
+def read_overlay(fields: Fields, origin: str) -> Overlay:
+    """What a manifest with the key `overlay` adds to others; a finding says so, and one names each
+    other field.
+    """
+    warn_of_unknown(fields)
+    for name in sorted(fields.entries.keys() - _FIELDS_OF_OVERLAYS):
+        message = f"{fields.key(name)} is not read in an overlay"
+        fields.warn(name, "unknown-key", message, f"an overlay has {', '.join(OVERLAY_FIELDS)}")
+    overlay = Overlay(
+        id=fields.text("overlay"),
+        origin=origin,
+        description=fields.text("description"),
+        phrases=_phrases(fields),
+        tags=_merge_lists(fields, "tags", "keywords"),
+        category=fields.text("category"),
+        risk=read_risk(fields),
+        requires=fields.texts("requires"),
+    )
+    added = ", ".join(name for name in OVERLAY_FIELDS if getattr(overlay, name))
+    message = f"an overlay: adds {added or 'nothing'} to {overlay.id}"
+    fields.note("overlay", Severity.INFO, "overlay", message)
+    return overlay
+
+
+def _phrases(fields: Fields) -> tuple[str, ...]:
+    return _merge_lists(fields, "phrases", "examples", "queries", separators="\n")
 
 
 def _long_description(fields: Fields) -> str:

@@ -14,6 +14,7 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kind": ("kind",),
         "description": ("description",),
         "id": ("id",),
+        "overlay": ("overlay",),
         "title": ("displayName", "title"),
         "category": ("category",),
         "tags": ("tags",),

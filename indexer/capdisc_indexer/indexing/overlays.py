@@ -1,0 +1,138 @@
+"""What overlays add to the capabilities of a build, which are otherwise left as their files say.
+
+An overlay is a table `[[overlay]]` of the settings, or a manifest with the key `overlay`. Which ones
+fit a file's capabilities is part of its state, as a digest before `read_as`: where that differs, the
+file is read again, and no other. What a record was without them stands in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+from capdisc_indexer.indexing.change_detection import ScannedTree, StatesByPath
+from capdisc_indexer.indexing.file_reader import FileReader
+from capdisc_indexer.lazy_imports import hex_sha256
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.records import decode_descriptor, encode_descriptor
+from capdisc_indexer.model.risks import RISKS, counted_risk
+from capdisc_indexer.model.types import (
+    OVERLAY_FIELDS,
+    Descriptor,
+    Finding,
+    Overlay,
+    Severity,
+)
+from capdisc_indexer.sources.scan.folder_tree import is_inside
+from capdisc_indexer.store.file_states import content_hashes_by_id
+from capdisc_indexer.text.similar_names import suggest_names
+from capdisc_indexer.validation.content_rules import REVIEW_CODES, text_findings
+
+
+def apply_overlays(
+    tree: ScannedTree,
+    states: StatesByPath,
+    reader: FileReader,
+    workspace: str,
+) -> StatesByPath:
+    """The states of the files with what adds to them; the reader gets findings about the overlays.
+    The records of files on which other overlays lie than before are revised; a file that was not
+    parsed is parsed for that.
+    """
+    workspace = workspace and os.path.realpath(workspace)
+    ids = [] if tree.is_part else [*content_hashes_by_id(states)]
+    problems = {overlay: [*_find_problems(overlay, ids)] for overlay in reader.overlays}
+    findings = reader.overlay_findings
+    findings += [finding for found in problems.values() for finding in found]
+    usable = [overlay for overlay, found in problems.items() if not found]
+    new_states = dict(states)
+    for file in tree.scan.files:
+        state = states[file.path]
+        fitting = {
+            declared.id: rows
+            for declared in state.declared_ids
+            if (rows := [row for row in usable if fnmatchcase(declared.resolved_id, row.id)])
+        }
+        digest = hex_sha256(repr(fitting).encode("utf-8", "replace")) if fitting else ""
+        last_digest, _, read_as = state.read_as.rpartition("\0")
+        if digest != last_digest:
+            is_of_workspace = bool(workspace) and is_inside(file.resolved, [workspace])
+            reader.revise_records(file, partial(_revise, fitting, is_of_workspace, findings))
+            read_as = f"{digest}\0{read_as}" if digest else read_as
+            new_states[file.path] = state._replace(read_as=read_as)
+    return new_states
+
+
+def _find_problems(overlay: Overlay, ids: Sequence[str]) -> Iterator[Finding]:
+    """A finding for each rule on content that objects to the text, which an agent will read as that
+    of the capability; and one where none of these ids fits.
+    """
+    lists = (*overlay.phrases, *overlay.tags, *overlay.requires)
+    text = "\n".join((overlay.description, overlay.category, *lists))
+    for finding in text_findings(text, overlay.origin):
+        if finding.severity is Severity.ERROR or finding.code in REVIEW_CODES:
+            yield _make_finding(overlay, f"is not used: {finding.message}", finding.hint)
+    if ids and not any(fnmatchcase(identifier, overlay.id) for identifier in ids):
+        yield _make_finding(overlay, "fits no capability", suggest_names(overlay.id, ids))
+
+
+def _make_finding(overlay: Overlay, problem: str, hint: str) -> Finding:
+    return Finding(
+        code="overlay-unused",
+        severity=Severity.WARNING,
+        message=f"the overlay on {overlay.id} {problem}",
+        hint=hint or "capdisc list --ids prints what there is",
+        path=overlay.origin,
+    )
+
+
+def _revise(
+    fitting: Mapping[str, Sequence[Overlay]],
+    is_of_workspace: bool,
+    findings: list[Finding],
+    record: bytes,
+) -> bytes:
+    """The record with these overlays, by the id that its file gives it, and no others."""
+    if not record:  # of a file that is gone, the last build has none
+        return record
+    descriptor = decode_descriptor(record)
+    overlays = fitting.get(descriptor.id, ())
+    if not descriptor.overlay and not overlays:
+        return record
+    bare = replace(descriptor, overlay={}, **descriptor.overlay.get("before", {}))
+    # Encoded and decoded, its lists are tuples again.
+    original = merged = decode_descriptor(encode_descriptor(bare))
+    for overlay in overlays:
+        merged = _merge(merged, overlay, is_of_workspace, findings)
+    before = {
+        name: getattr(original, name)
+        for name in OVERLAY_FIELDS
+        if getattr(original, name) != getattr(merged, name)
+    }
+    origins = tuple(dict.fromkeys(overlay.origin for overlay in overlays))
+    note = {"from": origins, "before": before} if before else {}
+    return encode_descriptor(replace(merged, overlay=note))
+
+
+def _merge(
+    descriptor: Descriptor, overlay: Overlay, is_of_workspace: bool, findings: list[Finding]
+) -> Descriptor:
+    """The capability with what the overlay says: one text replaces another, lists grow. A workspace
+    lowers the risk of nothing but what comes from it: a clone must not say that your tools are safe.
+    """
+    values: dict[str, Any] = {}
+    for name in OVERLAY_FIELDS:
+        if isinstance(added := getattr(overlay, name), tuple):
+            values[name] = tuple(dict.fromkeys((*getattr(descriptor, name), *added)))
+        elif added:
+            values[name] = added
+    if overlay.risk and not (overlay.is_own or is_of_workspace):
+        counted = counted_risk(descriptor.kind, descriptor.risk)
+        if RISKS.index(overlay.risk) < RISKS.index(counted):
+            del values["risk"]
+            problem = f"does not lower the risk of {descriptor.id}, which counts as {counted}"
+            findings.append(_make_finding(overlay, problem, "your own settings file may lower it"))
+    return replace(descriptor, **values)
