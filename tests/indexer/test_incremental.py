@@ -16,7 +16,7 @@ import pytest
 from capdisc_indexer.indexing import cached_scan, document_changes, passage_changes, pipeline
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Query
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Overlay, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store import folder_stamps, native_errors
 from capdisc_indexer.store.snapshot import Index
@@ -183,6 +183,23 @@ def test_several_files_at_once(root: Path, quick: Callable[[Path], BuildReport])
     report, whole = quick(root), _build(root, "other", replace(_OPTIONS, only_new_findings=False))
     assert report.counts["updated"] == 4
     assert _files(root, report) == _files(root, whole, "other")
+
+
+@pytest.mark.parametrize("change", _SMALL)
+def test_overlays_hold_where_only_changed_folders_are_read(
+    root: Path, change: Callable[[Path, random.Random], None]
+) -> None:
+    overlay = Overlay(id="skill:*", origin="settings", description="Folds.", tags=("green",))
+    options = replace(_OPTIONS, overlays=(overlay,))
+    assert _build(root, options=options).counts["updated"] > 30
+    assert _build(root, options=options).counts["updated"] == 0
+    change(root / "skills" / "team-2" / "skill-2", random.Random(2))
+    assert _build(root, options=options).widened_by == ""
+    _build(root, "fresh", options)
+    assert _read_everything(root / "index") == _read_everything(root / "fresh")
+    _build(root)
+    _build(root, "plain")
+    assert _read_everything(root / "index") == _read_everything(root / "plain")
 
 
 def _add_skill(root: Path, rng: random.Random) -> None:
