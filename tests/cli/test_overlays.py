@@ -377,3 +377,38 @@ def test_an_overlay_holds_no_definition_back(capdisc, workspace, show) -> None:
     assert (built.code, built.err) == (0, "")
     (workspace / "capdisc.toml").write_text(SOURCES)
     assert (capdisc("index").err, show("tool:github.create_issue").get("risk")) == ("", None)
+
+
+def test_what_an_overlay_said_is_no_earlier_definition(capdisc, workspace, show) -> None:
+    """Where nothing is remembered of a tool, its file is compared with what it said before."""
+    own = workspace.parent / "home" / ".config" / "capdisc" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        '[[overlay]]\nid = "tool:github.*"\nrisk = "critical"\ndescription = "Waits."\n'
+    )
+    assert capdisc("index").code == 0
+    (memory,) = (workspace.parent / "home" / ".local" / "state").rglob("memory.sqlite")
+    memory.unlink()
+    own.unlink()
+    tools = workspace / ".capdisc" / "capabilities" / "github.tools.json"
+    tools.write_text(json.dumps(TOOLS, indent=1))
+    built = capdisc("index")
+    assert (built.code, built.err) == (0, "")
+    assert show("tool:github.close_issue")["description"] == "Closes an issue in a repository."
+
+
+def test_another_workspace_takes_over_nothing_of_an_overlay(
+    capdisc, workspace, show, monkeypatch, write_skill
+) -> None:
+    """A first index is made of what another one has of the same files, without what that adds."""
+    home = workspace.parent / "home"
+    for name in ("boil-eggs", "fold-napkins", "light-candles"):
+        write_skill(home / ".capdisc" / "capabilities", name)
+    add_overlay(workspace, 'id = "skill:boil-eggs"', 'tags = ["breakfast"]')
+    assert capdisc("index").code == 0
+    assert show("skill:boil-eggs")["tags"] == ["breakfast"]
+    other = workspace.parent / "other"
+    (other / ".capdisc").mkdir(parents=True)
+    monkeypatch.chdir(other)
+    assert capdisc("index").code == 0
+    assert "overlay" not in show("skill:boil-eggs")

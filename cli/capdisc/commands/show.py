@@ -242,10 +242,10 @@ def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
         return "\n".join(embedding_texts(descriptor))
     codes = ", ".join(descriptor.warnings)
     warnings = f"\nReview before use: {codes}" if codes else ""
-    lines = [f"{reference_text(descriptor)}{warnings}", f"Source: {descriptor.source.path}"]
+    added = ""
     if overlay := descriptor.overlay:
-        lines.append(f"Overlay: {', '.join(overlay['from'])} adds {', '.join(overlay['before'])}")
-    return "\n".join(lines)
+        added = f"\nOverlay: {', '.join(overlay['from'])} adds {', '.join(overlay['before'])}"
+    return f"{reference_text(descriptor)}{warnings}\nSource: {descriptor.source.path}{added}"
 
 
 def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:

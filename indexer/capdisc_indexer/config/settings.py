@@ -386,14 +386,17 @@ def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay
         for key, value in table.items():
             name, label = "risk" if key == "riskLevel" else key, f"{file}: {key} of an overlay"
             if name not in ("id", *OVERLAY_FIELDS):
-                hint = f"its keys: id, {', '.join(OVERLAY_FIELDS)}"
-                raise InputError(f"{file}: an overlay has no key {key!r}", hint)
-            default: Any = [] if name in ("phrases", "tags", "requires") else ""
-            checked = _check_kind(default, value, label, _OVERLAY_HINT)
+                raise InputError(
+                    f"{file}: an overlay has no key {key!r}",
+                    f"its keys: id, {', '.join(OVERLAY_FIELDS)}",
+                )
+            is_list = name in ("phrases", "tags", "requires")
+            checked = _check_kind([] if is_list else "", value, label, _OVERLAY_HINT)
             if name == "risk" and not (checked := risk_level(checked)):
-                hint = f"one of: {', '.join(RISK_CHOICES)}"
-                raise InputError(f"{label} cannot be {value!r}", hint)
-            values[name] = tuple(checked) if isinstance(checked, list) else checked
+                raise InputError(
+                    f"{label} cannot be {value!r}", f"one of: {', '.join(RISK_CHOICES)}"
+                )
+            values[name] = tuple(checked) if is_list else checked
         yield Overlay(origin=str(file), is_own=is_own, **values)
 
 

@@ -292,7 +292,11 @@ class _PublishedFile:
             return {}
         if self._records is None:
             self._records = self._load_records(list(self._resolved_ids.values()))
-        return self._records.get(self._resolved_ids[declared_id], {})
+        record = self._records.get(self._resolved_ids[declared_id], {})
+        # What its file said, without what overlays add; a record has no empty fields.
+        before = record.get("overlay", {}).get("before", {})
+        said = {**record, **before}
+        return {key: value for key, value in said.items() if value or key not in before}
 
 
 def _find_reasons(

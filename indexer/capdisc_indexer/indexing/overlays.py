@@ -7,9 +7,9 @@ file is read again, and no other. What a record was without them stands in it.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -42,41 +42,49 @@ def apply_overlays(
     The records of files on which other overlays lie than before are revised; a file that was not
     parsed is parsed for that.
     """
-    workspace = workspace and os.path.realpath(workspace)
-    ids = [] if tree.is_part else [*content_hashes_by_id(states)]
-    problems = {overlay: [*_find_problems(overlay, ids)] for overlay in reader.overlays}
-    findings = reader.overlay_findings
-    findings += [finding for found in problems.values() for finding in found]
-    usable = [overlay for overlay, found in problems.items() if not found]
+    places = [os.path.realpath(workspace)] if workspace else []
+    ids = content_hashes_by_id(states)
+    overlays_by_id: dict[str, list[Overlay]] = {}
+    for overlay in reader.overlays:
+        # There may be one for each of many tables: only patterns are compared with all ids.
+        fitting_ids = [overlay.id] if overlay.id in ids else fnmatch.filter(ids, overlay.id)
+        problems = [*_find_problems(overlay)]
+        if not (problems or fitting_ids or tree.is_part):
+            problems = [
+                _make_finding(overlay, "fits no capability", suggest_names(overlay.id, ids))
+            ]
+        reader.overlay_findings += problems
+        for identifier in () if problems else fitting_ids:
+            overlays_by_id.setdefault(identifier, []).append(overlay)
     new_states = dict(states)
     for file in tree.scan.files:
         state = states[file.path]
         fitting = {
-            declared.id: rows
+            declared.id: overlays_by_id[declared.resolved_id]
             for declared in state.declared_ids
-            if (rows := [row for row in usable if fnmatchcase(declared.resolved_id, row.id)])
+            if declared.resolved_id in overlays_by_id
         }
         digest = hex_sha256(repr(fitting).encode("utf-8", "replace")) if fitting else ""
         last_digest, _, read_as = state.read_as.rpartition("\0")
         if digest != last_digest:
-            is_of_workspace = bool(workspace) and is_inside(file.resolved, [workspace])
-            reader.revise_records(file, partial(_revise, fitting, is_of_workspace, findings))
+            is_of_workspace = is_inside(file.resolved, places)
+            reader.revise_records(
+                file, partial(_revise, fitting, is_of_workspace, reader.overlay_findings)
+            )
             read_as = f"{digest}\0{read_as}" if digest else read_as
             new_states[file.path] = state._replace(read_as=read_as)
     return new_states
 
 
-def _find_problems(overlay: Overlay, ids: Sequence[str]) -> Iterator[Finding]:
+def _find_problems(overlay: Overlay) -> Iterator[Finding]:
     """A finding for each rule on content that objects to the text, which an agent will read as that
-    of the capability; and one where none of these ids fits.
+    of the capability.
     """
-    lists = (*overlay.phrases, *overlay.tags, *overlay.requires)
-    text = "\n".join((overlay.description, overlay.category, *lists))
+    lists = ", ".join((*overlay.phrases, *overlay.tags, *overlay.requires))
+    text = f"{overlay.description}\n{overlay.category}\n{lists}"
     for finding in text_findings(text, overlay.origin):
         if finding.severity is Severity.ERROR or finding.code in REVIEW_CODES:
             yield _make_finding(overlay, f"is not used: {finding.message}", finding.hint)
-    if ids and not any(fnmatchcase(identifier, overlay.id) for identifier in ids):
-        yield _make_finding(overlay, "fits no capability", suggest_names(overlay.id, ids))
 
 
 def _make_finding(overlay: Overlay, problem: str, hint: str) -> Finding:

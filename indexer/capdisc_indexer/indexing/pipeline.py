@@ -273,8 +273,7 @@ def _run_build(
         is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
         if reader.parsed_count > 0 or is_other:
             check = BackgroundTask(check).result
-        has_new_overlay = len(reader.overlays) > len(options.overlays)
-        if tree.is_part and (unfinished or has_new_overlay):
+        if tree.is_part and (unfinished or len(reader.overlays) > len(options.overlays)):
             raise WiderChangeError("a file adds to others, or was changed and does not parse yet")
         if tree.is_part and previous.state is not None:
             removed = [previous.files[path] for path in tree.gone if path in previous.files]

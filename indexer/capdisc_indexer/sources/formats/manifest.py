@@ -124,8 +124,12 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
         requires=fields.texts("requires"),
     )
     added = ", ".join(name for name in OVERLAY_FIELDS if getattr(overlay, name))
-    message = f"an overlay: adds {added or 'nothing'} to {overlay.id}"
-    fields.note("overlay", Severity.INFO, "overlay", message)
+    fields.note(
+        "overlay",
+        Severity.INFO,
+        "overlay",
+        f"an overlay: adds {added or 'nothing'} to {overlay.id}",
+    )
     return overlay
 
 
