@@ -330,7 +330,10 @@ def _own_seeds() -> dict[str, list[tuple[str, bytes]]]:
     lines = _json(MANIFEST) + b"\n" + _json({**MANIFEST, "name": "other", "id": "x"}) + b"\n"
     row = b'{"id": 1, "title": "Emma", "more": {"a": [1]}}\n'
     return {
-        "capability": [("CAPABILITY.yaml", as_lines(MANIFEST).encode())],
+        "capability": [
+            ("CAPABILITY.yaml", as_lines(MANIFEST).encode()),
+            ("CAPABILITY.yaml", b"overlay: tool:*\nphrases: [a, b]\nrisk: low\ncategory: x\n"),
+        ],
         "skill": [("SKILL.md", front_matter(SKILL))],
         "agent": [("a.md", front_matter(prompt)), ("a.toml", _TOML_COMMAND.encode())],
         "command": [("c.md", front_matter(command)), ("c.toml", _TOML_COMMAND.encode())],
