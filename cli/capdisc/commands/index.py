@@ -452,7 +452,7 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
             or (
                 _is_shown(finding)
                 and not quiet
-                and (report.published or finding.code in WAITING_CODES)
+                and (report.published or finding.code in (*WAITING_CODES, "source-missing"))
             )
         ]
     )

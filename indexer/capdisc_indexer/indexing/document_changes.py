@@ -496,8 +496,9 @@ def assemble_document(
     """The document of a capability from its stored parts."""
     d = descriptor
     plain_id = d.id.partition("@")[0]
-    aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title, *d.other_names)
     categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
+    qualified = (f"{category}/{d.name}" for category in sorted(categories))
+    aliases = (d.id, plain_id, d.name, *qualified, d.title, *d.other_names)
     facets = facet_values(d) | {"category": tuple(sorted(categories))}
     return IndexedDocument(
         id=d.id,

@@ -250,7 +250,7 @@ TOOLS = (
         description="Search all capabilities for what you need now.",
         input_schema=input_schema(
             "query",
-            query=query_schema("The need."),
+            query=query_schema(),
             kind={"type": "string", "default": ANY_KIND},
             category=name_schema(),
         ),
