@@ -801,3 +801,20 @@ def test_doctor_says_why_a_hook_was_late_and_what_helps(
     )
     assert "capdisc hook claude --deadline 2s" in printed
     assert ("index less" in printed) is advice
+
+
+def test_words_alone_answer_requests_and_stay_out_of_coding_sessions(
+    ask, library, monkeypatch
+) -> None:
+    """Of a coding session, words alone would answer four turns of five, and hardly one of them well."""
+    library("merge-pdfs", "Joins several PDF files into one. Use when asked to merge PDFs.")
+    library("fix-tests", "Repairs a failing test of a parser. Use when tests fail.")
+    monkeypatch.setenv("CAPDISC_MODE", "lexical")
+    assert names(ask(event(REQUEST))) == ["merge-pdfs"]
+    for number, prompt in enumerate(
+        ("run the tests", "fix the failing test in parser.py", "commit it")
+    ):
+        session = {"session_id": f"s{number}"}
+        assert ask(event("the build of the parser is broken", **session)) == ""
+        assert ask(event(prompt, **session)) == ""
+    assert names(ask(event("/fix-tests please"))) == ["fix-tests"]

@@ -29,8 +29,8 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
     out are skills and capabilities, pages in `base` itself, and what lies in a folder that mostly
     holds something else; of a folder that `is_scanned` what a scan gives, and pages if it gives any.
     """
-    matches, scanned, seen = Counter[tuple[str, str, str]](), 0, 0
-    known, totals = Counter[str](), Counter[str]()
+    matches, scanned, seen_count = Counter[tuple[str, str, str]](), 0, 0
+    known_counts, totals = Counter[str](), Counter[str]()
     for place, folders, names in os.walk(folder):
         if any((manifest := manifest_for(name)) and manifest.owns_folder for name in names):
             folders.clear()
@@ -42,25 +42,25 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
         totals[group] += sum(not name.endswith(_PICTURES) for name in names)
         paths = map(Path(place).joinpath, names[:_MAX_FILES])
         for path in (path for path in paths if not path.is_symlink()):
-            found = source_for(path.name) or by_head(path.name, str(path))
-            source = found or _recognise_data(path)
-            scanned += found is not None
-            known[group] += source is not None
-            if source and source.declared and not (found and is_scanned):
+            by_name = source_for(path.name) or by_head(path.name, str(path))
+            source = by_name or _recognise_data(path)
+            scanned += by_name is not None
+            known_counts[group] += source is not None
+            if source and source.declared and not (by_name and is_scanned):
                 shown = os.path.relpath(path, base)
                 if source.by_suffix and source.format != "python":
                     pattern = f"{escape(group)}/{'**/' if parts else ''}*{path.suffix}"
                     shown = os.path.normpath(pattern)
                 matches[group, source.declared, shown] += 1
-        seen += len(names)
-        if seen > _MAX_FILES:
+        seen_count += len(names)
+        if seen_count > _MAX_FILES:
             break
     own_group = os.path.relpath(folder, base)
     tables = [
         _write_declaration(word, path, count)
         for (group, word, path), count in sorted(matches.items())
         if path.isprintable()
-        and (group == own_group or 2 * known[group] >= totals[group])
+        and (group == own_group or 2 * known_counts[group] >= totals[group])
         and (word != "document" or not (group == "." or (is_scanned and scanned)))
     ]
     return tables[:_MAX_DECLARATIONS]

@@ -66,6 +66,8 @@ SPEAK, SHADOW = MODES = ("speak", "shadow")
 _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
+# Without vectors, words alone are useful in 7 of 100 turns of coding sessions in which they speak.
+_MAX_CODING_SHARE = 0.75
 # Characters of the reasons: the longest with which all capabilities fit.
 _REASON_LENGTHS = (50, 0)
 # How much less the beginning of a text may fit than a later part, as a difference of cosines.
@@ -164,7 +166,7 @@ def _judge_turn(
     ctx: open_index.CommandContext, prompt: str, limits: Limits, known: ClientSession
 ) -> _JudgedTurn:
     text, head = shorten_prompt(prompt), first_line(prompt)
-    encoder = _fitting_encoder(ctx)
+    encoder = _shipped_encoder()
     if encoder is None or limits.gate == OFF:
         return _judge_by_ranking(ctx, text, limits.gate)
     model = load_suggestion_model()
@@ -173,6 +175,12 @@ def _judge_turn(
     session_turn = SessionTurn(turn.head, model.encoder, round(turn.coding, 4))
     if is_talk(turn):
         return _JudgedTurn(likely=(), reason="this reads like talk", turn=session_turn)
+    if not _has_fitting_vectors(ctx, model):
+        share = coding_share(turn.coding_here, turn.earlier_turns)
+        if share > _MAX_CODING_SHARE:
+            reason = "without vectors, only what a prompt of a coding session names is offered"
+            return _JudgedTurn(likely=(), reason=reason, turn=session_turn)
+        return replace(_judge_by_ranking(ctx, text, limits.gate), turn=session_turn)
     ranking = _rank_text(ctx, text)
     rankings = ranking, ranking if head == text else _rank_text(ctx, head)
     memory = load_use_memory(ctx.runtime.user_state_dir())
@@ -208,13 +216,19 @@ def _rank_text(ctx: open_index.CommandContext, text: str) -> Ranking:
     return query_execution.rank_query(ctx, query, None, encoders.SHIPPED_ENCODER, OFF)
 
 
-def _fitting_encoder(ctx: open_index.CommandContext) -> StaticEncoder | None:
-    """The shipped encoder, where the vectors of the index and the model are its; else None."""
+def _shipped_encoder() -> StaticEncoder | None:
+    """The shipped encoder, where the model of suggestions was fitted to it; else None."""
     with suppress(EncoderError):
-        is_fitting = load_suggestion_model().encoder == ctx.index.generation.fingerprint
-        if is_fitting and query_execution.retrieval_mode(ctx, None) != "lexical":
-            return encoders.load_shipped_encoder()
+        encoder = encoders.load_shipped_encoder()
+        if load_suggestion_model().encoder == encoder.fingerprint:
+            return encoder
     return None
+
+
+def _has_fitting_vectors(ctx: open_index.CommandContext, model: SuggestionModel) -> bool:
+    """Whether the vectors of the index are those that the model was fitted to, and may be used."""
+    is_fitting = model.encoder == ctx.index.generation.fingerprint
+    return is_fitting and query_execution.retrieval_mode(ctx, None) != "lexical"
 
 
 def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _JudgedTurn:

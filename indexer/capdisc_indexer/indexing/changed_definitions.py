@@ -295,8 +295,8 @@ class _PublishedFile:
         record = self._records.get(self._resolved_ids[declared_id], {})
         # What its file said, without what overlays add; a record has no empty fields.
         before = record.get("overlay", {}).get("before", {})
-        said = {**record, **before}
-        return {key: value for key, value in said.items() if value or key not in before}
+        of_file = {**record, **before}
+        return {key: value for key, value in of_file.items() if value or key not in before}
 
 
 def _find_reasons(

@@ -51,8 +51,8 @@ def record_call(
         header = ctx.index.resolve(str(arguments["id"]))
         sources = [header["id"]] if header else []
     elif session is not None and query:
-        found = ctx.index.documents.headers_for(sources, Query(texts=()))
-        memory.remember_printed(ctx.runtime, session, [key for key in sources if key in found])
+        headers = ctx.index.documents.headers_for(sources, Query(texts=()))
+        memory.remember_printed(ctx.runtime, session, [key for key in sources if key in headers])
     if ctx.config["log"]:
         memory.log_event(ctx.runtime, tool, sources, [query], session, is_ok)
 

@@ -45,7 +45,7 @@ def take_turn(command: SessionCommand) -> int:
         definitions = select_definitions(ctx, request)
         prompt = render_ctx.form.format_context(render_ctx.form, context)
     if command.json:
-        found = [key for key, entry in session.discovered.items() if entry.turn == session.turn]
+        new_ids = [key for key, entry in session.discovered.items() if entry.turn == session.turn]
         console.print_document(
             {
                 "session": name,
@@ -53,7 +53,7 @@ def take_turn(command: SessionCommand) -> int:
                 "mode": session.mode,
                 "prompt": prompt,
                 "tokens": render_ctx.counter.exact(prompt),
-                "found": found,
+                "found": new_ids,
                 "tools": definitions.value,
             }
         )
