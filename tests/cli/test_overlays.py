@@ -412,3 +412,37 @@ def test_another_workspace_takes_over_nothing_of_an_overlay(
     monkeypatch.chdir(other)
     assert capdisc("index").code == 0
     assert "overlay" not in show("skill:boil-eggs")
+
+
+def test_an_overlay_in_a_workspace_without_capabilities_of_its_own(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
+    """It is used there, and the index of the home folder stays without it."""
+    home = hermetic.parent / "home"
+    write_skill(home / ".capdisc" / "capabilities", "boil-eggs")
+    assert capdisc("index").code == 0
+    (hermetic / "capdisc.toml").write_text(
+        f'[[overlay]]\nid = " skill:boil-eggs"\nphrases = ["{PHRASE} ", " "]\n'
+    )
+    (capability,) = capdisc("show", "--json", "skill:boil-eggs").json["capabilities"]
+    assert capability["phrases"] == [PHRASE]
+    monkeypatch.chdir(home)
+    (capability,) = capdisc("show", "--json", "skill:boil-eggs").json["capabilities"]
+    assert "phrases" not in capability
+
+
+@pytest.mark.parametrize("value", ["''", "[tool:a, tool:b]", "{a: b}"])
+def test_a_manifest_whose_overlay_is_no_id_is_an_error(capdisc, workspace, value) -> None:
+    path = write_manifest(workspace, f"overlay: {value}", "tags: [a]")
+    done = capdisc("index")
+    assert done.code == 1
+    assert f"{path}:1:1: error[field-" in done.err
+    assert "write the id of what it adds to" in done.err
+    assert "the overlay on" not in done.err
+
+
+def test_a_description_that_is_too_long_is_not_added(capdisc, workspace, show) -> None:
+    """A clone must not push what you have out of every budget."""
+    add_overlay(workspace, 'id = "skill:water-plants"', f'description = "{"Reads. " * 600}"')
+    assert "is not used: its description has 4,199 characters" in capdisc("index").err
+    assert show("skill:water-plants")["description"] == "Plans a watering can."

@@ -114,13 +114,14 @@ def place_sources(
 
 def has_own_capabilities(runtime: Runtime, config: Config) -> bool:
     """Whether an index of this workspace would hold anything else than the index of the home
-    folder: a folder or source of the workspace, a setting that only counts here, or tools that
-    the gateway has listed for it.
+    folder: a folder, source or overlay of the workspace, a setting that only counts here, or tools
+    that the gateway has listed for it.
     """
     users = ("default", str(runtime.user_config))
     if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
         return True
-    if any(source.origin != str(runtime.user_config) for source in config.sources):
+    origins = {item.origin for items in (config.sources, config.overlays) for item in items}
+    if origins - {str(runtime.user_config)}:
         return True
     places = (*runtime.conventional(config), *place_folders(runtime, config))
     folders = (path for scope, path in places if scope == "workspace")

@@ -396,7 +396,8 @@ def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay
                 raise InputError(
                     f"{label} cannot be {value!r}", f"one of: {', '.join(RISK_CHOICES)}"
                 )
-            values[name] = tuple(checked) if is_list else checked
+            texts = [text for item in checked if (text := item.strip())] if is_list else ()
+            values[name] = tuple(texts) if is_list else checked.strip()
         yield Overlay(origin=str(file), is_own=is_own, **values)
 
 

@@ -26,6 +26,7 @@ from capdisc_indexer.model.types import (
     Overlay,
     Severity,
 )
+from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.store.file_states import content_hashes_by_id
 from capdisc_indexer.text.similar_names import suggest_names
@@ -78,8 +79,11 @@ def apply_overlays(
 
 def _find_problems(overlay: Overlay) -> Iterator[Finding]:
     """A finding for each rule on content that objects to the text, which an agent will read as that
-    of the capability.
+    of the capability, and for a description that is too long for one.
     """
+    if (length := len(overlay.description)) > MAX_DESCRIPTION:
+        problem = f"is not used: its description has {length:,} characters"
+        yield _make_finding(overlay, problem, f"write at most {MAX_DESCRIPTION:,}")
     lists = ", ".join((*overlay.phrases, *overlay.tags, *overlay.requires))
     text = f"{overlay.description}\n{overlay.category}\n{lists}"
     for finding in text_findings(text, overlay.origin):

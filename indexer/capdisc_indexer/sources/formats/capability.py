@@ -86,7 +86,8 @@ def _load_capability(
     if fields.value("overlay"):
         overlay = read_overlay(fields, source.path)
         part = ParsedCapability(node=node, descriptor=None)
-        return LoadedFile(findings=tuple(fields.findings), parts=(part,), overlays=(overlay,))
+        overlays = (overlay,) if overlay.id else ()
+        return LoadedFile(findings=tuple(fields.findings), parts=(part,), overlays=overlays)
     capability = build_descriptor(fields, file, source, companions)
     # A schema that cannot be read costs a capability that runs nothing the schema alone.
     is_refused = fields.has_error or _has_errors(

@@ -114,7 +114,9 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
         message = f"{fields.key(name)} is not read in an overlay"
         fields.warn(name, "unknown-key", message, f"an overlay has {', '.join(OVERLAY_FIELDS)}")
     overlay = Overlay(
-        id=fields.text("overlay"),
+        id=fields.required_text(
+            "overlay", "write the id of what it adds to, such as tool:github.*"
+        ),
         origin=origin,
         description=fields.text("description"),
         phrases=_phrases(fields),
@@ -124,12 +126,9 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
         requires=fields.texts("requires"),
     )
     added = ", ".join(name for name in OVERLAY_FIELDS if getattr(overlay, name))
-    fields.note(
-        "overlay",
-        Severity.INFO,
-        "overlay",
-        f"an overlay: adds {added or 'nothing'} to {overlay.id}",
-    )
+    if overlay.id:
+        message = f"an overlay: adds {added or 'nothing'} to {overlay.id}"
+        fields.note("overlay", Severity.INFO, "overlay", message)
     return overlay
 
 
