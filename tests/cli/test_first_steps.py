@@ -149,6 +149,16 @@ def test_a_folder_of_pages_is_left_out_with_the_lines_that_read_it(capdisc, bake
     assert "hint" not in capdisc("index", "docs", "data").err
 
 
+def test_init_is_not_advised_for_data_outside_of_the_workspace(capdisc, bakery) -> None:
+    """It would not declare them."""
+    away = bakery.parent / "away"
+    away.mkdir()
+    (away / "prices.csv").write_text(PRICES)
+    err = capdisc("index", str(away)).err
+    assert "hint: to read the data in it, put this into capdisc.toml:" in err
+    assert read_hint(err) == {"source": [{"format": "table", "path": "../away/*.csv"}]}
+
+
 def test_data_beside_capabilities_is_named_and_pages_are_not(capdisc, bakery) -> None:
     done = capdisc("index", ".")
     assert "openapi.yaml" not in done.err

@@ -425,7 +425,9 @@ def _describe_new_paths(
     if not tables:
         return
     file = short_path(place, place.config.file or "capdisc.toml")
-    or_init = "" if place.config.file else "run capdisc init, or "
+    # Init sees the workspace alone.
+    is_seen = not place.config.file and all(Path(path).is_relative_to(base) for path in new_paths)
+    or_init = "run capdisc init, or " if is_seen else ""
     console.print_notice(f"hint: to read the data in it, {or_init}put this into {file}:")
     if len(tables) > _SHOWN_DECLARATIONS:
         tables[_SHOWN_DECLARATIONS:] = [f"# and {len(tables) - _SHOWN_DECLARATIONS:,} more"]
