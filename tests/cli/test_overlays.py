@@ -446,3 +446,18 @@ def test_a_description_that_is_too_long_is_not_added(capdisc, workspace, show) -
     add_overlay(workspace, 'id = "skill:water-plants"', f'description = "{"Reads. " * 600}"')
     assert "is not used: its description has 4,199 characters" in capdisc("index").err
     assert show("skill:water-plants")["description"] == "Plans a watering can."
+
+
+def test_a_search_leaves_an_overlay_on_many_files_to_the_next_build(
+    capdisc, workspace, write_skill
+) -> None:
+    """As it leaves many changed files: reading thousands again takes longer than a search may."""
+    for number in range(11):
+        write_skill(workspace / ".capdisc" / "capabilities", f"plan-{number}")
+    assert capdisc("index").code == 0
+    add_overlay(workspace, 'id = "skill:plan-*"', f'phrases = ["{PHRASE}"]')
+    found = capdisc("search", PHRASE, "--ids")
+    assert "11 files have changed since the index was built" in found.err
+    assert "skill:plan-" not in found.out
+    assert "(11 updated)" in capdisc("index").out
+    assert "skill:plan-" in capdisc("search", PHRASE, "--ids").out

@@ -16,11 +16,13 @@ from typing import Any
 from capdisc_indexer.indexing.change_detection import ScannedTree, StatesByPath
 from capdisc_indexer.indexing.file_reader import FileReader
 from capdisc_indexer.lazy_imports import hex_sha256
+from capdisc_indexer.model.errors import ManyChangesError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.records import decode_descriptor, encode_descriptor
 from capdisc_indexer.model.risks import RISKS, counted_risk
 from capdisc_indexer.model.types import (
     OVERLAY_FIELDS,
+    BuildOptions,
     Descriptor,
     Finding,
     Overlay,
@@ -28,6 +30,7 @@ from capdisc_indexer.model.types import (
 )
 from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION
 from capdisc_indexer.sources.scan.folder_tree import is_inside
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import content_hashes_by_id
 from capdisc_indexer.text.similar_names import suggest_names
 from capdisc_indexer.validation.content_rules import REVIEW_CODES, text_findings
@@ -37,13 +40,13 @@ def apply_overlays(
     tree: ScannedTree,
     states: StatesByPath,
     reader: FileReader,
-    workspace: str,
+    options: BuildOptions,
 ) -> StatesByPath:
     """The states of the files with what adds to them; the reader gets findings about the overlays.
     The records of files on which other overlays lie than before are revised; a file that was not
-    parsed is parsed for that.
+    parsed is parsed for that. Raises ManyChangesError for more of these than `options` allows.
     """
-    places = [os.path.realpath(workspace)] if workspace else []
+    places = [os.path.realpath(options.workspace)] if options.workspace else []
     ids = content_hashes_by_id(states)
     overlays_by_id: dict[str, list[Overlay]] = {}
     for overlay in reader.overlays:
@@ -58,6 +61,7 @@ def apply_overlays(
         for identifier in () if problems else fitting_ids:
             overlays_by_id.setdefault(identifier, []).append(overlay)
     new_states = dict(states)
+    revisions: list[tuple[FoundFile, dict[str, list[Overlay]]]] = []
     for file in tree.scan.files:
         state = states[file.path]
         fitting = {
@@ -68,12 +72,17 @@ def apply_overlays(
         digest = hex_sha256(repr(fitting).encode("utf-8", "replace")) if fitting else ""
         last_digest, _, read_as = state.read_as.rpartition("\0")
         if digest != last_digest:
-            is_of_workspace = is_inside(file.resolved, places)
-            reader.revise_records(
-                file, partial(_revise, fitting, is_of_workspace, reader.overlay_findings)
-            )
+            revisions.append((file, fitting))
             read_as = f"{digest}\0{read_as}" if digest else read_as
             new_states[file.path] = state._replace(read_as=read_as)
+    unread_paths = [file.path for file, _ in revisions if not reader.was_parsed(file.path)]
+    if options.max_changes is not None and len(unread_paths) > options.max_changes:
+        raise ManyChangesError(unread_paths)
+    for file, fitting in revisions:
+        is_of_workspace = is_inside(file.resolved, places)
+        reader.revise_records(
+            file, partial(_revise, fitting, is_of_workspace, reader.overlay_findings)
+        )
     return new_states
 
 

@@ -285,7 +285,7 @@ def _run_build(
         if reader.overlays or any("\0" in state.read_as for state in states.values()):
             from capdisc_indexer.indexing.overlays import apply_overlays
 
-            resolved_states = apply_overlays(tree, resolved_states, reader, options.workspace)
+            resolved_states = apply_overlays(tree, resolved_states, reader, options)
         changes = detect_changes(tree, resolved_states, reader, previous, review)
         plan = BuildPlan(
             request=request, previous=previous, tree=tree, changes=changes, selected=select()
