@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 
 import pytest
@@ -102,6 +103,24 @@ def test_a_file_whose_kind_is_not_certain_is_refused(capdisc, bakery, name) -> N
     done = capdisc("index", name)
     assert (done.code, done.out) == (3, "")
     assert "is not a capability file" in done.err
+
+
+@pytest.mark.parametrize("name", [b"\xff.csv", b"folder\xff"])
+def test_a_name_that_is_not_utf_8_is_refused(capdisc, bakery, name) -> None:
+    """Neither could be written down among what the index covers."""
+    path = os.fsencode(bakery) + b"/" + name
+    try:
+        if name.endswith(b".csv"):
+            with open(path, "w") as file:
+                file.write(PRICES)
+        else:
+            os.mkdir(path)
+    except OSError:
+        pytest.skip("this file system has such names in UTF-8 alone")
+    done = capdisc("index", os.fsdecode(name))
+    assert (done.code, done.out) == (3, "")
+    assert "is not UTF-8" in done.err
+    assert "skill:knead" in ids(capdisc)
 
 
 def test_lines_of_capabilities_are_no_table(capdisc, bakery) -> None:

@@ -145,6 +145,11 @@ def _root(order: int, path: Path) -> ScanRoot:
         raise InputError(
             f"cannot find {printable_path(str(path))}: {error.strerror}", hint
         ) from error
+    try:
+        f"{absolute}{resolved}".encode()
+    except UnicodeEncodeError as error:
+        shown = printable_path(absolute)
+        raise InputError(f"the name of {shown} is not UTF-8", "rename it") from error
     return ScanRoot(order, absolute, resolved)
 
 
