@@ -46,8 +46,8 @@ def call(
         list[str] | None,
         argument(
             metavar="[ARGUMENT]...",
-            help="Values in the order of its parameters, or KEY=VALUE; or all of them as JSON, - "
-            "reads that from stdin.",
+            help="Values of the required parameters, or of all in their order, or KEY=VALUE; or all "
+            "of them as JSON, - reads that from stdin.",
         ),
     ] = None,
     args: Annotated[
@@ -224,29 +224,42 @@ def parse_words(
     *,
     has_positions: bool = False,
 ) -> Any:
-    """The arguments in words KEY=VALUE, or in one of JSON; with `has_positions`, any other word is
-    the value of the next parameter. A value is a text where the schema says so, or where it is no
-    JSON. Raises UsageError for a word that is none of them.
+    """The arguments in words KEY=VALUE, or in one of JSON. With `has_positions`, any other words are
+    the values of the required parameters, or where there are more of them, of all in their order. A
+    value is a text where the schema says so, or where it is no JSON. Raises UsageError for a word
+    that is none of them, and for a parameter that has two values.
     """
     if len(words) == 1 and (words[0] == "-" or words[0].lstrip()[:1] in ("", "{", "[", '"')):
         return parse_arguments(words[0], example)
+    hint = f"write KEY=VALUE, or all of them as JSON: {quote_word(example)}"
     properties = as_mapping(as_mapping(schema).get("properties"))
-    values: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    loose: list[str] = []
     for word in words:
         key, equals, text = word.partition("=")
         if has_positions and not (equals and key.isidentifier()):
-            equals, text = "=", word
-            key = next((name for name in properties if name not in values), "")
-        if not (key and equals):
-            left = ", and every parameter has a value" if has_positions else ""
-            raise UsageError(
-                f"{word[:80]!r} is not KEY=VALUE{left}",
-                f"write KEY=VALUE, or all of them as JSON: {quote_word(example)}",
-            )
-        kinds = as_mapping(properties.get(key)).get("type")
-        value = text if "string" in [kinds, *as_list(kinds)] else read_json(text)
-        values[key] = text if isinstance(value, Finding) else value
-    return values
+            loose.append(word)
+        elif not (key and equals):
+            raise UsageError(f"{word[:80]!r} is not KEY=VALUE", hint)
+        elif key in texts:
+            raise UsageError(f"{key[:80]} is given twice", hint)
+        else:
+            texts[key] = text
+    if loose and loose[0].lstrip().startswith("{"):
+        raise UsageError("arguments as JSON stand alone", hint)
+    free = [name for name in properties if name not in texts]
+    required = [name for name in free if name in as_list(schema.get("required"))]
+    if len(loose) > len(free):
+        surplus = loose[len(free)][:80]
+        raise UsageError(f"{surplus!r} is not KEY=VALUE, and every parameter has a value", hint)
+    texts |= zip(required if len(loose) <= len(required) else free, loose)  # noqa: B905
+    return {key: _read_value(text, as_mapping(properties.get(key))) for key, text in texts.items()}
+
+
+def _read_value(text: str, schema: JsonSchema) -> Any:
+    kinds = schema.get("type")
+    value = text if "string" in [kinds, *as_list(kinds)] else read_json(text)
+    return text if isinstance(value, Finding) else value
 
 
 def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:

@@ -17,7 +17,6 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.rendering.capability_text import availability_note
-from capdisc_indexer.retrieval.candidates import require_known_filters
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.verdict import select_shown_hits
 from capdisc_indexer.text.normalization import one_line, space_identifiers
@@ -62,10 +61,7 @@ def search_capabilities(
     category: str = "",
     mode: str | None = None,
 ) -> SearchResult:
-    """The capabilities that fit the text, best first. Raises UsageError for a kind or category that
-    no capability of the index has.
-    """
-    check_filters(ctx, kinds, category)
+    """The capabilities that fit the text, best first: none of a kind that the index does not have."""
     search_mode = mode or ctx.mode
     encoder = None if search_mode == "lexical" else ctx.encoder()
     query = Query(
@@ -80,16 +76,6 @@ def search_capabilities(
     hits = tuple(select_shown_hits(ranking.hits, ctx.min_relevance))
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return SearchResult(ranking=replace(ranking, hits=hits), headers=headers)
-
-
-def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None:
-    """Raises UsageError for a kind or category that no capability of the index has. Several kinds
-    are not checked: they are alternatives.
-    """
-    alternatives = len(kinds) > 1
-    require_known_filters(
-        ctx.index.overview, () if alternatives else kinds, (category,) if category else ()
-    )
 
 
 def select_hits(

@@ -14,6 +14,7 @@ from typing import TypedDict
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
+from capdisc_indexer.retrieval.candidates import require_known_filters
 from capdisc_indexer.retrieval.verdict import MIN_CONFIDENCE_OF_UNKNOWN
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
@@ -67,9 +68,9 @@ _MAX_NAME_WORDS = 8
 def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     kind = arguments["kind"]
     kinds = () if kind == ANY_KIND else (kind,)
-    search_result = search_capabilities(
-        ctx, arguments["query"], DEFAULT_LIMIT, kinds, arguments.get("category", "")
-    )
+    category = arguments.get("category", "")
+    require_known_filters(ctx.index.overview, kinds, (category,) if category else ())
+    search_result = search_capabilities(ctx, arguments["query"], DEFAULT_LIMIT, kinds, category)
     return {
         "capabilities": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
         "totalIndexed": len(ctx.index.documents),

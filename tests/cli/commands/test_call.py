@@ -26,6 +26,7 @@ def test_arguments_come_from_an_argument_an_option_or_stdin(capdisc, data) -> No
         ("music", "artists"),
         ("database=music", "table=artists"),
         ("table=artists", "music"),
+        ("artists",),
         ('{"database": "music", "table": "artists"}',),
     ],
 )
@@ -55,6 +56,8 @@ def test_a_word_is_a_text_or_json_as_its_parameter_has_it(capdisc, data) -> None
         (("search_all", "x", "limit=few"), "limit must be an integer"),
         (("list_tabels", "music"), "list_tables"),
         (("list_tables", "music", "--args", "{}"), "given twice"),
+        (("search_all", "query=x", "query=y"), "query is given twice"),
+        (("search_all", '{"query": "x"}', "limit=1"), "JSON stand alone"),
     ],
 )
 def test_words_that_do_not_fit_are_an_error(capdisc, data, words, said) -> None:
@@ -114,6 +117,15 @@ def test_without_an_index_that_is_said(capdisc, hermetic) -> None:
     """Without an index, call prints nothing on stdout and exits with 4 (S199)."""
     done = capdisc("call", "list_skills")
     assert (done.code, done.out) == (4, "")
+
+
+def test_a_search_for_what_the_index_has_none_of_finds_nothing(capdisc, hermetic) -> None:
+    (hermetic / "caps").mkdir()
+    assert capdisc("index", "caps", "--quiet").code == 0
+    for thing in ("tables", "operations", "documents", "skills"):
+        done = capdisc("call", f"search_{thing}", "anything")
+        (rows,) = done.json.values()
+        assert (done.code, rows) == (0, [])
 
 
 def test_an_envelope_says_whether_it_worked(capdisc, data) -> None:
