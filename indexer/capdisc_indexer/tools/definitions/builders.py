@@ -12,6 +12,7 @@ from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_lookup import (
     CONTAINER_KEYS,
     capability_metadata,
+    mark_for_review,
     name_without_kind,
     text_value,
 )
@@ -99,11 +100,14 @@ def is_callable(descriptor: Descriptor) -> bool:
 def define_capability(descriptor: Descriptor, is_available: bool) -> Definition:
     """The definition of a capability."""
     title = one_line(descriptor.title, 120)
+    mark = mark_for_review("", descriptor).lstrip()
+    limit = DESCRIPTION_CHARACTERS - len(mark) - 1
+    description = _shorten(strip_controls(descriptor.description).strip(), limit)
     return Definition(
         id=descriptor.id,
         name=descriptor.name,
         title="" if title == descriptor.name else title,
-        description=_shorten_description(strip_controls(descriptor.description).strip()),
+        description=f"{description} {mark}".rstrip(),
         schema=capability_schema(descriptor),
         kind=descriptor.kind,
         is_available=is_available,
@@ -129,8 +133,8 @@ def _container(descriptor: Descriptor) -> str:
     return next((name_without_kind(owner) for owner in owners if owner), "")
 
 
-def _shorten_description(text: str) -> str:
-    return text if len(text) <= DESCRIPTION_CHARACTERS else one_line(text, DESCRIPTION_CHARACTERS)
+def _shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else one_line(text, limit)
 
 
 def capability_schema(descriptor: Descriptor) -> JsonSchema:
