@@ -250,6 +250,20 @@ def test_a_plan_is_prompted_for_and_checked(capdisc, workspace, ask) -> None:
     assert (invented.code, "there is no table 'vips' in chinook" in invented.out) == (1, True)
 
 
+def test_the_log_has_the_ids_that_an_answer_comes_from(capdisc, workspace, monkeypatch) -> None:
+    """Sources of a fact, and what is read by its name; the path of an operation is no source."""
+    monkeypatch.setenv("CAPDISC_LOG", "1")
+    capdisc("call", "resolve_fact", "What defines a VIP customer?")
+    capdisc("call", "get_operation_details", "getPetById")
+    capdisc("call", "get_skill", "financial-analysis")
+    log = capdisc("log", "--json").json
+    assert log["nothing_found"] == []
+    found = [row["id"] for row in log["found"]]
+    assert "section:business_rules.customer-classifications" in found
+    assert [key for key in found if "pet" in key] == ["operation:petstore.getPetById"]
+    assert log["used"] == [{"id": "skill:financial-analysis", "count": 1}]
+
+
 def test_what_fits_the_seed_patterns_is_loaded_ahead(capdisc, workspace) -> None:
     """context_preload with seed_patterns, similarity_threshold and max_tables (S79, S80, S81)."""
     prefix = capdisc("render", "click events", "--split", "prefix").out

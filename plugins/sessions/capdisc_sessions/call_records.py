@@ -22,6 +22,7 @@ from capdisc_sessions.session_verbs import record_result
 
 # Of the arguments, those that say in words what is looked for.
 _QUERY_KEYS = ("query", "question", "keywords", "keyword", "term")
+_NAME_KEYS = ("id", "table", "name")
 _SOURCE_KEYS = frozenset({"id", "path", "source", "sources"})
 
 
@@ -34,7 +35,7 @@ def record_call(
     tool, arguments = call.tool.name, call.arguments
     if tool == "execute_tool" and "executed" not in answer:  # it has called another discovery tool
         tool, arguments = arguments["tool_name"], arguments["arguments"]
-    sources = list_sources(ctx, answer)
+    sources = list_sources(ctx, tool, arguments, answer)
     texts = [arguments[key] for key in _QUERY_KEYS if arguments.get(key)]
     query = " ".join(
         " ".join(map(str, text)) if isinstance(text, list) else str(text) for text in texts
@@ -47,9 +48,6 @@ def record_call(
                 _record_use(ctx, session, answer, is_ok)
             except CapdiscError as error:  # it has run, so that its result is printed in any case
                 console.print_notice(f"notice: the session was not written: {error}")
-    elif "id" in arguments and not sources:
-        header = ctx.index.resolve(str(arguments["id"]))
-        sources = [header["id"]] if header else []
     elif session is not None and query:
         headers = ctx.index.documents.headers_for(sources, Query(texts=()))
         memory.remember_printed(ctx.runtime, session, [key for key in sources if key in headers])
@@ -74,9 +72,11 @@ def _record_use(ctx: CommandContext, name: str, answer: ToolAnswer, is_ok: bool)
         record_result(state_dir, name, descriptor, result)
 
 
-def list_sources(ctx: CommandContext, answer: ToolAnswer) -> list[str]:
+def list_sources(
+    ctx: CommandContext, tool: str, arguments: object, answer: ToolAnswer
+) -> list[str]:
     """The ids and files that an answer names, in order, each once; of `tool_search`, whose answer has
-    only names, the ids.
+    only names, the ids; of a tool that reads what its arguments name, the id of that.
     """
     rows = answer.get("tools")
     named = [
@@ -86,7 +86,12 @@ def list_sources(ctx: CommandContext, answer: ToolAnswer) -> list[str]:
         for header in ctx.index.documents.by_alias(str(row.get("name")))
         if short_description(header) == row.get("description")
     ]
-    return list(dict.fromkeys([*named, *_find_sources(answer)]))
+    sources = list(dict.fromkeys([*named, *_find_sources(answer)]))
+    if not sources and isinstance(arguments, Mapping) and tool.startswith(("get_", "read_")):
+        name = next((arguments[key] for key in _NAME_KEYS if arguments.get(key)), "")
+        header = ctx.index.resolve(str(name))
+        sources = [header["id"]] if header else []
+    return sources
 
 
 def _find_sources(value: object, key: str = "") -> Iterator[str]:
@@ -95,7 +100,10 @@ def _find_sources(value: object, key: str = "") -> Iterator[str]:
             yield value
     elif isinstance(value, Mapping):
         for inner_key, inner in value.items():
-            yield from _find_sources(inner, inner_key)
+            if inner_key == "path" and "method" in value:  # of a URL
+                continue
+            is_source = key == "sources" and inner_key == "name"
+            yield from _find_sources(inner, key if is_source else inner_key)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _find_sources(inner, key)
@@ -108,7 +116,7 @@ def add_to_trace(
     record: JsonObject = {
         "tool": tool,
         "arguments": arguments,
-        "sources": list_sources(ctx, answer),
+        "sources": list_sources(ctx, tool, arguments, answer),
     }
     try:
         with file.open("a", encoding="utf-8") as stream:
