@@ -1,5 +1,6 @@
 """capdisc watch: what it prints, what it runs, how it ends."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,7 +9,10 @@ import sys
 import pytest
 from watched import Watched, ids, until
 
+from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.indexing.table_update import find_stale_rows, update_table
+from capdisc_indexer.model.errors import CoverageChangedError
+from capdisc_indexer.model.types import BuildOptions, Coverage
 from capdisc_indexer.store import lance_table
 from capdisc_indexer.store.snapshot import Index
 
@@ -196,3 +200,49 @@ def test_edits_deletions_renames_and_late_folders_are_followed(
     (root / "beta" / "SKILL.md").unlink()
     assert until(lambda: len(watched.turns) == 4), watched.err
     assert watched.turns[3]["ids"]["removed"] == ["skill:beta"]
+
+
+def test_what_is_covered_or_set_while_watching_is_taken_over(
+    hermetic, write_skill, capdisc, tmp_path
+) -> None:
+    """A path that is added meanwhile stays, and is followed; settings are read again."""
+    own, added = hermetic / ".claude/skills", tmp_path / "added"
+    write_skill(own, "alpha")
+    write_skill(added, "beta")
+
+    def listed() -> list[str]:
+        return capdisc("list", "--ids", "--fresh", "off").out.split()
+
+    with Watched("--debounce", "0.1") as watched:
+        watched.ready()
+        assert capdisc("index", str(added)).code == 0
+        assert until(lambda: "reading them again" in watched.err), watched.err
+        write_skill(own, "gamma")
+        assert until(lambda: listed() == ["skill:alpha", "skill:beta", "skill:gamma"]), listed()
+        write_skill(added, "delta")
+        assert until(lambda: "skill:delta" in listed()), listed()
+        settings = hermetic / "capdisc.toml"
+        settings.write_text('[[overlay]]\nid = "skill:alpha"\ndescription = "Folds zebras."\n')
+        assert until(lambda: "Folds zebras" in capdisc("list", "--fresh", "off").out), watched.err
+        settings.write_text("[[overlay]")
+        write_skill(own, "epsilon")
+        assert until(
+            lambda: watched.turns and "skill:epsilon" in watched.turns[-1]["ids"]["added"]
+        )
+        settings.unlink()
+    assert len(listed()) == 5
+
+
+def test_a_build_that_waited_drops_nothing_that_was_added_meanwhile(
+    hermetic, write_skill, capdisc
+) -> None:
+    write_skill(hermetic / "one", "alpha")
+    write_skill(hermetic / "two", "beta")
+    folder, last = hermetic / "index", Coverage(added=(str(hermetic / "one"),))
+    build_index([hermetic / "one"], folder, BuildOptions(coverage=last))
+    both = Coverage(added=(*last.added, str(hermetic / "two")))
+    build_index([hermetic / "one", hermetic / "two"], folder, BuildOptions(coverage=both))
+    write_skill(hermetic / "one", "gamma")
+    with pytest.raises(CoverageChangedError):
+        build_index([hermetic / "one"], folder, BuildOptions(coverage=last, last_coverage=last))
+    assert ids(folder) == ["skill:alpha", "skill:beta"]

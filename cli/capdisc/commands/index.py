@@ -264,6 +264,7 @@ def index(
             build_options,
             encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
             encoder_required=bool(encoder),
+            last_coverage=last.coverage,
             rebuild=bool(rebuild),
             seeds=() if shared else list_seeds(runtime, where),
             may_rebuild=rebuild is not False,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +16,8 @@ from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import BuildReport, Coverage
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
@@ -127,7 +127,31 @@ def watch(
 
     Example: capdisc watch fixtures/catalogs/small --exec 'capdisc status'
     """
-    runtime = surroundings.current_runtime()
+    request = WatchRequest(paths or (), index_dir, encoder, lock_timeout, json, exec_)
+    pace = _watch_options(interval, debounce, poll)
+    surroundings.limit_malloc_arenas()
+    with standard_streams.silence_native_stderr():
+        while True:
+            _watch_until_outdated(request, pace)
+            console.print_notice("notice: the settings or the folders changed: reading them again")
+    return 0
+
+
+@frozen
+class WatchRequest:
+    """What was typed."""
+
+    paths: Sequence[Path]
+    index_dir: Path | None
+    encoder: str | None
+    lock_timeout: float | None
+    json: bool
+    command: str | None
+
+
+def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> None:
+    """Watch what the settings and the index name now, until one of them names something else."""
+    runtime, index_dir = surroundings.current_runtime(), request.index_dir
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
@@ -135,40 +159,46 @@ def watch(
     waiting = workspace_trust.announce_all(runtime, config)
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
-    named_paths = [runtime.expand(path) for path in paths or []]
-    coverage = load_coverage(runtime, config, where, builder_id)
-    if index_dir and paths:
+    named_paths = [runtime.expand(path) for path in request.paths]
+    coverage = last = load_coverage(runtime, config, where, builder_id)
+    if index_dir and named_paths:
         coverage = Coverage(added=tuple(map(str, named_paths)))
-    elif paths:
+    elif named_paths:
         coverage = add_paths(runtime, config, coverage, named_paths)
     roots = list_roots(runtime, config, coverage)
     build = replace(
-        make_build_options(runtime, config, builder_id, coverage, roots, lock_timeout),
-        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
-        encoder_required=bool(encoder),
+        make_build_options(runtime, config, builder_id, coverage, roots, request.lock_timeout),
+        encoder=runtime.encoder_name(request.encoder or config["encoder"]) or None,
+        encoder_required=bool(request.encoder),
+        last_coverage=last,
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
-    watch_options = _watch_options(
-        interval, debounce, poll, frozenset(root for root in roots if root not in expected)
+
+    def is_current() -> bool:
+        with suppress(CapdiscError):  # While a file of settings is broken, the last ones hold.
+            now = runtime.config()
+            covered = load_coverage(runtime, now, where, builder_id)
+            return now == config and covered in (last, coverage)
+        return True
+
+    options = replace(
+        pace,
+        optional=frozenset(root for root in roots if root not in expected),
+        is_current=is_current,
     )
-    surroundings.limit_malloc_arenas()
-    with (
-        standard_streams.silence_native_stderr(),
-        closing(cd.watch(roots, where, build, watch_options)) as updates,
-    ):
-        _print_updates(updates, runtime, config, where, builder_id, json, exec_, waiting)
-    return 0
+    with closing(cd.watch(roots, where, build, options)) as updates:
+        _print_updates(
+            updates, runtime, config, where, builder_id, request.json, request.command, waiting
+        )
 
 
-def _watch_options(
-    interval: float | None, debounce: float | None, poll: bool, optional: frozenset[Path]
-) -> WatchOptions:
+def _watch_options(interval: float | None, debounce: float | None, poll: bool) -> WatchOptions:
     if interval is not None and interval < MIN_INTERVAL_S:
         raise UsageError(
             f"--interval must be at least {MIN_INTERVAL_S:g} seconds", "see: capdisc watch --help"
         )
     quiet_s = WatchOptions().quiet_s if debounce is None else debounce
-    return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=poll, optional=optional)
+    return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=poll)
 
 
 def _print_updates(

@@ -124,8 +124,9 @@ def make_build_options(
     lock_timeout_s: float | None = None,
     forgotten_paths: Sequence[Path] = (),
 ) -> BuildOptions:
-    """The options with which the index of this coverage is built; `roots` are its folders and files,
-    existing or not. What the last build had in `forgotten_paths` goes, even if they are gone.
+    """The options with which the index of this coverage is brought up to date, unless it covers
+    anything else by now; `roots` are its folders and files, existing or not. What the last build
+    had in `forgotten_paths` goes, even if they are gone.
     """
     is_conventional = coverage.is_conventional
     return BuildOptions(
@@ -140,6 +141,7 @@ def make_build_options(
         links=link_rules(runtime),
         passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
         coverage=coverage,
+        last_coverage=coverage,
         places=tuple(
             path
             for path in _list_places(runtime, config, coverage, roots)

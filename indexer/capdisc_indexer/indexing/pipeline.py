@@ -60,6 +60,7 @@ from capdisc_indexer.indexing.unchanged_tree import (
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
+    CoverageChangedError,
     DamagedIndexError,
     IndexStateError,
     UnusableFilesError,
@@ -123,6 +124,7 @@ def _build_changes(
         options.passage_limits,
     )
     _require_rebuild_allowed(previous, options)
+    _require_last_coverage(request, previous)
     try:
         if previous.generation is not None:
             try:
@@ -143,6 +145,17 @@ def _build_changes(
         _require_rebuild_allowed(previous, options)
         report = _build_usable_files(request, previous, snapshot)
     return replace(report, widened_by=reason)
+
+
+def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> None:
+    """Raises CoverageChangedError where the index covers something that the caller did not know of,
+    which this build would drop.
+    """
+    expected = request.options.last_coverage, request.coverage
+    if previous.coverage and expected[0] and previous.coverage not in expected:
+        raise CoverageChangedError(
+            "another process changed what this index covers", "run the command again"
+        )
 
 
 def _build_from_seed(

@@ -76,6 +76,10 @@ class BusyError(CapdiscError):
     """Another process is writing this index and did not finish within the limit."""
 
 
+class CoverageChangedError(BusyError):
+    """Another process changed what the index covers after this one had read it."""
+
+
 class ManyChangesError(CapdiscError):
     """More files changed than a build was allowed to read; `paths` are all of them."""
 

@@ -535,25 +535,25 @@ class BuildOptions:
     without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
     every byte of the last build and of the sources instead of trusting sizes and times. A file
     that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
-    may be half written. `sources` are read in addition to the roots, and `overlays` add to
-    what is read. Without a `guard` no changed
-    definition is left out. A last build with another `builder_id` is not used (None: any is). A
+    may be half written. `sources` are read in addition to the roots, and `overlays` add to what is
+    read. Without a `guard` no changed definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
     says which links are followed out of the roots. A build that would read or remove more than
     `max_changes` files is not made (None: any number).
-    `coverage` is written down with the generation (None: the roots). `places` are the paths that it stands for now,
-    whether they exist or not: of a folder among them that is gone, the capabilities stay for a
-    while. `awaited` are paths that need not exist and whose change makes another build worth
-    while. With
-    `max_files`, only the first so many files are read, those of the first roots; the next build
-    reads the others. With other `passage_limits` than those of the last build,
-    which hold for None, nothing of it is reused. `seeds` are other indexes of the same user, each
-    with the id of its builder: a build from nothing takes over what the first has that holds most
-    of the same files. With `only_new_findings`, the report has the errors, the links
-    that wait for trust, and of all other findings those of files whose content changed and those
-    that the last build did not have. Then a build that finds no change by the stamps of files
-    reads nothing else, and one that finds a few changed files reads those alone.
+    `coverage` is written down with the generation (None: the roots). It was made from
+    `last_coverage`: where the index covers anything else by now, nothing is built (None: whatever
+    it covers). `places` are the paths that the coverage stands for now, whether they exist or not:
+    of a folder among them that is gone, the capabilities stay for a while. `awaited` are paths that
+    need not exist and whose change makes another build worth while. With `max_files`, only the
+    first so many files are read, those of the first roots; the next build reads the others. With
+    other `passage_limits` than those of the last build, which hold for None, nothing of it is
+    reused. `seeds` are other indexes of the same user, each with the id of its builder: a build
+    from nothing takes over what the first has that holds most of the same files. With
+    `only_new_findings`, the report has the errors, the links that wait for trust, and of all other
+    findings those of files whose content changed and those that the last build did not have. Then
+    a build that finds no change by the stamps of files reads nothing else, and one that finds a
+    few changed files reads those alone.
     """
 
     encoder: str | None = None
@@ -571,6 +571,7 @@ class BuildOptions:
     workspace: str = ""
     max_changes: int | None = None
     coverage: Coverage | None = None
+    last_coverage: Coverage | None = None
     places: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
     max_files: int | None = None

@@ -18,7 +18,7 @@ from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
 from capdisc_indexer.indexing.file_reader import TRANSIENT, UNFINISHED
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.indexing.previous_build import is_built_by
-from capdisc_indexer.model.errors import BusyError, CapdiscError
+from capdisc_indexer.model.errors import BusyError, CapdiscError, CoverageChangedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import (
     BuildOptions,
@@ -89,7 +89,8 @@ def watch(
     roots: Sequence[Path], index_dir: Path, build_options: BuildOptions, options: WatchOptions
 ) -> Generator[WatchUpdate, None, None]:
     """Keeps the index up to date with the folders until closed, and yields an update whenever
-    there is something new.
+    there is something new. Ends where the options are no longer `is_current`, or another process
+    changed what the index covers: then the caller reads both again.
 
     The first update is of the build at the start, which may raise what `build_index` raises; later
     failures are notices, and the build is tried again. A file that fails to parse keeps its last
@@ -102,6 +103,10 @@ def watch(
             if update != WatchUpdate():
                 yield update
             watcher.wait()
+            if not options.is_current():
+                return
+    except CoverageChangedError:
+        return
     finally:
         watcher.close()
 
@@ -192,6 +197,7 @@ class _Watcher:
             places != self._watch_places
             or self._backend.has_stopped()
             or self._has_new_approvals()
+            or not self._options.is_current()
         ):
             self._watch_places = places
             self._signal.notify_change()
@@ -209,6 +215,8 @@ class _Watcher:
         try:
             has_places = bool(roots) or any(self._watch_places.values())
             return (self._build(roots) if has_places else None), ""
+        except CoverageChangedError:
+            raise
         except (CapdiscError, OSError) as error:
             if not self._has_built and not isinstance(error, BusyError):
                 raise

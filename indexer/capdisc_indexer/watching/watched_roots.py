@@ -5,7 +5,7 @@ back as another folder, or be a link that moves.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +16,10 @@ from capdisc_indexer.model.types import BuildReport, Finding
 # ruff: noqa: PTH112, PTH116, PTH120
 
 
+def _never_change() -> bool:
+    return True
+
+
 @frozen(kw_only=True)
 class WatchOptions:
     """When to build, in seconds; whether to poll; and which roots may be missing.
@@ -23,7 +27,8 @@ class WatchOptions:
     A build starts once nothing changed for `quiet_s`, and at the latest `patience_s` after the
     first change, so that a program that never stops writing cannot delay it. Everything is scanned
     every `interval_s` (None: every minute; with `poll`, or where the kernel gives no events, every
-    other second). `optional` are the roots whose absence at the start is not reported.
+    other second). `optional` are the roots whose absence at the start is not reported. `is_current`
+    is asked every second whether roots and options are still those that a caller would choose.
     """
 
     interval_s: float | None = None
@@ -31,6 +36,7 @@ class WatchOptions:
     patience_s: float = 5.0
     poll: bool = False
     optional: frozenset[Path] = frozenset()
+    is_current: Callable[[], bool] = _never_change
 
 
 @frozen(kw_only=True)
