@@ -78,6 +78,8 @@ def test_talk_is_nothing_found_to_on_empty(capdisc, small) -> None:
     text = find_talk_with_hits(capdisc)
     failed = capdisc("render", text, "--on-empty", "error")
     assert (failed.code, failed.out) == (1, "")
+    as_json = capdisc("render", text, "--on-empty", "error", "--json")
+    assert (as_json.code, as_json.json["gate"]["is_request"]) == (1, False)
 
 
 def test_search_answers_whatever_a_person_typed(capdisc, small) -> None:

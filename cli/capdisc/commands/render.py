@@ -312,7 +312,9 @@ def _print_context(
         if into and not render_ctx.texts and options.has_default_layout:
             _keep_catalogue(render_ctx, into)
             return ExitCode.OK
-        if render_ctx.relevant.is_empty and options.request.on_empty == "error":
+        is_error = render_ctx.relevant.is_empty and options.request.on_empty == "error"
+        # A program that asked for JSON gets the document that says so.
+        if is_error and not render_ctx.form.needs_facts:
             render_notices.print_nothing_fits(render_ctx.relevant)
             return ExitCode.FINDINGS
         rendered = build_context(render_ctx)
@@ -325,7 +327,7 @@ def _print_context(
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue_mode, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
-    return ExitCode.OK
+    return ExitCode.FINDINGS if is_error else ExitCode.OK
 
 
 def _keep_catalogue(render_ctx: RenderContext, file: Path) -> None:

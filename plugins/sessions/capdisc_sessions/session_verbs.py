@@ -110,10 +110,12 @@ def _format_session(session: Session) -> Iterator[str]:
     for identifier in session.active:
         yield f"active      {identifier}"
     for identifier, discovery in session.discovered.items():
-        yield f"discovered  {identifier}  {discovery.count} times, last in turn {discovery.turn}"
+        times = console.format_count(discovery.count, "time")
+        yield f"discovered  {identifier}  {times}, last in turn {discovery.turn}"
     for identifier, usage in session.used.items():
         last_result = f", last {usage.last}" if usage.last else ""
-        counts = f"{usage.count} times, {usage.ok} ok, {usage.failed} failed"
+        times = console.format_count(usage.count, "time")
+        counts = f"{times}, {usage.ok} ok, {usage.failed} failed"
         yield f"used        {identifier}  {counts}{last_result}"
     for entity in session.entities:
         yield f"entity      {entity.type}: {entity.name} ({entity.id}) from {entity.source}, turn {entity.turn}"
