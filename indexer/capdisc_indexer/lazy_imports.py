@@ -131,8 +131,8 @@ def numpy() -> Any:
 
 
 def _keep_numpy_single() -> None:
-    """Keep numpy to one thread: its import starts others, which take 50 ms of CPU and then wait for
-    each other. Where numpy is imported already, the variable would only reach child processes.
+    """Keep numpy to one thread: its import starts others, which take 50 ms of CPU and then wait
+    for each other. Where numpy is imported already, the variable would only reach child processes.
     """
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -204,8 +204,8 @@ class CallOptions:
 
 
 def _read_arguments(name: str, words: Sequence[str], option: str | None) -> Any:
-    """The arguments of the tool of this name, as words or as an option. Raises UsageError for words
-    that give none of its parameters a value.
+    """The arguments of the tool of this name, as words or as an option. Raises UsageError for
+    words that give none of its parameters a value.
     """
     if words and option is not None:
         raise UsageError("the arguments are given twice", "leave out --args")
@@ -224,10 +224,10 @@ def parse_words(
     *,
     has_positions: bool = False,
 ) -> Any:
-    """The arguments in words KEY=VALUE, or in one of JSON. With `has_positions`, any other words are
-    the values of the required parameters, or where there are more of them, of all in their order. A
-    value is a text where the schema says so, or where it is no JSON. Raises UsageError for a word
-    that is none of them, and for a parameter that has two values.
+    """The arguments in words KEY=VALUE, or in one of JSON. With `has_positions`, any other words
+    are the values of the required parameters, or where there are more of them, of all in their
+    order. A value is a text where the schema says so, or where it is no JSON. Raises UsageError
+    for a word that is none of them, and for a parameter that has two values.
     """
     if len(words) == 1 and (words[0] == "-" or words[0].lstrip()[:1] in ("", "{", "[", '"')):
         return parse_arguments(words[0], example)
@@ -401,8 +401,8 @@ def _answer_call(
 
 
 def _take_session(options: CallOptions, name: str, arguments: Any) -> tuple[str | None, Any]:
-    """The session of the call, and the arguments that belong to the tool. Raises UsageError for what
-    cannot name a session.
+    """The session of the call, and the arguments that belong to the tool. Raises UsageError for
+    what cannot name a session.
     """
     session, tool = options.session, tool_table.find_tool(name)
     is_own = tool is not None and "session" in tool.input_schema["properties"]

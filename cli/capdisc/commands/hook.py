@@ -146,7 +146,9 @@ def hook(
 
 
 def _format_answer(hook_client: HookClient, event: HookEvent, answer: Suggestions) -> str:
-    """The client's JSON with the lines for its model, and where it can the names for the person."""
+    """The client's JSON with the lines for its model, and where it can the names for the
+    person.
+    """
     text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
     document = hook_client.format_context(event, text)
     if answer.is_shown and hook_client.shows_message:

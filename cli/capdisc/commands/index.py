@@ -59,8 +59,8 @@ def _ask_sources(
     ask_servers: bool,
     network: bool,
 ) -> None:
-    """Ask the servers and databases that sources name, and fetch their documents, as far as options
-    and declarations ask for it.
+    """Ask the servers and databases that sources name, and fetch their documents, as far as
+    options and declarations ask for it.
     """
     if lists := registry.find_service("server-lists"):
         lists.ask_servers(runtime, config, sources, ask_servers)
@@ -335,9 +335,9 @@ def _choose_coverage(
     is_same: bool,
     forget: bool,
 ) -> Coverage:
-    """What the index covers from now on: these paths alone with `is_alone`, what it covered without
-    them with `forget`, else what it covered and them. Without paths also the usual folders, unless
-    the index `is_alone` or stays the same.
+    """What the index covers from now on: these paths alone with `is_alone`, what it covered
+    without them with `forget`, else what it covered and them. Without paths also the usual
+    folders, unless the index `is_alone` or stays the same.
     """
     if paths and is_alone and not forget:
         return Coverage(added=tuple(dict.fromkeys(map(str, paths))))
@@ -474,7 +474,9 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
 
 
 def _is_shown(finding: Finding) -> bool:
-    """Whether a run names what is no error. Nothing else would say why a list of tools is missing."""
+    """Whether a run names what is no error. Nothing else would say why a list of tools is
+    missing.
+    """
     return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 
 

@@ -100,8 +100,8 @@ def _describe_coverage(ctx: open_index.CommandContext) -> JsonObject | None:
 
 
 def _describe_table(ctx: open_index.CommandContext) -> JsonObject:
-    """Where the LanceDB table lies, its rows, and whether it equals the documents; that of a shared
-    index lies in the store and is published with it.
+    """Where the LanceDB table lies, its rows, and whether it equals the documents; that of a
+    shared index lies in the store and is published with it.
     """
     if ctx.shared_index:
         return {"path": "", "state": "equal", "rows": None, "generation": None}

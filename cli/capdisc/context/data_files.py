@@ -24,10 +24,11 @@ _PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) -> list[str]:
-    """A `[[source]]` for each kind of data files in the folder, and for each in the folders directly
-    in it with all that lies below, with paths as from `base`; one of many files as a comment. Left
-    out are skills and capabilities, pages in `base` itself, and what lies in a folder that mostly
-    holds something else; of a folder that `is_scanned` what a scan gives, and pages if it gives any.
+    """A `[[source]]` for each kind of data files in the folder, and for each in the folders
+    directly in it with all that lies below, with paths as from `base`; one of many files as a
+    comment. Left out are skills and capabilities, pages in `base` itself, and what lies in a
+    folder that mostly holds something else; of a folder that `is_scanned` what a scan gives, and
+    pages if it gives any.
     """
     matches, scanned, seen_count = Counter[tuple[str, str, str]](), 0, 0
     known_counts, totals = Counter[str](), Counter[str]()

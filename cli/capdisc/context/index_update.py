@@ -64,9 +64,9 @@ _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
 def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode: str) -> Freshness:
-    """Bring the index, whose open generation this is, up to date with what the look found, if that is soon
-    done or `mode` requires it. Returns how the index stands to the disk then, and prints what a
-    person should know.
+    """Bring the index, whose open generation this is, up to date with what the look found, if that
+    is soon done or `mode` requires it. Returns how the index stands to the disk then, and prints
+    what a person should know.
 
     With `mode` require, raises what a build raises.
     """

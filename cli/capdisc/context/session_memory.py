@@ -48,14 +48,16 @@ def log_event(
 def record_call(
     ctx: CommandContext, call: BoundCall, answer: JsonObject, session: str | None = None
 ) -> None:
-    """Record a call of a discovery tool in the session, if one is named, and in the log, if it is on."""
+    """Record a call of a discovery tool in the session, if one is named, and in the log, if it is
+    on.
+    """
     if session is not None or ctx.config["log"]:
         _service("calls").record_call(ctx, call, answer, session)
 
 
 def load_memory(state_dir: Path, name: str) -> tuple[SessionMemory | None, Sequence[str]]:
-    """The lines that a session adds to a prompt, and the ids of its active capabilities; nothing of
-    a new one.
+    """The lines that a session adds to a prompt, and the ids of its active capabilities; nothing
+    of a new one.
     """
     memory: tuple[SessionMemory | None, Sequence[str]] = _service().load_memory(state_dir, name)
     return memory

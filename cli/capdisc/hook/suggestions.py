@@ -1,5 +1,5 @@
-"""What is said about a prompt: a line for each capability that fits, and with `--detail` the part of
-its text that fits best.
+"""What is said about a prompt: a line for each capability that fits, and with `--detail` the part
+of its text that fits best.
 
 The texts of capabilities are other people's. Each stays on its line, without characters that steer
 or hide and without markup that could end the frame in which a client puts it.
@@ -270,8 +270,9 @@ def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decis
 
 
 def _is_offered(ctx: open_index.CommandContext, header: CapabilityHeader) -> bool:
-    """Whether a model may get the capability without a person who looks at it first: its author has
-    not switched it off, no rule asks for a review before use, and it is one of this workspace's.
+    """Whether a model may get the capability without a person who looks at it first: its author
+    has not switched it off, no rule asks for a review before use, and it is one of this
+    workspace's.
     """
     is_usable = bool(header.get("available", True)) and not header.get("warnings")
     return is_usable and ctx.covers(header["source"]["path"])
@@ -496,8 +497,8 @@ def _clean(text: str, length: int, keep_lines: bool = False) -> str:
 
 
 def _choose_scorer() -> Scorer:
-    """How texts are compared with a prompt: by the shipped encoder, which knows other languages, or
-    without it by common words.
+    """How texts are compared with a prompt: by the shipped encoder, which knows other languages,
+    or without it by common words.
     """
     try:
         encode = encoders.load_shipped_encoder().encode_query

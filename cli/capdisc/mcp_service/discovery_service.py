@@ -166,8 +166,8 @@ class DiscoveryService:
         return page, _has_failed(answer)
 
     def _name_run_tool(self, name: str, arguments: Arguments) -> tuple[str, Arguments]:
-        """The call of a pinned capability as one of the tool that runs capabilities, so that the same
-        rules hold; any other call as it is.
+        """The call of a pinned capability as one of the tool that runs capabilities, so that the
+        same rules hold; any other call as it is.
         """
         if not self.pins or self._offers(name):
             return name, arguments

@@ -86,8 +86,8 @@ def server_instructions(names: Collection[str]) -> str:
 
 @frozen(kw_only=True)
 class ToolOffer:
-    """The tools as `tools/list` of MCP has them; those of them that are pinned capabilities, by the
-    name there; and the pins that the index does not have.
+    """The tools as `tools/list` of MCP has them; those of them that are pinned capabilities, by
+    the name there; and the pins that the index does not have.
     """
 
     documents: list[JsonObject]

@@ -49,8 +49,8 @@ _TOP_SETTINGS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 
 @frozen(kw_only=True)
 class TokenLimits:
-    """How many tokens, summaries and details may be printed. `is_total_set` says that an
-    option or a setting names the total, `is_summary_count_set` that one names the number of summaries.
+    """How many tokens, summaries and details may be printed. `is_total_set` says that an option or
+    a setting names the total, `is_summary_count_set` that one names the number of summaries.
     """
 
     budgets: Budgets
@@ -262,7 +262,9 @@ def _choose_working_mode(
 
 
 def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tuple[str, ...]:
-    """The texts of the query. Stdin is not read for them where it is an added text or a template."""
+    """The texts of the query. Stdin is not read for them where it is an added text or a
+    template.
+    """
     request, prompting = options.request, options.prompting
     names = [*prompting.append, prompting.template, *(request.words or ())]
     if names.count(user_files.STDIN) > 1:

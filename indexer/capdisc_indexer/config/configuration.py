@@ -285,7 +285,9 @@ def _find_strays(workspace: Path) -> list[Path]:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether the file is for capdisc alone, or has a table for it within the bytes that are read."""
+    """Whether the file is for capdisc alone, or has a table for it within the bytes that are
+    read.
+    """
     if file.name != "pyproject.toml":
         return True
     with file.open("rb") as stream:

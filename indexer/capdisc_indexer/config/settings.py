@@ -378,7 +378,9 @@ _OVERLAY_HINT = (
 
 
 def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay]:
-    """The overlays of the tables `[[overlay]]` in `file`. Raises InputError for another key or type."""
+    """The overlays of the tables `[[overlay]]` in `file`. Raises InputError for another key or
+    type.
+    """
     for table in tables if isinstance(tables, list) else [tables]:
         if not isinstance(table, dict) or not table.get("id"):
             raise InputError(f"{file}: overlay must be a table with an id", _OVERLAY_HINT)

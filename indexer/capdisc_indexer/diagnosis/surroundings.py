@@ -111,7 +111,9 @@ def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
 
 
 def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
-    """Whether the last scan lies in the past: a build skips files whose stamps are older than it."""
+    """Whether the last scan lies in the past: a build skips files whose stamps are older than
+    it.
+    """
     ahead_s = (scanned_at_ns - now_ns) / 1e9
     if scanned_at_ns > now_ns + GRAIN_NS:
         text = f"the last scan was {ahead_s:,.0f} s in the future: the clock was set back"

@@ -227,8 +227,8 @@ class DocumentBuilder:
         self._encode_rows = partial(encode_rows, reader) if reader else None
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
-        """Document, texts, card and passages of each record; where capdisc itself fails on one, the
-        finding that says so.
+        """Document, texts, card and passages of each record; where capdisc itself fails on one,
+        the finding that says so.
         """
         try:
             return self._build_all(jobs)
@@ -290,8 +290,8 @@ class DocumentBuild:
     """The documents of all changed capabilities, in the order of their ids.
 
     `documents` can be iterated once: meanwhile `declared_ids` fills with what the overview and the
-    vectors need of each capability, the texts go to the batcher, and the passages to `passages`. A small build makes all
-    documents at once, so that the number of texts to encode is known.
+    vectors need of each capability, the texts go to the batcher, and the passages to `passages`. A
+    small build makes all documents at once, so that the number of texts to encode is known.
     """
 
     def __init__(
@@ -346,8 +346,8 @@ class DocumentBuild:
             yield built.document
 
     def require_usable(self) -> None:
-        """Raises UnusableFilesError where a document or a vector could not be made; call it when all
-        documents are written.
+        """Raises UnusableFilesError where a document or a vector could not be made; call it when
+        all documents are written.
         """
         self._batcher.encode()
         failed, failed_texts = self._failed, self._batcher.failed
@@ -378,8 +378,8 @@ MAX_DELETED_SHARE = 0.02
 
 
 def may_keep_documents(count: int, deleted_count: int) -> bool:
-    """Whether the text index of so many capabilities is changed and not written anew, where so many
-    of its documents are deleted.
+    """Whether the text index of so many capabilities is changed and not written anew, where so
+    many of its documents are deleted.
     """
     return count > SMALL_CATALOGUE and deleted_count <= MAX_DELETED_SHARE * count
 

@@ -103,9 +103,9 @@ class KnownTexts:
 
 
 def load_stored_vectors(plan: BuildPlan) -> vector_files.StoredVectors | None:
-    """The vectors of the published generation, for a build that takes nothing else from it, so that
-    a rebuild encodes no text again; None unless the same release made them with the same encoder,
-    and their files have their published digests.
+    """The vectors of the published generation, for a build that takes nothing else from it, so
+    that a rebuild encodes no text again; None unless the same release made them with the same
+    encoder, and their files have their published digests.
     """
     encoder, request = plan.selected.encoder, plan.request
     if encoder is None or plan.previous.generation is not None:
@@ -170,8 +170,8 @@ class TextChanges:
 
 
 def compare_texts(last: StatesByPath, states: StatesByPath) -> TextChanges:
-    """Which capabilities have other texts, given the last states of files that changed or are gone,
-    and their states now.
+    """Which capabilities have other texts, given the last states of files that changed or are
+    gone, and their states now.
     """
     old, new = text_hashes_by_id(last), text_hashes_by_id(states)
     return TextChanges(
@@ -256,8 +256,8 @@ def _link_store(
 
 
 def may_link_store(stored_rows: int, pending_count: int, row_count: int) -> bool:
-    """Whether a store of so many rows stays, with so many beside it, where a generation has so many
-    in all.
+    """Whether a store of so many rows stays, with so many beside it, where a generation has so
+    many in all.
     """
     most = max(SMALL_CHANGE, int(MAX_PENDING_SHARE * row_count))
     return max(pending_count, stored_rows + pending_count - row_count) <= most

@@ -264,7 +264,9 @@ class FileReader:
         )
 
     def _with_last_version(self, file: FoundFile, content: ParsedFile) -> ParsedFile:
-        """The content, with the capabilities of the last build where only errors are left of it."""
+        """The content, with the capabilities of the last build where only errors are left of
+        it.
+        """
         old_state = self._old.get(file.path)
         codes = {
             finding.code for finding in content.findings if finding.severity is Severity.ERROR
@@ -354,8 +356,8 @@ def _read_file(file: FoundFile) -> ParsedFile:
 
 
 def must_read_again(old_state: FileState) -> bool:
-    """Whether the last build could not read the file or held back a definition in it, or whether it
-    adds to other files, so that it is read again whatever its stamps say.
+    """Whether the last build could not read the file or held back a definition in it, or whether
+    it adds to other files, so that it is read again whatever its stamps say.
     """
     failed = old_state.findings and any(
         finding.code in _READ_AGAIN for finding in old_state.findings

@@ -42,11 +42,11 @@ def resolve_changed_ids(
 ) -> Mapping[str, FileState]:
     """The states of changed files with final ids, given the last states of files that are gone.
 
-    Who owns an id depends on the ids, on the places of files, and on which files are copies of each
-    other. So nothing changes for other files under three conditions: no file of the change has or
-    had the content of another one; a file that is gone, or declares other ids than before, was the
-    only one that declared its old ids; and no other file declares a new one. A file that declares
-    the same ids as before keeps what became of them.
+    Who owns an id depends on the ids, on the places of files, and on which files are copies of
+    each other. So nothing changes for other files under three conditions: no file of the change
+    has or had the content of another one; a file that is gone, or declares other ids than before,
+    was the only one that declared its old ids; and no other file declares a new one. A file that
+    declares the same ids as before keeps what became of them.
 
     Raises WiderChangeError where an id of another file may have another owner now.
     """

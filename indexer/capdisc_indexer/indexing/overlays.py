@@ -1,8 +1,8 @@
 """What overlays add to the capabilities of a build, which are otherwise left as their files say.
 
-An overlay is a table `[[overlay]]` of the settings, or a manifest with the key `overlay`. Which ones
-fit a file's capabilities is part of its state, as a digest before `read_as`: where that differs, the
-file is read again, and no other. What a record was without them stands in it.
+An overlay is a table `[[overlay]]` of the settings, or a manifest with the key `overlay`. Which
+ones fit a file's capabilities is part of its state, as a digest before `read_as`: where that
+differs, the file is read again, and no other. What a record was without them stands in it.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def apply_overlays(
 
 
 def _find_problems(overlay: Overlay) -> Iterator[Finding]:
-    """A finding for each rule on content that objects to the text, which an agent will read as that
-    of the capability, and for a description that is too long for one.
+    """A finding for each rule on content that objects to the text, which an agent will read as
+    that of the capability, and for a description that is too long for one.
     """
     if (length := len(overlay.description)) > MAX_DESCRIPTION:
         problem = f"is not used: its description has {length:,} characters"
@@ -141,8 +141,9 @@ def _revise(
 def _merge(
     descriptor: Descriptor, overlay: Overlay, is_of_workspace: bool, findings: list[Finding]
 ) -> Descriptor:
-    """The capability with what the overlay says: one text replaces another, lists grow. A workspace
-    lowers the risk of nothing but what comes from it: a clone must not say that your tools are safe.
+    """The capability with what the overlay says: one text replaces another, lists grow. A
+    workspace lowers the risk of nothing but what comes from it: a clone must not say that your
+    tools are safe.
     """
     values: dict[str, Any] = {}
     for name in OVERLAY_FIELDS:

@@ -1,8 +1,8 @@
 """The index pipeline: scan the folders, read what changed, write and publish the next generation.
 
 A build compares the stamps of everything with those of the last one (`compare_tree`), scans the
-folders that differ, or all where the stamps do not suffice, and hands the files to `_run_build`. It
-shows every stage up to the decision whether there is anything to publish, `_write_generation`
+folders that differ, or all where the stamps do not suffice, and hands the files to `_run_build`.
+It shows every stage up to the decision whether there is anything to publish, `_write_generation`
 every stage after it.
 """
 
@@ -148,8 +148,8 @@ def _build_changes(
 
 
 def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> None:
-    """Raises CoverageChangedError where the index covers something that the caller did not know of,
-    which this build would drop.
+    """Raises CoverageChangedError where the index covers something that the caller did not know
+    of, which this build would drop.
     """
     expected = request.options.last_coverage, request.coverage
     if previous.coverage and expected[0] and previous.coverage not in expected:

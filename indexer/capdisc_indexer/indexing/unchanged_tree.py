@@ -191,6 +191,7 @@ def _describe_request(request: BuildRequest) -> str:
         lock_timeout_s=0.0,
         max_changes=None,
         encoder_required=False,
+        last_coverage=None,
         seeds=(),
         only_new_findings=False,
         rebuild=False,

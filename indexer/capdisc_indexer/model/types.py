@@ -161,8 +161,9 @@ OVERLAY_FIELDS = ("description", "phrases", "tags", "category", "risk", "require
 
 @frozen(kw_only=True)
 class Overlay:
-    """What a settings file or a manifest (`origin`) says about capabilities that come from elsewhere:
-    those whose ids fit the pattern `id`. `is_own`: it stands in the user's own settings.
+    """What a settings file or a manifest (`origin`) says about capabilities that come from
+    elsewhere: those whose ids fit the pattern `id`. `is_own`: it stands in the user's own
+    settings.
     """
 
     id: str
@@ -252,9 +253,9 @@ class Hit:
     """One capability of an answer.
 
     `score` (0..1) orders the hits of one ranking; `relevance` (0..1) can be compared between
-    queries, and falls with the rank. `via` names the hit that requires this one, `copies` the near copies that it stands
-    for, and `signals` holds each part of the score. `section` names the section of its body that
-    fits best, "" where none stands out.
+    queries, and falls with the rank. `via` names the hit that requires this one, `copies` the near
+    copies that it stands for, and `signals` holds each part of the score. `section` names the
+    section of its body that fits best, "" where none stands out.
     """
 
     id: str
@@ -470,9 +471,9 @@ class LinkRules:
     workspace it enters.
 
     A link that lies in one of `own_places` leads anywhere, a link in `workspace` anywhere inside
-    it ("": no such folder); all are folders without links. A folder of another user than `own_users`
-    is left out (empty: none is). `trusted` are the lines of the links and of other users' folders
-    that the user allowed, as `TrustRequest` writes them.
+    it ("": no such folder); all are folders without links. A folder of another user than
+    `own_users` is left out (empty: none is). `trusted` are the lines of the links and of other
+    users' folders that the user allowed, as `TrustRequest` writes them.
     """
 
     workspace: str = ""
@@ -518,8 +519,8 @@ class PassageLimits:
 
 @frozen(kw_only=True)
 class Coverage:
-    """Which folders and files an index covers: with `is_conventional` those of convention, settings
-    and plugins; and always the absolute paths that a person `added`.
+    """Which folders and files an index covers: with `is_conventional` those of convention,
+    settings and plugins; and always the absolute paths that a person `added`.
     """
 
     is_conventional: bool = False

@@ -2,8 +2,8 @@
 library and the audit all ask here.
 
 The verdict is that of the first five hits, whatever number is printed. Two things decide. What the
-search found says whether anything fits. Whether the text asks for something, or is talk that meets a
-hit by accident ("thanks!"), `request_gate.py` says from the text and what was found together:
+search found says whether anything fits. Whether the text asks for something, or is talk that meets
+a hit by accident ("thanks!"), `request_gate.py` says from the text and what was found together:
 whoever prints unasked, as `render` does, leaves talk alone.
 """
 
@@ -190,17 +190,17 @@ def check_gate_mode(gate: str) -> None:
 
 
 def grade_relevance(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with a relevance that falls with their rank, so that those of some relevance are the
-    first ones.
+    """The hits with a relevance that falls with their rank, so that those of some relevance are
+    the first ones.
 
     The relevance that a hit is measured by knows words and meaning alone: it reaches 1 for all of
-    eight channels that send messages, and may be higher for the second hit than for the first, which
-    stands there for other signs. So what lies above the least relevance that is shown is multiplied
-    by the square root of the share that the score has of the best score, and hits that still rise
-    get their mean (isotonic regression by pooling adjacent violators). Of right hits among the first
-    ten in catalogues of 120, 97.1 in a hundred are shown so, 95.7 of hits by their own relevance and
-    94.9 of those before the first of little relevance. A hit near the best one by its score has at
-    least the relevance that is shown. What another hit requires keeps its own.
+    eight channels that send messages, and may be higher for the second hit than for the first,
+    which stands there for other signs. So what lies above the least relevance that is shown is
+    multiplied by the square root of the share that the score has of the best score, and hits that
+    still rise get their mean (isotonic regression by pooling adjacent violators). Of right hits
+    among the first ten in catalogues of 120, 97.1 in a hundred are shown so, 95.7 of hits by their
+    own relevance and 94.9 of those before the first of little relevance. A hit near the best one
+    by its score has at least the relevance that is shown. What another hit requires keeps its own.
     """
     asked = [hit for hit in hits[:GRADED_HITS] if not hit.via]
     best = max((hit.score for hit in asked), default=0.0) or 1.0
@@ -247,8 +247,8 @@ def select_context_hits(
     *,
     with_distant_hits: bool = False,
 ) -> tuple[Hit, ...]:
-    """The hits that a context lists: relevant enough and, without `with_distant_hits`, near the best
-    one. Whoever names the number of hits gets distant ones as well.
+    """The hits that a context lists: relevant enough and, without `with_distant_hits`, near the
+    best one. Whoever names the number of hits gets distant ones as well.
     """
     shown = list(select_shown_hits(hits, min_relevance))
     return tuple(shown if with_distant_hits else _select_near_hits(shown))

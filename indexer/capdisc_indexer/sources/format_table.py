@@ -99,7 +99,9 @@ CORE = Plugin(
 
 
 def _collect_formats() -> Mapping[str, SourceFormat]:
-    """All formats by name. Of two with one name the first counts: no plug-in replaces another's."""
+    """All formats by name. Of two with one name the first counts: no plug-in replaces
+    another's.
+    """
     formats: dict[str, SourceFormat] = {}
     for plugin in (CORE, *load_plugins()):
         for source in plugin.formats:
@@ -129,13 +131,17 @@ def source_for(filename: str) -> SourceFormat | None:
 
 
 def manifest_for(filename: str) -> SourceFormat | None:
-    """The format of a file of this name, if it is also read in the folder of a skill; else None."""
+    """The format of a file of this name, if it is also read in the folder of a skill; else
+    None.
+    """
     source = source_for(filename)
     return source if source and source.everywhere else None
 
 
 def named_source(filename: str) -> SourceFormat | None:
-    """The format of a data file that its user names, by its suffix; None where that leaves a doubt."""
+    """The format of a data file that its user names, by its suffix; None where that leaves a
+    doubt.
+    """
     name = filename.lower()
     return next(
         (

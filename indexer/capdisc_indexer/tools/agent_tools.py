@@ -121,7 +121,9 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
 
 
 def _describe_places(ctx: ToolContext, headers: Sequence[CapabilityHeader]) -> list[str]:
-    """Where each capability lies: a rule that several follow stands with the first of them alone."""
+    """Where each capability lies: a rule that several follow stands with the first of them
+    alone.
+    """
     files = [
         (
             header["id"],

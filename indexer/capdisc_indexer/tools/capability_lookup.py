@@ -61,7 +61,9 @@ def search_capabilities(
     category: str = "",
     mode: str | None = None,
 ) -> SearchResult:
-    """The capabilities that fit the text, best first: none of a kind that the index does not have."""
+    """The capabilities that fit the text, best first: none of a kind that the index does not
+    have.
+    """
     search_mode = mode or ctx.mode
     encoder = None if search_mode == "lexical" else ctx.encoder()
     query = Query(

@@ -166,8 +166,8 @@ def _search_tool(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def find_discovery_tool(ctx: ToolContext, query: str) -> Tool | None:
-    """The discovery tool of this name, for an agent that was offered only the bridge tools. Several
-    words are a need that the catalogue answers.
+    """The discovery tool of this name, for an agent that was offered only the bridge tools.
+    Several words are a need that the catalogue answers.
     """
     return None if " " in query else match_tool(ctx.tools, query.removeprefix("capdisc:"))
 

@@ -49,8 +49,8 @@ def capability_definitions(ctx: ToolContext) -> list[Definition]:
 
 
 def define_ids(ctx: ToolContext, ids: Sequence[str]) -> list[Definition]:
-    """The definitions of those capabilities of these ids that the index holds and that can be called,
-    in the order of the ids.
+    """The definitions of those capabilities of these ids that the index holds and that can be
+    called, in the order of the ids.
     """
     headers = ctx.index.documents.headers_for(list(ids), Query(texts=()))
     return _define_headers(ctx, [headers[key] for key in ids if key in headers])
@@ -74,8 +74,8 @@ def _define_with_availability(ctx: ToolContext, descriptor: Descriptor) -> Defin
 def pinned_definitions(
     ctx: ToolContext, names: Sequence[str]
 ) -> tuple[list[Definition], list[str]]:
-    """The definitions of those of these capabilities that can be called, which stand in every list,
-    and the names that the index does not have.
+    """The definitions of those of these capabilities that can be called, which stand in every
+    list, and the names that the index does not have.
     """
     headers = {name: ctx.index.resolve(name) for name in names}
     missing = [name for name, header in headers.items() if header is None]

@@ -27,8 +27,9 @@ class WatchOptions:
     A build starts once nothing changed for `quiet_s`, and at the latest `patience_s` after the
     first change, so that a program that never stops writing cannot delay it. Everything is scanned
     every `interval_s` (None: every minute; with `poll`, or where the kernel gives no events, every
-    other second). `optional` are the roots whose absence at the start is not reported. `is_current`
-    is asked every second whether roots and options are still those that a caller would choose.
+    other second). `optional` are the roots whose absence at the start is not reported.
+    `is_current` is asked every second whether roots and options are still those that a caller
+    would choose.
     """
 
     interval_s: float | None = None

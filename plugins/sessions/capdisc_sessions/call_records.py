@@ -1,5 +1,5 @@
-"""What a call of a discovery tool leaves behind: a line of the trace or of the log, and in a session
-what the call found, or used.
+"""What a call of a discovery tool leaves behind: a line of the trace or of the log, and in a
+session what the call found, or used.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SOURCE_KEYS = frozenset({"id", "path", "source", "sources"})
 def record_call(
     ctx: CommandContext, call: BoundCall, answer: ToolAnswer, session: str | None
 ) -> None:
-    """Record the call: in the session what a search found, or the use of what was run and the entities
-    that its result names; in the log, if that is on, tool, query and sources.
+    """Record the call: in the session what a search found, or the use of what was run and the
+    entities that its result names; in the log, if that is on, tool, query and sources.
     """
     tool, arguments = call.tool.name, call.arguments
     if tool == "execute_tool" and "executed" not in answer:  # it has called another discovery tool
@@ -75,8 +75,8 @@ def _record_use(ctx: CommandContext, name: str, answer: ToolAnswer, is_ok: bool)
 def list_sources(
     ctx: CommandContext, tool: str, arguments: object, answer: ToolAnswer
 ) -> list[str]:
-    """The ids and files that an answer names, in order, each once; of `tool_search`, whose answer has
-    only names, the ids; of a tool that reads what its arguments name, the id of that.
+    """The ids and files that an answer names, in order, each once; of `tool_search`, whose answer
+    has only names, the ids; of a tool that reads what its arguments name, the id of that.
     """
     rows = answer.get("tools")
     named = [

@@ -43,10 +43,10 @@ def log(
     """Print the local log of requests and uses of this workspace.
 
     It is off until the setting log is true (in your own configuration, or CAPDISC_LOG=1). It then
-    holds the queries of search, render, tools and of the discovery tools (call, mcp) with what they
-    found, and what show, run and session use took of it. It lies in your state folder, only you can read it, and nothing sends
-    it anywhere. In an exported set a capability that was run or used after a query has grade 2,
-    one that was read grade 1.
+    holds the queries of search, render, tools and of the discovery tools (call, mcp) with what
+    they found, and what show, run and session use took of it. It lies in your state folder, only
+    you can read it, and nothing sends it anywhere. In an exported set a capability that was run or
+    used after a query has grade 2, one that was read grade 1.
 
     Example: CAPDISC_LOG=1 capdisc search "merge PDF files" && capdisc log --top
     """

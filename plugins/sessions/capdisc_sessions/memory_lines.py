@@ -1,8 +1,8 @@
-"""The lines that a session adds to a prompt: its mode, the entities that results named, what was found
-and used, its notes.
+"""The lines that a session adds to a prompt: its mode, the entities that results named, what was
+found and used, its notes.
 
-Names of entities come from results of any tool and are not trusted: each is cut to one line of limited
-length, and never stands at the beginning of a line.
+Names of entities come from results of any tool and are not trusted: each is cut to one line of
+limited length, and never stands at the beginning of a line.
 """
 
 from __future__ import annotations

@@ -62,9 +62,9 @@ class LogEvent:
 
 @frozen(kw_only=True)
 class LogSummary:
-    """The commands and discovery tools that were called; queries by how often they were asked, those
-    of them that found nothing, and the ids that were found and used; each with its count, most
-    frequent first.
+    """The commands and discovery tools that were called; queries by how often they were asked,
+    those of them that found nothing, and the ids that were found and used; each with its count,
+    most frequent first.
     """
 
     requests: int

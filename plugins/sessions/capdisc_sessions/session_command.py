@@ -134,12 +134,12 @@ def session(
 ) -> int:
     """Keep what an agent found and used from turn to turn.
 
-    turn MESSAGE does what an agent's turn begins with: it finds what the message needs, records it, and
-    prints the prompt. new, clear and list manage sessions; show prints one in full, prompt as an agent reads it. use
-    ID counts a use; observe ID reads that capability's result, JSON, from stdin, and keeps the
-    things that its extraction rule names; add and drop ID say which capabilities every prompt
-    shows in full; note TEXT keeps a line, and its words set the way of working. capdisc session
-    VERB --help explains one verb.
+    turn MESSAGE does what an agent's turn begins with: it finds what the message needs, records
+    it, and prints the prompt. new, clear and list manage sessions; show prints one in full, prompt
+    as an agent reads it. use ID counts a use; observe ID reads that capability's result, JSON,
+    from stdin, and keeps the things that its extraction rule names; add and drop ID say which
+    capabilities every prompt shows in full; note TEXT keeps a line, and its words set the way of
+    working. capdisc session VERB --help explains one verb.
 
     Example: capdisc session turn trip "book a room"
     """

@@ -174,7 +174,9 @@ def list_sessions(state_dir: Path) -> list[str]:
 
 
 def session_exists(state_dir: Path, name: str) -> bool:
-    """Whether a session of this name exists. Raises UsageError for a text that cannot be a name."""
+    """Whether a session of this name exists. Raises UsageError for a text that cannot be a
+    name.
+    """
     return state_file.read_state_file(_session_path(state_dir, name)) is not None
 
 

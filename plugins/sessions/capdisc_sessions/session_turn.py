@@ -1,5 +1,5 @@
-"""One turn of an agent: `capdisc session turn` finds what a message needs, records it, and prints the
-prompt and the functions of the turn.
+"""One turn of an agent: `capdisc session turn` finds what a message needs, records it, and prints
+the prompt and the functions of the turn.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from capdisc_sessions.session_verbs import SessionCommand
 
 
 def take_turn(command: SessionCommand) -> int:
-    """Print the context of the message with the memory of the session; as JSON also the definitions of
-    the functions that were found in this turn and in those before.
+    """Print the context of the message with the memory of the session; as JSON also the
+    definitions of the functions that were found in this turn and in those before.
     """
     # 80 modules that no other verb needs.
     from capdisc.commands.tool_definitions import DefinitionRequest, select_definitions

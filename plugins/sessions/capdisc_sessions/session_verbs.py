@@ -62,8 +62,8 @@ class SessionCommand:
         return identifiers[0]
 
     def text(self) -> str:
-        """The words that were typed, `-` for those on stdin, as one text. Raises UsageError where there
-        are none.
+        """The words that were typed, `-` for those on stdin, as one text. Raises UsageError where
+        there are none.
         """
         words = (
             standard_streams.read_stdin_text() if word == "-" else word for word in self.words
@@ -298,8 +298,8 @@ def observe(command: SessionCommand) -> int:
 
 
 def record_result(state_dir: Path, name: str, descriptor: Descriptor, result: Any) -> Extraction:
-    """The entities of a result of the capability, which are added to the session. Notices say why there
-    are none or fewer.
+    """The entities of a result of the capability, which are added to the session. Notices say why
+    there are none or fewer.
     """
     extraction = _extract_result(descriptor.id, descriptor.extract, result)
     changed = session_files.update_session(

@@ -136,8 +136,8 @@ def _finding(
 def _long_texts(
     fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
 ) -> tuple[LongText, ...]:
-    """Content, guidance and instructions, each with the place where it is written: in the manifest,
-    in a file that it names, or beside it.
+    """Content, guidance and instructions, each with the place where it is written: in the
+    manifest, in a file that it names, or beside it.
     """
     texts = []
     for field in LONG_FIELDS:

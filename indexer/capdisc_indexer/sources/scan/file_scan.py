@@ -1,5 +1,5 @@
-"""Every capability file below the given folders, found by name or, for some, by its first bytes; with
-the files that are declared.
+"""Every capability file below the given folders, found by name or, for some, by its first bytes;
+with the files that are declared.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ def scan_roots(
 
     Folders in `memory` that have not changed are not read again. Links are followed to anything
     inside any of the roots, and elsewhere as `links` says; any other link is a finding. The real
-    place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such as
-    a table or a page, which no scan of a folder reads. A root or declared folder in `confined` is
-    left out if it leads into none of its real folders there, since a link may have replaced it.
-    Raises InputError for a root that does not exist or is not a capability file, and for an invalid
-    declaration.
+    place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such
+    as a table or a page, which no scan of a folder reads. A root or declared folder in `confined`
+    is left out if it leads into none of its real folders there, since a link may have replaced it.
+    Raises InputError for a root that does not exist or is not a capability file, and for an
+    invalid declaration.
     """
     all_roots = [_root(order, path) for order, path in enumerate(roots)]
     accepted: list[ScanRoot] = []
@@ -275,8 +275,8 @@ class _Walk:
                 pending += reversed(self.open(folder))
 
     def _may_enter(self, folder: ScanFolder) -> bool:
-        """Whether the scan enters the folder: it leaves out folders of another user in a root that the
-        workspace chose, and folders beyond the limit behind one link. A finding says so.
+        """Whether the scan enters the folder: it leaves out folders of another user in a root that
+        the workspace chose, and folders beyond the limit behind one link. A finding says so.
         """
         if folder.root.path in self._confined and (finding := self.links.refuse_owner(folder)):
             self.refused.add(folder.resolved)
