@@ -364,6 +364,25 @@ def test_the_last_good_version_of_a_file_follows_its_overlays(capdisc, workspace
     assert show("skill:water-plants")["description"] == "Waters ferns."
 
 
+def test_an_overlay_that_does_not_parse_takes_nothing_back(capdisc, workspace, show) -> None:
+    """A bracket that is missing for a moment must not lower the risk of a tool."""
+    manifest = workspace / ".capdisc/capabilities/ours/CAPABILITY.yaml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("overlay: tool:github.create_issue\nrisk: critical\n")
+    assert capdisc("index").code == 0
+    manifest.write_text("overlay: tool:github.create_issue\nrisk: [critical\n")
+    for _ in range(3):
+        assert capdisc("index").code == 1
+        assert show("tool:github.create_issue")["risk"] == "critical"
+        assert "create_issue" not in capdisc("list", "--max-risk", "low", "--ids").out
+    manifest.write_text("overlay: tool:github.create_issue\nrisk: high\n")
+    assert capdisc("index").code == 0
+    assert show("tool:github.create_issue")["risk"] == "high"
+    manifest.unlink()
+    assert capdisc("index").code == 0
+    assert show("tool:github.create_issue").get("risk") is None
+
+
 def test_an_overlay_holds_no_definition_back(capdisc, workspace, show) -> None:
     """A changed definition of a tool is reviewed as its server says it, without what you add."""
     assert capdisc("index").code == 0

@@ -127,7 +127,7 @@ class FileReader:
     written to: its author may still be writing. `unfinished_findings` names those files. They keep
     their old stamps, so that the next scan reads them again. Of `unusable` files nothing can be
     made: their findings stand for what they hold. `overlays` are those of the options and of the
-    files that were read.
+    files that were read; `keeps_overlays` where one of these files gives nothing but errors now.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class FileReader:
         self.unfinished_findings: list[Finding] = []
         self.overlays = list(options.overlays)
         self.overlay_findings: list[Finding] = []
+        self.keeps_overlays = False
         self.parsed_count = self.hashed_count = 0
 
     def read_states(
@@ -250,6 +251,7 @@ class FileReader:
             content = _unusable_file(finding)
         content = self._with_last_version(file, content)
         self.overlays += content.overlays
+        content = self._note_broken_overlay(file, content)
         self._records[file.path] = tuple(
             self.spool.append(name, record) for name, record in content.records
         )
@@ -262,6 +264,22 @@ class FileReader:
             findings=content.findings,
             read_as=_reading_key(file),
         )
+
+    def _note_broken_overlay(self, file: FoundFile, content: ParsedFile) -> ParsedFile:
+        """The content with the notes of the last build that the file is an overlay, where only
+        errors are left of it: it would take back the risk that it gave a tool.
+        """
+        old_state = self._old.get(file.path)
+        notes = [
+            finding
+            for finding in (old_state.findings if old_state else ())
+            if finding.code == "overlay"
+        ]
+        is_broken = any(finding.severity is Severity.ERROR for finding in content.findings)
+        if not notes or not is_broken or content.overlays or content.records:
+            return content
+        self.keeps_overlays = True
+        return replace(content, findings=(*content.findings, *notes))
 
     def _with_last_version(self, file: FoundFile, content: ParsedFile) -> ParsedFile:
         """The content, with the capabilities of the last build where only errors are left of

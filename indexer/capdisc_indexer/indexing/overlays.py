@@ -44,7 +44,8 @@ def apply_overlays(
 ) -> StatesByPath:
     """The states of the files with what adds to them; the reader gets findings about the overlays.
     The records of files on which other overlays lie than before are revised; a file that was not
-    parsed is parsed for that. Raises ManyChangesError for more of these than `options` allows.
+    parsed is parsed for that. While an overlay does not parse, files keep those that they have.
+    Raises ManyChangesError for more of these than `options` allows.
     """
     places = [os.path.realpath(options.workspace)] if options.workspace else []
     ids = content_hashes_by_id(states)
@@ -71,7 +72,8 @@ def apply_overlays(
         }
         digest = hex_sha256(repr(fitting).encode("utf-8", "replace")) if fitting else ""
         last_digest, _, read_as = state.read_as.rpartition("\0")
-        if digest != last_digest:
+        is_kept = reader.keeps_overlays and last_digest and not reader.was_parsed(file.path)
+        if digest != last_digest and not is_kept:
             revisions.append((file, fitting))
             read_as = f"{digest}\0{read_as}" if digest else read_as
             new_states[file.path] = state._replace(read_as=read_as)
