@@ -131,8 +131,7 @@ def watch(
     pace = _watch_options(interval, debounce, poll)
     surroundings.limit_malloc_arenas()
     with standard_streams.silence_native_stderr():
-        while True:
-            _watch_until_outdated(request, pace)
+        while _watch_until_outdated(request, pace):
             console.print_notice("notice: the settings or the folders changed: reading them again")
     return 0
 
@@ -149,8 +148,10 @@ class WatchRequest:
     command: str | None
 
 
-def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> None:
-    """Watch what the settings and the index name now, until one of them names something else."""
+def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
+    """Watch what the settings and the index name now. Returns whether it ended because one of them
+    names something else.
+    """
     runtime, index_dir = surroundings.current_runtime(), request.index_dir
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
@@ -187,7 +188,7 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> None:
         is_current=is_current,
     )
     with closing(cd.watch(roots, where, build, options)) as updates:
-        _print_updates(
+        return _print_updates(
             updates, runtime, config, where, builder_id, request.json, request.command, waiting
         )
 
@@ -210,7 +211,8 @@ def _print_updates(
     json: bool,
     command: str | None,
     waiting: tuple[str, ...],
-) -> None:
+) -> bool:
+    """Print the updates until there are no more. Returns True."""
     for update in updates:
         for text in update.notices:
             console.print_notice(f"notice: {text}")
@@ -227,6 +229,7 @@ def _print_updates(
             table_finisher.start_finisher(config, where, builder_id)
         if command and update.report and update.report.published:
             _run_exec_command(command, update.report.generation.number, runtime, where)
+    return True
 
 
 def _update_document(
