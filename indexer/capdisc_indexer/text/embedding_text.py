@@ -117,8 +117,8 @@ def lexical_document(descriptor: Descriptor) -> str:
 
 
 def description_text(descriptor: Descriptor) -> str:
-    """The text that is encoded for the capability itself: title and name, description, category,
-    tags and parameter names, at most EMBEDDING_CHARACTERS.
+    """The text that is encoded for the capability itself: title and name, description, category, tags and
+    parameter names, at most EMBEDDING_CHARACTERS.
     """
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
@@ -160,8 +160,8 @@ def list_uses(content: str) -> list[str]:
     for prose, for Markdown with headings or code blocks, and for a text that is longer than
     BODY_CHARACTERS, whose passages have vectors.
 
-    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf
-    a.tar`") ['Pack a folder', 'List what is inside']
+    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf a.tar`")
+    ['Pack a folder', 'List what is inside']
     """
     lines = [line.strip() for line in content[: BODY_CHARACTERS + 1].splitlines()]
     lines = [line for line in lines if line]
