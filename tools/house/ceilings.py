@@ -54,12 +54,12 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=561_135,
+        today=561_134,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=391_334,
+        today=391_333,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),

@@ -421,7 +421,7 @@ def _describe_new_paths(
     tables = [
         table
         for path in new_paths
-        for table in data_files.write_declarations(Path(path), base, is_scanned=True)
+        for table in data_files.draft_declarations(Path(path), base, is_scanned=True)
     ]
     if not tables:
         return
@@ -446,7 +446,8 @@ def _list_sources() -> str:
 
 def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> None:
     """Print the findings by rule, and what is no longer scanned."""
-    # A run that changed nothing has nothing new to say about files; what waits for trust waits on.
+    # A run that changed nothing has nothing new to say about files; what waits for trust waits on,
+    # and so does a source that was not fetched.
     _print_finding_groups(
         [
             finding

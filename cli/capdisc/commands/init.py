@@ -93,10 +93,9 @@ def init(
     config = config_file.find_file(runtime, is_workspace=True)
     lines = describe_readers(skills)
     if not config.exists():
-        # A home folder holds what its user would not think of.
-        is_home = runtime.workspace == runtime.home
         base = runtime.workspace
-        tables = [] if is_home else data_files.write_declarations(base, base)
+        # A home folder holds what its user would not think of.
+        tables = [] if base == runtime.home else data_files.draft_declarations(base, base)
         config = base / ".capdisc" / "config.toml"
         config.write_text("\n\n".join([_CONFIG_TEMPLATE, *tables, ""]), encoding="utf-8")
         written.append(config)

@@ -132,7 +132,9 @@ def watch(
     surroundings.limit_malloc_arenas()
     with standard_streams.silence_native_stderr():
         while _watch_until_outdated(request, pace):
-            console.print_notice("notice: the settings or the folders changed: reading them again")
+            console.print_notice(
+                "notice: the settings or what the index covers changed: reading them again"
+            )
     return 0
 
 
@@ -212,7 +214,9 @@ def _print_updates(
     command: str | None,
     waiting: tuple[str, ...],
 ) -> bool:
-    """Print the updates until there are no more. Returns True."""
+    """Print the updates. Returns True once there are no more: what is watched has to be chosen
+    again.
+    """
     for update in updates:
         for text in update.notices:
             console.print_notice(f"notice: {text}")

@@ -23,19 +23,19 @@ _TOOL_MODULES = "tools.py"
 _PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 
 
-def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) -> list[str]:
+def draft_declarations(folder: Path, base: Path, *, is_scanned: bool = False) -> list[str]:
     """A `[[source]]` for each kind of data files in the folder, and for each in the folders
     directly in it with all that lies below, with paths as from `base`; one of many files as a
     comment. Left out are skills and capabilities, pages in `base` itself, and what lies in a
     folder that mostly holds something else; of a folder that `is_scanned` what a scan gives, and
     pages if it gives any.
     """
-    matches, scanned, seen_count = Counter[tuple[str, str, str]](), 0, 0
+    matches, scanned_count, seen_count = Counter[tuple[str, str, str]](), 0, 0
     known_counts, totals = Counter[str](), Counter[str]()
     for place, folders, names in os.walk(folder):
         if any((manifest := manifest_for(name)) and manifest.owns_folder for name in names):
             folders.clear()
-            scanned += 1
+            scanned_count += 1
             continue
         folders[:] = sorted({name for name in folders if name[0] != "."} - SKIPPED_FOLDERS)
         parts = Path(place).relative_to(folder).parts
@@ -45,7 +45,7 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
         for path in (path for path in paths if not path.is_symlink()):
             by_name = source_for(path.name) or by_head(path.name, str(path))
             source = by_name or _recognise_data(path)
-            scanned += by_name is not None
+            scanned_count += by_name is not None
             known_counts[group] += source is not None
             if source and source.declared and not (by_name and is_scanned):
                 shown = os.path.relpath(path, base)
@@ -58,11 +58,11 @@ def write_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
             break
     own_group = os.path.relpath(folder, base)
     tables = [
-        _write_declaration(word, path, count)
+        _format_declaration(word, path, count)
         for (group, word, path), count in sorted(matches.items())
         if path.isprintable()
         and (group == own_group or 2 * known_counts[group] >= totals[group])
-        and (word != "document" or not (group == "." or (is_scanned and scanned)))
+        and (word != "document" or not (group == "." or (is_scanned and scanned_count)))
     ]
     return tables[:_MAX_DECLARATIONS]
 
@@ -76,7 +76,7 @@ def _recognise_data(path: Path) -> SourceFormat | None:
     return None if is_other else source
 
 
-def _write_declaration(word: str, path: str, count: int) -> str:
+def _format_declaration(word: str, path: str, count: int) -> str:
     lines = ["[[source]]", f'format = "{word}"', f"path = {json.dumps(path, ensure_ascii=False)}"]
     if count > _MAX_MATCHES:
         lines = [f"# {line}" for line in (f"{count:,} files:", *lines)]

@@ -66,7 +66,8 @@ SPEAK, SHADOW = MODES = ("speak", "shadow")
 _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
-# Without vectors, words alone are useful in 7 of 100 turns of coding sessions in which they speak.
+# Without vectors, a turn that is likelier than this one of a coding session gets nothing. Words alone
+# spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they speak in 2.
 _MAX_CODING_SHARE = 0.75
 # Characters of the reasons: the longest with which all capabilities fit.
 _REASON_LENGTHS = (50, 0)
@@ -178,7 +179,7 @@ def _judge_turn(
     if not _has_fitting_vectors(ctx, model):
         share = coding_share(turn.coding_here, turn.earlier_turns)
         if share > _MAX_CODING_SHARE:
-            reason = "without vectors, only what a prompt of a coding session names is offered"
+            reason = "by words alone, a coding session gets only what its prompt names"
             return _JudgedTurn(likely=(), reason=reason, turn=session_turn)
         return replace(_judge_by_ranking(ctx, text, limits.gate), turn=session_turn)
     ranking = _rank_text(ctx, text)

@@ -151,8 +151,8 @@ def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> No
     """Raises CoverageChangedError where the index covers something that the caller did not know
     of, which this build would drop.
     """
-    expected = request.options.last_coverage, request.coverage
-    if previous.coverage and expected[0] and previous.coverage not in expected:
+    last = request.options.last_coverage
+    if last and previous.coverage and previous.coverage not in (last, request.coverage):
         raise CoverageChangedError(
             "another process changed what this index covers", "run the command again"
         )

@@ -106,10 +106,10 @@ class Descriptor:
     works on, none for all. `stale` says that its file can no longer be read, and this is the last
     version that could. `not_for` holds requests and subjects that its author excludes.
     `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
-    where those in use are safer ones. `overlay` says which overlays add to it, and what its file says
-    instead. `requires`, `composed_with` and `related` hold names or ids
-    as written; they are resolved against the index when a query is answered, so that a capability
-    may appear after the one that requires it.
+    where those in use are safer ones. `overlay` says which overlays add to it, and what its file
+    says instead. `requires`, `composed_with` and `related` hold names or ids as written; they are
+    resolved against the index when a query is answered, so that a capability may appear after the
+    one that requires it.
     """
 
     id: str
@@ -537,18 +537,18 @@ class BuildOptions:
     every byte of the last build and of the sources instead of trusting sizes and times. A file
     that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
     may be half written. `sources` are read in addition to the roots, and `overlays` add to what is
-    read. Without a `guard` no changed definition is left out. A last build with another `builder_id` is not used (None: any is). A
-    root in `confined` is read only while it leads, links resolved, into one of its folders there.
-    Paths below `workspace` are also counted as they are printed there, relative to it. `links`
-    says which links are followed out of the roots. A build that would read or remove more than
-    `max_changes` files is not made (None: any number).
+    read. Without a `guard` no changed definition is left out. A last build with another
+    `builder_id` is not used (None: any is). A root in `confined` is read only while it leads,
+    links resolved, into one of its folders there. Paths below `workspace` are also counted as they
+    are printed there, relative to it. `links` says which links are followed out of the roots. A
+    build that would read or remove more than `max_changes` files is not made (None: any number).
     `coverage` is written down with the generation (None: the roots). It was made from
     `last_coverage`: where the index covers anything else by now, nothing is built (None: whatever
     it covers). `places` are the paths that the coverage stands for now, whether they exist or not:
-    of a folder among them that is gone, the capabilities stay for a while. `awaited` are paths that
-    need not exist and whose change makes another build worth while. With `max_files`, only the
-    first so many files are read, those of the first roots; the next build reads the others. With
-    other `passage_limits` than those of the last build, which hold for None, nothing of it is
+    of a folder among them that is gone, the capabilities stay for a while. `awaited` are paths
+    that need not exist and whose change makes another build worth while. With `max_files`, only
+    the first so many files are read, those of the first roots; the next build reads the others.
+    With other `passage_limits` than those of the last build, which hold for None, nothing of it is
     reused. `seeds` are other indexes of the same user, each with the id of its builder: a build
     from nothing takes over what the first has that holds most of the same files. With
     `only_new_findings`, the report has the errors, the links that wait for trust, and of all other

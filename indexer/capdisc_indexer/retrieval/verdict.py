@@ -105,7 +105,8 @@ def judge(index: Index, ranking: Ranking) -> Verdict:
         fits |= is_foreign and best >= MIN_SHOWN_RELEVANCE and ranking.confidence >= least
         needed = _needed_confidence(best, texts, logit, evidence, unknown, is_foreign)
         fits = fits and ranking.confidence >= needed
-    is_letter = all(text.isascii() and len(text.strip()) < 2 for text in texts)
+    # One letter asks for nothing, unless it is a name: "r".
+    is_letter = bool(texts) and all(text.isascii() and len(text.strip()) < 2 for text in texts)
     fits = fits and (bool(evidence["coverage"]) or not is_letter)
     is_sure = has_vectors and (
         logit >= LIKELY_LOGIT

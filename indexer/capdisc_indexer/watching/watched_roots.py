@@ -16,7 +16,7 @@ from capdisc_indexer.model.types import BuildReport, Finding
 # ruff: noqa: PTH112, PTH116, PTH120
 
 
-def _never_change() -> bool:
+def _is_always_current() -> bool:
     return True
 
 
@@ -37,7 +37,7 @@ class WatchOptions:
     patience_s: float = 5.0
     poll: bool = False
     optional: frozenset[Path] = frozenset()
-    is_current: Callable[[], bool] = _never_change
+    is_current: Callable[[], bool] = _is_always_current
 
 
 @frozen(kw_only=True)
