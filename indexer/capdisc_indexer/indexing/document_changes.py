@@ -55,6 +55,7 @@ from capdisc_indexer.text.embedding_text import (
     embedding_texts,
     lexical_document,
     signature,
+    topic_words,
 )
 from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.o200k import load_counter
@@ -506,6 +507,7 @@ def assemble_document(
         aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),
         name=f"{d.name} {d.title}" if d.title.lower() != d.name.lower() else d.name,
         text=lexical_document(d),
+        topics=topic_words(d),
         head=encode_json(header),
         body=encode_json(body),
         pieces=pieces,

@@ -16,7 +16,7 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.fusion import coverage
-from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
+from capdisc_indexer.retrieval.query_analysis import AnalysedText, CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
 from capdisc_indexer.text.normalization import one_line
@@ -59,8 +59,11 @@ def find_candidates(
     encoder: Encoder | None,
     mode: str,
     count: int = CANDIDATES_PER_CHANNEL,
+    topic_terms: Sequence[str] = (),
+    topic_weight: float = 0.0,
 ) -> Candidates:
-    """The candidates for one text that pass the query's filters, `count` of each channel.
+    """The candidates for one text that pass the query's filters, `count` of each channel; what
+    bodies are about counts for `topic_terms`, with `topic_weight`.
 
     Without an encoder only words are searched, in mode `vector` only vectors.
     """
@@ -71,7 +74,11 @@ def find_candidates(
         for term, frequency in frequencies.items()
     }
     uses_words = mode != "vector" or encoder is None
-    lexical, headers = _find_by_words(index, terms, query, count) if uses_words else ({}, {})
+    lexical, headers = (
+        _find_by_words(index, terms, query, count, topic_terms, topic_weight)
+        if uses_words
+        else ({}, {})
+    )
     started = time.perf_counter()
     query_vector = encoder.encode_query(corrected.text) if encoder else b""
     vector = _find_nearest(index, query_vector, query, count) if encoder else {}
@@ -92,11 +99,16 @@ def find_candidates(
 
 
 def _find_by_words(
-    index: Index, terms: Sequence[str], query: Query, count: int
+    index: Index,
+    terms: Sequence[str],
+    query: Query,
+    count: int,
+    topic_terms: Sequence[str],
+    topic_weight: float,
 ) -> tuple[dict[str, float], dict[str, CapabilityHeader]]:
     """The BM25 scores and the headers by id of the best `count` capabilities for the terms."""
     if index.table is None:
-        scored = index.documents.search(terms, query, count)
+        scored = index.documents.search(terms, query, count, topic_terms, topic_weight)
         return (
             {header["id"]: score for score, header in scored},
             {header["id"]: header for _, header in scored},
@@ -105,10 +117,13 @@ def _find_by_words(
     return scores, index.documents.headers_for(list(scores), Query(texts=()))
 
 
-def fuse_candidates(candidates: Sequence[Candidates]) -> list[dict[str, float]]:
+def fuse_candidates(
+    candidates: Sequence[Candidates], lexical_share: float
+) -> list[dict[str, float]]:
     """The scores 0..1 of a whole text and of each of its clauses, from the candidates of each."""
     return [
-        fusion.fuse_channels(part.lexical, part.vector, part.known_share) for part in candidates
+        fusion.fuse_channels(part.lexical, part.vector, lexical_share * part.known_share)
+        for part in candidates
     ]
 
 
@@ -124,17 +139,24 @@ def collect_headers(
 
 
 def find_candidates_of_parts(
-    index: Index,
-    parts: Sequence[CorrectedQuery],
-    query: Query,
-    encoder: Encoder | None,
-    mode: str,
+    index: Index, text: AnalysedText, query: Query, encoder: Encoder | None, mode: str
 ) -> list[Candidates]:
-    """The candidates for a whole text, the first part, and for each of its clauses."""
-    counts = [CANDIDATES_PER_CHANNEL, *[CANDIDATES_PER_CLAUSE] * (len(parts) - 1)]
+    """The candidates for a whole text, its first part, and for each of its clauses."""
+    whole, *clauses = text.parts
     return [
-        find_candidates(index, part, query, encoder, mode, count)
-        for part, count in zip(parts, counts, strict=True)
+        find_candidates(
+            index,
+            whole,
+            query,
+            encoder,
+            mode,
+            topic_terms=text.topic_terms,
+            topic_weight=text.weights.topics,
+        ),
+        *(
+            find_candidates(index, clause, query, encoder, mode, CANDIDATES_PER_CLAUSE)
+            for clause in clauses
+        ),
     ]
 
 

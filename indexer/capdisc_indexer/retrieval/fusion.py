@@ -7,23 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.retrieval.weights import REQUEST
 
-# The share of BM25 in a fused score when the catalogue knows every word of the query. The share
-# shrinks with the part that it knows: that gained 0.5 points on eight data sets against a fixed
-# 0.5, and 2 where people ask without the author's words. Reciprocal rank fusion lost 2.5.
-LEXICAL_SHARE = 0.6
 # Several phrasings of one request: the best one counts fully, agreement of the others adds a
 # little.
 AGREEMENT_SHARE = 0.25
-# What the best clause of a query adds to the score of the whole text. The first ten hits held all
-# that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3 to 0.5 give
-# the same. Clauses in place of the whole text lost 4 points.
-CLAUSE_SHARE = 0.4
-# What a hit gains that stands out as the answer to a clause: this share of how far it lies above
-# the fifth best for that clause. Measured on eleven data sets: 0.4 to 0.6 and the third to the
-# tenth give the same within 0.2 points. The best clause's score itself, however little its hit
-# stands out, gained 0.3 points less.
-COVER_SHARE, COVER_RANK = 0.5, 5
+# What stands out for a clause is measured from the score at this rank.
+COVER_RANK = 5
 # The factor on the score of a stuffed description: one that says three words twelve times matches
 # a query for them better, by a third, than an honest one. Less than nothing is gained by it.
 STUFFING_PENALTY = 0.6
@@ -56,16 +46,14 @@ def scale_by_range(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def fuse_channels(
-    lexical: Mapping[str, float], vector: Mapping[str, float], known_share: float = 1.0
+    lexical: Mapping[str, float],
+    vector: Mapping[str, float],
+    lexical_share: float = REQUEST.lexical,
 ) -> dict[str, float]:
     """The convex combination of BM25 (divided by its maximum) and cosine (stretched over its
-    range).
-
-    What one channel lacks counts 0 there. `known_share` is the share 0..1 of the query's
-    information that lies in words of the catalogue.
+    range). What one channel lacks counts 0 there.
     """
     words, meaning = scale_by_maximum(lexical), scale_by_range(vector)
-    lexical_share = LEXICAL_SHARE * known_share
     if not words or not meaning:
         lexical_share = 1.0 if words else 0.0
     return {
@@ -75,26 +63,24 @@ def fuse_channels(
 
 
 def add_clauses(
-    text_scores: Mapping[str, float], clauses: Sequence[Mapping[str, float]]
+    text_scores: Mapping[str, float], clauses: Sequence[Mapping[str, float]], share: float
 ) -> dict[str, float]:
-    """The scores of a whole text, raised by those of its best clause, again on 0..1."""
+    """The scores of a whole text and this share of those of its best clause, again on 0..1."""
     if not clauses:
         return dict(text_scores)
     keys = dict.fromkeys([*text_scores, *(key for clause in clauses for key in clause)])
     best = {key: max(clause.get(key, 0.0) for clause in clauses) for key in keys}
-    return {
-        key: (text_scores.get(key, 0.0) + CLAUSE_SHARE * best[key]) / (1.0 + CLAUSE_SHARE)
-        for key in keys
-    }
+    return {key: (text_scores.get(key, 0.0) + share * best[key]) / (1.0 + share) for key in keys}
 
 
 def cover_clauses(
     text_scores: Mapping[str, float],
     clause_scores: Sequence[Mapping[str, float]],
     first_ids: Sequence[str],
+    share: float = REQUEST.cover,
 ) -> dict[str, float]:
-    """The scores of a whole text; those of the first hits raised as far as they answer clauses
-    that no better hit has answered.
+    """The scores of a whole text; those of the first hits raised by this share of how far they
+    answer clauses that no better hit has answered.
 
     This is a greedy cover: the hit with the best sum comes first, and with it the clauses that it
     answers count as answered as far as it does. So a request of several wishes gets the answer to
@@ -109,7 +95,7 @@ def cover_clauses(
     covered = dict(text_scores)
     answered = [0.0] * len(clause_scores)
     queue = [
-        (-_raise_score(text_scores[key], lead_of_id[key]), rank, key)
+        (-_raise_score(text_scores[key], lead_of_id[key], share), rank, key)
         for rank, key in enumerate(first_ids)
     ]
     heapify(queue)
@@ -120,7 +106,7 @@ def cover_clauses(
         open_leads = [
             max(0.0, lead - level) for lead, level in zip(lead_of_id[key], answered, strict=True)
         ]
-        score = _raise_score(text_scores[key], open_leads)
+        score = _raise_score(text_scores[key], open_leads, share)
         if queue and (-score, rank) > queue[0][:2] and -score > before:
             heappush(queue, (-score, rank, key))
             continue
@@ -129,12 +115,12 @@ def cover_clauses(
     return covered
 
 
-def _raise_score(score: float, leads: Iterable[float]) -> float:
-    """The score and a share of the length of the leads, 1 at most."""
+def _raise_score(score: float, leads: Iterable[float], share: float) -> float:
+    """The score and this share of the length of the leads, 1 at most."""
     squares = 0.0
     for lead in leads:
         squares += lead * lead
-    return min(1.0, score + COVER_SHARE * math.sqrt(squares))
+    return min(1.0, score + share * math.sqrt(squares))
 
 
 def combine_texts(rankings: Sequence[Mapping[str, float]]) -> dict[str, float]:

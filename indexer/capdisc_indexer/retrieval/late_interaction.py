@@ -26,6 +26,8 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import add_gains
 from capdisc_indexer.retrieval.candidates import compare_with_centroids
+from capdisc_indexer.retrieval.query_analysis import AnalysedText
+from capdisc_indexer.retrieval.weights import REQUEST, Weights
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
@@ -69,19 +71,30 @@ class Comparison:
 class Signal:
     """One number 0..1 that reranking adds to the fused score.
 
-    `name` is its key in `--explain` and in JSON; the fused score has the weight 1.
+    `name` is its key in `--explain` and in JSON; the fused score has the weight 1. `is_label` says
+    whether name or description is compared, which say little about a task.
     """
 
     name: str
     weight: float
     value: Callable[[Comparison], float]
+    is_label: bool = False
+
+    def weight_of(self, weights: Weights) -> float:
+        """Its weight for a text with these weights."""
+        return self.weight * (weights.labels if self.is_label else 1.0)
 
 
 # Together worth 1.7 points on average; every data set gains.
 SIGNALS: tuple[Signal, ...] = (
     Signal("meets_query", 1.5, lambda comparison: comparison.max_sim.query),
-    Signal("meets_name", 0.4, lambda comparison: comparison.max_sim.name),
-    Signal("meets_description", 0.4, lambda comparison: comparison.max_sim.description),
+    Signal("meets_name", 0.4, lambda comparison: comparison.max_sim.name, is_label=True),
+    Signal(
+        "meets_description",
+        0.4,
+        lambda comparison: comparison.max_sim.description,
+        is_label=True,
+    ),
 )
 
 
@@ -107,7 +120,7 @@ class Reranking:
 def rerank(
     index: Index,
     encoder: StaticEncoder | None,
-    texts: Sequence[str],
+    text: AnalysedText,
     part_scores: Sequence[dict[str, float]],
     headers: Mapping[str, CapabilityHeader],
     gains: Mapping[str, float],
@@ -116,12 +129,13 @@ def rerank(
     """The fused scores of one text with the signals of the first candidates in them, and with the
     gains of their passages.
 
-    `texts` are the whole text and its clauses, `part_scores` the fused scores of each, `gains` those
-    of the passages by id, and `query_vector` is the encoded whole text. Where there are clauses, each
+    `part_scores` are the fused scores of the text and of each of its clauses, `gains` those of the
+    passages by id, and `query_vector` is the encoded whole text. Where there are clauses, each
     of them is reranked like a text of its own, and what stands out as the answer to one is raised
     (`fusion.cover_clauses`). Without an encoder there are no signals but that of the passages.
     """
-    scores = fusion.add_clauses(part_scores[0], part_scores[1:])
+    texts, weights = text.part_texts, text.weights
+    scores = fusion.add_clauses(part_scores[0], part_scores[1:], weights.clause)
     raised_scores = add_gains(scores, gains)
     gain_signals = {PASSAGE: gains} if gains else {}
     if encoder is None:
@@ -129,12 +143,14 @@ def rerank(
     first_ids = [key for key, _ in fusion.order_scores(raised_scores)[:RERANK_DEPTH]]
     max_sims = max_sim_of_parts(encoder, texts, index.documents.token_bags(first_ids))
     signals_of_parts = [
-        _compute_signals(text, max_sims_of_part, headers)
-        for text, max_sims_of_part in zip(texts, max_sims, strict=True)
+        _compute_signals(part, max_sims_of_part, headers)
+        for part, max_sims_of_part in zip(texts, max_sims, strict=True)
     ]
     centroids = compare_with_centroids(index, query_vector, first_ids)
     weight = CENTROID_WEIGHT * centroids.weight
-    text_scores = add_weighted(add_signals(scores, signals_of_parts[0]), centroids.cosines, weight)
+    text_scores = add_weighted(
+        add_signals(scores, signals_of_parts[0], weights), centroids.cosines, weight
+    )
     reranked_scores = add_gains(text_scores, gains)
     signals = signals_of_parts[0] | gain_signals
     if weight:
@@ -143,10 +159,10 @@ def rerank(
         return Reranking(reranked_scores, signals)
     # The weight without values keeps the clauses on the scale of the whole.
     clause_scores = [
-        add_weighted(add_signals(clause, signals_of_part), {}, weight)
+        add_weighted(add_signals(clause, signals_of_part, weights), {}, weight)
         for clause, signals_of_part in zip(part_scores[1:], signals_of_parts[1:], strict=True)
     ]
-    covered_scores = fusion.cover_clauses(reranked_scores, clause_scores, first_ids)
+    covered_scores = fusion.cover_clauses(reranked_scores, clause_scores, first_ids, weights.cover)
     clause_gains = {key: covered_scores[key] - reranked_scores[key] for key in first_ids}
     return Reranking(covered_scores, signals | {ANSWERS_CLAUSE: clause_gains})
 
@@ -166,19 +182,21 @@ def _compute_signals(
 
 
 def add_signals(
-    scores: Mapping[str, float], signals: Mapping[str, Mapping[str, float]]
+    scores: Mapping[str, float],
+    signals: Mapping[str, Mapping[str, float]],
+    weights: Weights = REQUEST,
 ) -> dict[str, float]:
     """The weighted mean of the fused score (weight 1) and the signals; missing values count 0."""
     # Added one by one: from Python 3.12 on `sum` rounds in another way, and the same index has to
     # give the same scores everywhere.
     total_weight = 1.0
     for signal in SIGNALS:
-        total_weight += signal.weight
+        total_weight += signal.weight_of(weights)
     reranked_scores = {}
     for key, score in scores.items():
         gain = 0.0
         for signal in SIGNALS:
-            gain += signal.weight * signals[signal.name].get(key, 0.0)
+            gain += signal.weight_of(weights) * signals[signal.name].get(key, 0.0)
         reranked_scores[key] = (score + gain) / total_weight
     return reranked_scores
 

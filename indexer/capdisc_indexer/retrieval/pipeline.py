@@ -150,8 +150,7 @@ def _find_evidence(
     mode: str,
 ) -> SearchEvidence:
     candidates = [
-        find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
-        for text in texts
+        find_candidates_of_parts(index, text, query, encoders.vectors, mode) for text in texts
     ]
     passages = [
         find_passages(index, text.parts[0], query, encoders.reranker, mode) for text in texts
@@ -173,8 +172,8 @@ def _score_evidence(
         rerank(
             index,
             encoders.reranker,
-            text.part_texts,
-            fuse_candidates(candidates),
+            text,
+            fuse_candidates(candidates, text.weights.lexical),
             evidence.headers,
             passages.gains,
             candidates[0].query_vector,

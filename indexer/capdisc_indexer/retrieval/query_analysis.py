@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.retrieval.weights import REQUEST, REQUEST_TERMS, Weights, choose_weights
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
@@ -41,7 +42,7 @@ _CLAUSE_SEPARATORS = re.compile(
 # A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
 _MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
 _MIN_FUZZY_LENGTH = 5
-MAX_TERMS = 64
+MAX_TERMS, MAX_TOPIC_TERMS = 64, 160
 
 # What a request hands over rather than asks for: code, addresses, paths, rows of tables, quoted
 # text, and whatever holds a digit.
@@ -72,18 +73,29 @@ class CorrectedQuery:
 class AnalysedText:
     """One text of a query without its payload: as typed and with its spelling corrected, in parts.
 
-    The first part is the whole text; its clauses follow, if there are two or more.
+    The first part is the whole text; its clauses follow, if there are two or more. `topic_terms`
+    are the known terms of the text with its payload: what a task is about shows in its file names
+    and fields as well. `weights` say what the evidence for this text is worth.
     """
 
     part_texts: tuple[str, ...]
     parts: tuple[CorrectedQuery, ...]
+    topic_terms: tuple[str, ...] = ()
+    weights: Weights = REQUEST
 
 
 def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
     """The text, and each part of it that is searched for; only the whole without `splits`."""
     request = remove_payload(text)
     parts = (request, *(content_clauses(request) if splits else ()))
-    return AnalysedText(parts, tuple(correct_spelling(index, part) for part in parts))
+    corrected_parts = tuple(correct_spelling(index, part) for part in parts)
+    if index.passages is None or len(text.split()) <= REQUEST_TERMS:
+        return AnalysedText(parts, corrected_parts)
+    documents = index.documents
+    terms = dict.fromkeys(documents.analyse(" ".join(documents.words(text))))
+    topic_terms = tuple(filter(documents.document_frequency, terms))[:MAX_TOPIC_TERMS]
+    weights = choose_weights(index, len(topic_terms))
+    return AnalysedText(parts, corrected_parts, topic_terms, weights)
 
 
 def remove_payload(text: str) -> str:

@@ -187,12 +187,25 @@ class Documents:
         return frequencies
 
     def search(
-        self, terms: Sequence[str], query: Query, limit: int
+        self,
+        terms: Sequence[str],
+        query: Query,
+        limit: int,
+        topic_terms: Sequence[str] = (),
+        topic_weight: float = 0.0,
     ) -> list[tuple[float, CapabilityHeader]]:
-        """BM25 score and header of the best documents that pass the filters, best first."""
+        """BM25 score and header of the best documents that pass the filters, best first. The
+        topics of bodies count for `topic_terms`, with `topic_weight`.
+        """
         if not terms:
             return []
         clauses = text_queries.word_clauses(self._make_term_query, terms)
+        if topic_weight:
+            should = lazy_imports.tantivy().Occur.Should
+            clauses += [
+                (should, self._statistics.term_query("topics", term, topic_weight))
+                for term in topic_terms
+            ]
         hits = self._search_headers(
             text_queries.apply_filters(self._schema, text_queries.boolean_query(clauses), query),
             limit,

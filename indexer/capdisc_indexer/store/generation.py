@@ -43,7 +43,7 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at".split()

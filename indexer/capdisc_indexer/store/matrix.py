@@ -59,13 +59,18 @@ class Matrix:
         data = _map_file(source / "matrix.i8", len(self.owners) * dim)
         self._rows = data.cast("b", (len(self.owners), dim)) if len(self.owners) else None
 
+    @property
+    def owner_count(self) -> int:
+        """How many capabilities have rows."""
+        return len(self.starts) - 1
+
     def __len__(self) -> int:
         return len(self.owners)
 
     @property
     def has_phrases(self) -> bool:
         """Whether any capability has more than one row."""
-        return len(self.owners) > len(self.starts) - 1
+        return len(self.owners) > self.owner_count
 
     def nearest(self, query: bytes, count: int) -> list[tuple[str, float]]:
         """Ids and cosines of the `count` capabilities nearest to the query (dim int8), best first.
@@ -163,7 +168,7 @@ class Matrix:
         order; and whether it is there.
         """
         wanted = identifier.encode("utf-8", "replace")
-        count = len(self.starts) - 1
+        count = self.owner_count
         low, high = 0, count
         while low < high:
             middle = (low + high) // 2

@@ -166,6 +166,11 @@ class Passages:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def owner_count(self) -> int:
+        """How many capabilities have passages."""
+        return self.matrix.owner_count
+
     def frequency(self, term: str, field: str = "text") -> int:
         """The number of passages with the term, or, with FUZZY_SUFFIX, with a similar one."""
         return self._statistics.frequency(field, term)

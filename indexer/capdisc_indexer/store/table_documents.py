@@ -87,9 +87,16 @@ class TableDocuments(Documents):
         return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
     def search(
-        self, terms: Sequence[str], query: Query, limit: int
+        self,
+        terms: Sequence[str],
+        query: Query,
+        limit: int,
+        topic_terms: Sequence[str] = (),
+        topic_weight: float = 0.0,
     ) -> list[tuple[float, CapabilityHeader]]:
-        """BM25 score and header of the best capabilities that pass the filters, best first."""
+        """BM25 score and header of the best capabilities that pass the filters, best first; the
+        table has no topics.
+        """
         scored = self._table_search.search(terms, query, limit)
         headers = self.headers_for([key for _, key in scored], Query(texts=()))
         return [(score, headers[key]) for score, key in scored if key in headers]

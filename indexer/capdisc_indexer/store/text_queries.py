@@ -1,7 +1,8 @@
 """Defines the text index: its schema and analyser, its queries, and how documents are written.
 
-Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the
-weight. More fields, or a heavier name, lost up to 12 points. A document is stored in two values:
+Three analysed fields earn their place: `text` with everything, `name` alone at 0.3 of the weight,
+and `topics` with the words that a body uses most, for long texts only. More fields, or a heavier
+name, lost up to 12 points. A document is stored in two values:
 `head` (the header: all but the long parts, enough to list, filter and summarise) and `body`
 (content and schemas); `pieces` is its token bag. Queries are built from terms and filters; nothing
 that a user typed is ever parsed as query syntax.
@@ -53,6 +54,7 @@ def build_schema() -> Any:
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("name", tokenizer_name=ANALYSER_NAME, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYSER_NAME, index_option="freq")
+    builder.add_text_field("topics", tokenizer_name=ANALYSER_NAME, index_option="freq")
     builder.add_bytes_field("head", stored=True)
     builder.add_bytes_field("body", stored=True)
     builder.add_bytes_field("pieces", stored=True)
@@ -255,6 +257,7 @@ class IndexedDocument:
     aliases: Sequence[str]
     name: str
     text: str
+    topics: str
     head: bytes
     body: bytes
     pieces: bytes
@@ -299,6 +302,7 @@ def _to_tantivy_document(document: IndexedDocument) -> Any:
         engine_document.add_text("alias", alias)
     engine_document.add_text("name", lexical_text(document.name))
     engine_document.add_text("text", document.text)
+    engine_document.add_text("topics", document.topics)
     engine_document.add_bytes("head", document.head)
     engine_document.add_bytes("body", document.body)
     engine_document.add_bytes("pieces", document.pieces)
