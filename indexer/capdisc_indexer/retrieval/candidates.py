@@ -89,7 +89,10 @@ def find_candidates(
     headers = {key: header for key, header in headers.items() if not header.get("hidden")}
     return Candidates(
         idf_by_term=idf_by_term,
-        known_share=coverage(idf_by_term, frozenset(term for term in terms if frequencies[term])),
+        known_share=coverage(
+            idf_by_term,
+            frozenset(term for term in terms if frequencies[term] or term in topic_terms),
+        ),
         lexical={key: score for key, score in lexical.items() if key in headers},
         headers=headers,
         vector={key: cosine for key, cosine in vector.items() if key in headers},

@@ -93,7 +93,7 @@ def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
         return AnalysedText(parts, corrected_parts)
     documents = index.documents
     terms = dict.fromkeys(documents.analyse(" ".join(documents.words(text))))
-    topic_terms = tuple(filter(documents.document_frequency, terms))[:MAX_TOPIC_TERMS]
+    topic_terms = tuple(filter(index.mentions, terms))[:MAX_TOPIC_TERMS]
     weights = choose_weights(index, len(topic_terms))
     return AnalysedText(parts, corrected_parts, topic_terms, weights)
 

@@ -1,0 +1,52 @@
+"""A task prompt of many words finds the skill whose body is about the matter, whatever few of its
+words a description or the beginning of a body has.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+FILLER = "Read the notes of the team first, agree on a plan with them, and report what was done. "
+# Each says in its description and at the beginning of its body what a part of the prompt says.
+OTHERS = {
+    "reports": ("Writes reports in JSON for every center.", "The report lists rows and columns."),
+    "tables": ("Cleans tables: missing values, rows, columns.", "A table has rows and columns."),
+    "charts": ("Draws curves and bands as PNG.", "Curves of every center by years."),
+    "registries": ("Reads extracts of a registry.", "An extract has rows, columns and notes."),
+    "letters": ("Writes letters to patients and centers.", "A letter is read by patients."),
+}
+SURVIVAL = (
+    "A lost graft is an event; observations whose last follow-up shows a working graft stay in the risk "
+    "set by months until they are censored. Compare the hazard of two groups of donors with a model of "
+    "proportional hazard, and treat the death of those who died as a competing event. "
+)
+PROMPT = """Our transplant registry extract is in /data/renal/followup.csv (4,118 rows). Columns: graft_id,
+months_followed, graft_lost (1 = lost, 0 = still working at the last follow-up), donor_age, center. Many
+observations have graft_lost = 0, and 212 patients died with a functioning graft; death must not be
+treated as if they simply left. I need by Thursday: curves.png with the probability over ten years and
+bands, a hazard model trained on six centers and checked on two groups of centers, and a report in JSON
+with the event counts. Missing values in some columns: tell me how you filled them, I will count the rows."""
+
+
+@pytest.fixture
+def library(capdisc, hermetic, write_skill, monkeypatch):
+    """Six skills with long bodies, of which one is about the matter of the prompt."""
+    folder = hermetic / "skills"
+    for name, (description, beginning) in OTHERS.items():
+        write_skill(folder, name, description, f"# {name}\n\n{beginning}\n\n{40 * FILLER}")
+    body = f"# Method\n\n{26 * FILLER}\n\n## Analysis\n\n{6 * SURVIVAL}"
+    write_skill(folder, "statistics-kit", "Statistical methods for medical studies.", body)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    assert capdisc("index", "skills").code == 0
+    return folder
+
+
+@pytest.mark.parametrize("mode", ["auto", "lexical"])
+def test_a_task_finds_what_its_matter_is_explained_in(capdisc, library, mode: str) -> None:
+    hits = capdisc("search", PROMPT, "--mode", mode, "--json").json["hits"]
+    assert hits[0]["id"] == "skill:statistics-kit"
+
+
+def test_a_short_request_goes_by_what_descriptions_say(capdisc, library) -> None:
+    hits = capdisc("search", "letters to patients", "--json").json["hits"]
+    assert hits[0]["id"] == "skill:letters"
