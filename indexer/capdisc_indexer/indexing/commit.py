@@ -12,11 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from capdisc_indexer.graph.interfaces import (
-    KINDS_WITHOUT_INTERFACE,
-    InterfaceOwner,
-    find_producers,
-)
+from capdisc_indexer.graph.interfaces import KINDS_WITHOUT_INTERFACE, InterfaceOwner
+from capdisc_indexer.graph.producer_edges import find_producers
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import FOLDER_FILES, summarise_categories
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
