@@ -25,6 +25,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
 from capdisc_indexer.validation.rules import find_profile
@@ -32,7 +33,7 @@ from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
 _MANY_FILES = 1_000
 # The folders of Claude Code; others below .claude, such as worktrees, hold anything.
-_CLAUDE_FOLDERS = re.compile(r"/\.claude/(?:skills|agents|commands|plugins)(?:/|$)")
+_CLAUDE_FOLDERS = compile_late(r"/\.claude/(?:skills|agents|commands|plugins)(?:/|$)")
 
 
 @frozen(kw_only=True)

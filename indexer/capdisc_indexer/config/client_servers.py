@@ -27,8 +27,8 @@ MAX_SERVERS = 100
 _NOT_IN_NAME = compile_late(r"[^\w.-]+")
 # How clients refer to variables that write no ${NAME}, by the dialect of their servers.
 _REFERENCES = {
-    "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
-    "gemini": re.compile(r"\$([A-Za-z_]\w*)"),
+    "opencode": compile_late(r"\{env:([A-Za-z_]\w*)\}"),
+    "gemini": compile_late(r"\$([A-Za-z_]\w*)"),
 }
 # How Claude Code and Gemini CLI write the folder of a plugin.
 _PLUGIN_FOLDERS = ("CLAUDE_PLUGIN_ROOT", "extensionPath")

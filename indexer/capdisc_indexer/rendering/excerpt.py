@@ -8,7 +8,6 @@ end says how to read the rest.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
 from capdisc_indexer.store.text_queries import build_analyser
 from capdisc_indexer.text.normalization import (
     bigrams,
+    compile_late,
     one_line,
     simple_words,
     without_stop_words,
@@ -43,8 +43,8 @@ _MAX_CACHED_TEXTS = 16
 # A word of the request in a heading counts as much as so many in the text.
 _HEADING_WEIGHT = 3
 # `## Step 2: …`, `### 3. …`, `## Phase IV`
-_STEP = re.compile(r" {0,3}#+[ \t]+(?:\W*\w+[ \t]+)?(?:\d+|[IVX]+)(?:[.:)\]—–-]|\s|$)")
-_HEADING_SIGNS = re.compile(r"^ {0,3}#+[ \t]*")
+_STEP = compile_late(r" {0,3}#+[ \t]+(?:\W*\w+[ \t]+)?(?:\d+|[IVX]+)(?:[.:)\]—–-]|\s|$)")
+_HEADING_SIGNS = compile_late(r"^ {0,3}#+[ \t]*")
 
 
 @frozen(kw_only=True)

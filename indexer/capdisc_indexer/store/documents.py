@@ -7,7 +7,6 @@ of links, since tantivy waits for lock files that others may hold.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +30,7 @@ from capdisc_indexer.store.text_queries import (
 )
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
+    compile_late,
     lexical_text,
     simple_words,
     without_stop_words,
@@ -101,7 +101,7 @@ def _remove_folder(folder: str) -> None:
 
 # A folder is needed for a moment: one this old was left by a reader that was killed.
 _ABANDONED_AFTER_S = 3600
-_FOLDER_NAME = re.compile(r"capdisc-\d+-\d+")
+_FOLDER_NAME = compile_late(r"capdisc-\d+-\d+")
 
 
 def remove_abandoned_folders() -> None:

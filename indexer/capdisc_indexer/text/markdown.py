@@ -21,7 +21,7 @@ from capdisc_indexer.text.normalization import compile_late
 _LIST_ITEM = compile_late(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
 _INDENTED = compile_late(r" {4}| {0,3}\t")
 _SPAN = compile_late(r"`[^`\n]+`")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
+_FENCE = compile_late(r" {0,3}(```+|~~~+)(.*)")
 # Of a link's text; texts of nested brackets contain one another.
 _MAX_TEXT = 200
 _DEFINITION = compile_late(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")

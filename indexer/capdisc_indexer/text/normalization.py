@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 from unicodedata import category
 
 
 class _LatePattern:
     """A regular expression that is compiled when it is first used."""
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
         self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
@@ -22,11 +22,11 @@ class _LatePattern:
         return method
 
 
-def compile_late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def compile_late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """The pattern, compiled when it is first used. For patterns that not every command uses: most
     take 0.1 ms, and a class of characters beyond ASCII 0.3 to 2.5 ms.
     """
-    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _LatePattern(pattern, flags))
 
 
 # An identifier worth splitting holds a change from lower to upper case, or letters next to digits.

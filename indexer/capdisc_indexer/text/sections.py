@@ -18,13 +18,16 @@ from itertools import accumulate
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.markdown import next_fence, prose_lines
+from capdisc_indexer.text.normalization import compile_late
 
 # A heading, or a line that may begin or end fenced code. Its first character is searched for, so
 # that other lines take hardly any time.
-_MARKED_LINE = re.compile(r"\n {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?(?=\n|\Z)|(```+|~~~+)([^\n]*))")
+_MARKED_LINE = compile_late(
+    r"\n {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?(?=\n|\Z)|(```+|~~~+)([^\n]*))"
+)
 # A row of # behind a heading is decoration; the one of "C#" is not.
-_CLOSING_SIGNS = re.compile(r"(?:^|[ \t]+)#+[ \t\r]*$")
-_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+_CLOSING_SIGNS = compile_late(r"(?:^|[ \t]+)#+[ \t\r]*$")
+_NOT_IN_SLUG = compile_late(r"[^\w\- ]")
 
 
 @frozen

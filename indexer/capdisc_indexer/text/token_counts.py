@@ -4,13 +4,13 @@ an estimate by characters.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.text.o200k import load_counter
 
 DEFAULT_TOKENIZER = "o200k_base"
@@ -20,7 +20,7 @@ _MAX_CACHED_CHARACTERS, _CACHE_SIZE = 64, 50_000
 # A new chunk may start where the tokenizer certainly splits: after a line end, unless the next
 # line is blank or starts with a slash (o200k and cl100k glue line ends to following line ends, and
 # ".\n/" together).
-_CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
+_CHUNK = compile_late(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
 
 # The token counts of many texts.
 CountMany: TypeAlias = Callable[[list[str]], list[int]]

@@ -13,13 +13,11 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import groupby
 
-import yaml
-
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
+from capdisc_indexer.sources.readers.yaml_nodes import LINE_BREAKS, MAX_EVENTS
 from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
 from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import SourceLines
@@ -312,6 +310,8 @@ def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
     >>> sorted(outside_values("a: b # c\\nd: |  # e\\n  # f\\n", {(0, 5), (1, 6), (2, 2)}))
     [(0, 5), (1, 6)]
     """
+    import yaml  # 7 ms; few files hold a comment
+
     plain = LINE_BREAKS.sub(" ", text)
     try:
         return _outside_scalars(plain, places)
@@ -338,6 +338,8 @@ def _outside_scalars(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
 
 def _scalar_spans(text: str) -> Iterator[tuple[LineColumn, LineColumn]]:
     """The start and end of each scalar. The line of a block's mark can end with a comment."""
+    import yaml
+
     loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     parser = loader(text)
     try:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written, place_of, to_json
-from capdisc_indexer.sources.readers.yaml_reader import YamlResult, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    YamlResult,
+    as_written,
+    place_of,
+    to_json,
+)
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 
 
 def written(text: str) -> list[Json]:
@@ -144,3 +152,36 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
     )
     assert refusal(bomb)[:2] == ("yaml-alias", 2)
+
+
+_PIECES = (
+    *("a: ", "b-1: ", "c:", "Use ", "x", "1.0", "null", "é", "中", "😀", "²", "\n", "\n\n", "  "),
+    *(
+        " ",
+        ": ",
+        ":",
+        " #",
+        "#",
+        '"',
+        "'",
+        "\\",
+        "- ",
+        "[",
+        "{a",
+        "&",
+        "*",
+        "!",
+        "|",
+        ">",
+        "%",
+        "@",
+    ),
+    *("\u200d", "\u2028", "\x85", "\xa0", "\t", ",", "~", "?", "`", "---", "true"),
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES)).map("".join))
+def test_simple_fields_are_read_as_the_parser_reads_them(pieces: str) -> None:
+    for text in (pieces, f"k: a{pieces}", f"k: 'a{pieces}'\n", f'k: "{pieces}"\nj: b'):
+        # A comment is not simple, so that the parser reads the text.
+        assert read_yaml(text) == read_yaml(f"#\n{text}", first_line=0)

@@ -5,7 +5,6 @@ What the format forbids and a reader can still understand is a warning here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
@@ -46,10 +45,10 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     source_ref,
 )
-from capdisc_indexer.text.normalization import one_line, readable_title
+from capdisc_indexer.text.normalization import compile_late, one_line, readable_title
 
 # The names that the format allows.
-SKILL_NAME = re.compile(r"(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)")
+SKILL_NAME = compile_late(r"(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)")
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:

@@ -1,4 +1,6 @@
-"""The nodes of a parsed document, each with its line and column from 1, and their values as JSON."""
+"""The nodes of a parsed document, each with its line and column from 1, and their values as JSON;
+and the limits of what is parsed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.normalization import compile_late
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -57,6 +60,29 @@ class MapNode:
 
 
 Node: TypeAlias = TextNode | ListNode | MapNode
+
+MAX_DEPTH = 32
+MAX_EVENTS = 20_000
+# YAML ends a line at these, and no editor does: a field behind one could look like part of a
+# comment.
+LINE_BREAKS = compile_late("[\u2028\u2029\x85]")
+
+
+@frozen
+class YamlLimits:
+    """The limits of a text; the defaults are far beyond what anyone writes by hand."""
+
+    events: int = MAX_EVENTS
+    depth: int = MAX_DEPTH
+
+
+@frozen
+class YamlResult:
+    """The documents that are not empty, or the finding that says why the text is refused."""
+
+    documents: tuple[Node, ...] = ()
+    finding: Finding | None = None
+
 
 # The scalars of the YAML 1.2 core schema. Dates, `no` and `12:30` are text there, unlike in YAML
 # 1.1.

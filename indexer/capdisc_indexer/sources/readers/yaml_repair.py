@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.yaml_nodes import Node, TextNode
-from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import LINE_BREAKS, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 8

@@ -41,15 +41,17 @@ LOOK_BYTES = 4_096
 # Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
 # Blanks before the word are those of its line: with line ends, each empty line would look at all others.
-_OPENAPI = re.compile(
+_OPENAPI = compile_late(
     rb"""(?:^(?:\xef\xbb\xbf)?|[{,])[^\S\n]*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
     re.MULTILINE,
 )
 _SQLITE = b"SQLite format 3\0"
-_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
-_FUNCTIONS = re.compile(rb'"type"\s*:\s*"function"|"input_schema"|"function_?declarations"', re.I)
-_CATALOGUE = re.compile(rb'"kind"\s*:\s*"(?:tool|skill|agent|command)"')
-_TOOLS = re.compile(rb'"tools"\s*:\s*\[|"inputSchema"')
+_JSON = compile_late(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
+_FUNCTIONS = compile_late(
+    rb'"type"\s*:\s*"function"|"input_schema"|"function_?declarations"', re.I
+)
+_CATALOGUE = compile_late(rb'"kind"\s*:\s*"(?:tool|skill|agent|command)"')
+_TOOLS = compile_late(rb'"tools"\s*:\s*\[|"inputSchema"')
 # Part by part: characters of shells, Windows and options, blanks at the ends, names of devices.
 _ODD = compile_late(
     r"[\x00-\x1f\x7f<>:\"|?*\\$`;&%!{}]|(?:^|/)[-~ ]|[ .](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)",

@@ -8,7 +8,6 @@ by their first bytes, and by the tables of a browser's databases.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -246,12 +245,12 @@ _COPY_ENDING = compile_late(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
 
 HEAD_BYTES = 16 * 1024
 _ARMOUR = rb"-----BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PARAMETERS|PUBLIC KEY)-----[A-Za-z0-9+/=\s]*-----END [^\n]{0,60}"
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = compile_late(
     rb"(?:\xef\xbb\xbf)?\s*(?:" + _ARMOUR + rb"\s*)*(?:Bag Attributes[^-]{0,2000})?"
     rb"(?:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
     rb"|PuTTY-User-Key-File-\d|(?:#[^\n]*\n\s*)*AGE-SECRET-KEY-1)"
 )
-_COOKIES = re.compile(rb"# (?:Netscape )?HTTP Cookie File")
+_COOKIES = compile_late(rb"# (?:Netscape )?HTTP Cookie File")
 # Tables that keep a database from being read, with columns that distinguish them from other tables
 # of the same name.
 _TABLES: Mapping[str, tuple[str, frozenset[str]]] = {

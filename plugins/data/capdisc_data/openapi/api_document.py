@@ -22,8 +22,15 @@ from capdisc_indexer.sources.readers.json_reader import (
     key_place,
     read_json,
 )
-from capdisc_indexer.sources.readers.yaml_nodes import Json, Node, TextNode, place_of, to_json
-from capdisc_indexer.sources.readers.yaml_reader import YamlLimits, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    Node,
+    TextNode,
+    YamlLimits,
+    place_of,
+    to_json,
+)
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
 
