@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from capdisc.context.index_scope import place_requests, waiting_places
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
 from capdisc_indexer.text.normalization import one_line
@@ -69,6 +68,8 @@ def announce_strays(config: Config) -> tuple[str, ...]:
 
 def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
     """The requests that keep conventional folders of the workspace out."""
+    from capdisc.context.index_scope import waiting_places  # which no search needs
+
     waiting = waiting_places(runtime, config)
     return tuple(dict.fromkeys(chain.from_iterable(waiting.values())))
 
@@ -80,7 +81,7 @@ def list_requests(
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
     starts, and the links in its folders.
     """
-    from capdisc.context.index_scope import find_scan_requests
+    from capdisc.context.index_scope import find_scan_requests, place_requests
     from capdisc_indexer.plugins.registry import find_service
 
     servers = find_service("servers") if with_clients else None

@@ -20,12 +20,12 @@ from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Overv
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Generation, ProducerEdge, Query
 from capdisc_indexer.store import generation, locks, native_errors
-from capdisc_indexer.store.columns import Columns, read_columns
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.passages import Passages
 
 if TYPE_CHECKING:
+    from capdisc_indexer.store.columns import Columns
     from capdisc_indexer.store.table_search import TableSearch
 
 PRODUCERS_FILE = "producers.jsonl"
@@ -123,6 +123,8 @@ class Index:
         Raises IndexStateError when they do not match the documents.
         """
         if self._columns is None:
+            from capdisc_indexer.store.columns import read_columns  # which no search needs
+
             self._columns = read_columns(self.meta("columns"))
             if len(self._columns.ids) != len(self.documents):
                 raise IndexStateError(

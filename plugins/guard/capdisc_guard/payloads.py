@@ -66,8 +66,12 @@ _LONG = 192
 _LONG_CODE = compile_late(
     r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}"
 )
-# Of so many letters in a row, every fourth character of a text shows a quarter.
-_SPARSE_CODE = compile_late(rf"[A-Za-z0-9+/]{{{_LONG // 4}}}")
+# Of so many letters in a row, every fourth character of a text shows a quarter. To translate and
+# to search plainly takes a third of the time of an expression.
+_CODE_SIGNS = bytes(
+    97 if chr(code).isalnum() or code in b"+/" else 32 for code in range(128)
+).ljust(256)
+_SPARSE_CODE = b"a" * (_LONG // 4)
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
 # One of these stands before the word where it is a link, with at most so many blanks between.
 _BEFORE_SCRIPT, _BLANKS_BEFORE_SCRIPT = frozenset("(<:=\"'"), 9
@@ -179,7 +183,7 @@ def _encoded_start(value: str, lowered: str) -> int | None:
         and (offset := _decoding_offset(value, lowered)) is not None
     ):
         return offset
-    if not _SPARSE_CODE.search(value[::4]):
+    if not _may_hold_long_code(value):
         return None
     offset = 0
     for line in value.split("\n"):
@@ -190,6 +194,10 @@ def _encoded_start(value: str, lowered: str) -> int | None:
                 return offset + code.start()
         offset += len(line) + 1
     return None
+
+
+def _may_hold_long_code(value: str) -> bool:
+    return _SPARSE_CODE in value[::4].encode("ascii", "replace").translate(_CODE_SIGNS)
 
 
 def _decoding_offset(value: str, lowered: str) -> int | None:

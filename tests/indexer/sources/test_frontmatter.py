@@ -17,6 +17,13 @@ def test_block_and_body_know_their_lines() -> None:
     assert halves.findings == ()
 
 
+@pytest.mark.parametrize("count", [1, 61, 62, 63, 64, 200])
+def test_a_block_of_any_length_ends_at_its_fence(count: int) -> None:
+    block, body = "a: b\n" * count, "text\n---\nmore\n\n" * 100
+    halves = split_front_matter(f"---\n{block}---\n{body}")
+    assert (halves.block, halves.body, halves.body_line) == (block, body, count + 3)
+
+
 def test_fences_may_carry_blanks_and_dashes_in_a_value_are_no_fence() -> None:
     halves = split_front_matter("---  \ndescription: one --- two\nrule: ---x\n--- \nBody")
     assert halves.block == "description: one --- two\nrule: ---x\n"
