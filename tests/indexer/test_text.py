@@ -73,6 +73,23 @@ def test_counts_of_lines_are_those_of_the_tokenizer(given_text) -> None:
     assert counter.count_many(lines) == list(map(counter.exact, lines))
 
 
+def test_lessons_are_taken_until_a_text_is_known() -> None:
+    counter, taken = token_counts.TokenCounter(lambda: lambda text: 9), []
+
+    def teach(text: str, count: int) -> None:
+        def lesson(pupil: token_counts.TokenCounter) -> None:
+            taken.append(text)
+            pupil.learn({text: count})
+
+        counter.learn_later(lesson)
+
+    for count, text in enumerate("abc", 1):
+        teach(text, count)
+    assert (counter.count("b"), taken) == (2, ["a", "b"])
+    assert [counter.count(text) for text in "adc"] == [1, 9, 3]
+    assert taken == ["a", "b", "c"]
+
+
 @settings(deadline=None)  # the first example loads the tokenizers
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=60), max_size=4))
 def test_counts_of_a_large_build_are_those_of_a_small_one(texts) -> None:

@@ -31,7 +31,8 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
     """The query with ids for the patterns of what it asks for and the names of what it leaves out.
     Raises UsageError for an id, kind, category, tag or risk that no capability of the index has.
     """
-    candidates.require_known_filters(ctx.index.overview, query.kinds, query.categories)
+    if query.kinds or query.categories:
+        candidates.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
             raise candidates.unknown_filter("tag", tag, ctx.index.documents.tags())

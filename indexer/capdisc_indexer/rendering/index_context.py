@@ -5,6 +5,7 @@ settings, no session, no template. The command line builds its contexts from the
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from functools import partial
 from pathlib import PurePath
 
 from capdisc_indexer.model.frozen import replace
@@ -95,7 +96,16 @@ def learn_stored_counts(
     descriptors = []
     for place, (descriptor, counts) in enumerate(stored):
         with_detail = details is None or place < details
-        learn_counts(counter, form, descriptor, counts, with_detail, words)
+        counter.learn_later(
+            partial(
+                learn_counts,
+                form=form,
+                descriptor=descriptor,
+                counts=counts,
+                with_detail=with_detail,
+                words=words,
+            )
+        )
         descriptors.append(descriptor)
     return descriptors
 

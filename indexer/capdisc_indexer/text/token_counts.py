@@ -4,6 +4,7 @@ an estimate by characters.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
@@ -63,6 +64,7 @@ class TokenCounter:
         self._load_bulk = load_bulk
         self._exact_many: CountMany | None = None
         self._counts: dict[str, int] = {"": 0}
+        self._lessons: deque[Callable[[TokenCounter], None]] = deque()
         self._line_counts = _LineCounts(self._exact)
 
     def learn(self, counts: Mapping[str, int]) -> None:
@@ -74,9 +76,18 @@ class TokenCounter:
         elif self._factor:
             self._counts.update({text: self._factor * count for text, count in counts.items()})
 
+    def learn_later(self, lesson: Callable[[TokenCounter], None]) -> None:
+        """Calls the lesson, which learns counts, once a text is unknown after all earlier lessons:
+        a context has room for half of the capabilities whose counts are at hand.
+        """
+        self._lessons.append(lesson)
+
     def count(self, text: str) -> int:
         """The number of tokens of the text."""
         count = self._counts.get(text)
+        while count is None and self._lessons:
+            self._lessons.popleft()(self)
+            count = self._counts.get(text)
         if count is None:
             count = self._counts[text] = self.exact(text)
         return count
