@@ -155,7 +155,7 @@ class OpenIndex:
 
         Several texts are fused into one ranking. A hit's `score` (0..1) orders this ranking, its
         `relevance` (0..1) is absolute; `confidence` (0..1) is that the first hit is right.
-        `mode` is auto, hybrid, lexical, vector or no-graph. With `is_available`, capabilities for
+        `mode` is auto, hybrid, lexical, vector, no-graph or rerank. With `is_available`, capabilities for
         whose header it returns False are left out. What could not be used is named in `degraded`.
         `gate.fits` is False where nothing fits, and `gate.is_request` where the text is talk
         ("thanks!"), too: an agent then needs no hit.

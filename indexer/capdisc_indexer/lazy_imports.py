@@ -1,7 +1,7 @@
 """Imports heavy and native libraries late: every one enters through a function of this module.
 
 Cold, over a bare interpreter: tantivy 3 ms, simsimd 1, rs-bpe 30, numpy 57, lancedb 980,
-sentence-transformers 3,900. A query needs the first two.
+sentence-transformers 3,900, onnxruntime 170. A query needs the first two.
 """
 
 from __future__ import annotations
@@ -176,6 +176,20 @@ def sentence_transformers() -> Any:
             _extra_hint("transformers"),
         ) from error
     return sentence_transformers
+
+
+def onnx_libraries() -> tuple[Any, Any]:
+    """ONNX Runtime, and the library of tokenizers. Raises EncoderError without the extra `onnx`."""
+    numpy()
+    try:
+        import onnxruntime
+        import tokenizers
+    except ImportError as error:
+        raise EncoderError(
+            "an ONNX model needs the packages onnxruntime and tokenizers, which are not installed",
+            _extra_hint("onnx"),
+        ) from error
+    return onnxruntime, tokenizers
 
 
 def matplotlib() -> Any:

@@ -55,7 +55,9 @@ def main(argv: Sequence[str]) -> int:
         print(f"\n{encoder}\n{_HEADING}")
         scored = []
         for name, folder in _sets(options.path, options.only):
-            scored.append(score(name, folder, encoder, options.mode, options.engine))
+            scored.append(
+                score(name, folder, encoder, options.mode, options.engine, options.reranker)
+            )
             print(*_lines(scored[-1]), sep="\n", flush=True)
         _print_means(scored)
         record[encoder] = [_record(each) for each in scored]
@@ -65,7 +67,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 def score(
-    name: str, folder: Path, encoder: str, mode: str = "auto", engine: str = "matrix"
+    name: str,
+    folder: Path,
+    encoder: str,
+    mode: str = "auto",
+    engine: str = "matrix",
+    reranker: str | None = None,
 ) -> Scored:
     """Index the set's corpus.jsonl and ask all of its queries. `name` may ask for the set with typed edges."""
     queries = query_files.parse_queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
@@ -74,7 +81,9 @@ def score(
         root = _typed(folder, Path(scratch) / "set") if name == REQUIRED else folder
         started = time.monotonic()
         build_index(
-            [root], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True)
+            [root],
+            Path(scratch) / "index",
+            BuildOptions(encoder=encoder, encoder_required=True, reranker=reranker),
         )
         taken = time.monotonic() - started
         with Index(Path(scratch) / "index") as index:
@@ -99,6 +108,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         "--encoder", action="append", metavar="NAME", help="static, or a model; repeatable"
     )
     parser.add_argument("--mode", default="auto")
+    parser.add_argument("--reranker", metavar="NAME", help="for --mode rerank")
     parser.add_argument("--engine", default="matrix", choices=("matrix", "lancedb"))
     parser.add_argument(
         "--only", action="append", metavar="SET", help="this set alone; repeatable"

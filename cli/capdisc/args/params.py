@@ -193,9 +193,9 @@ Mode = Annotated[
     str | None,
     option(
         "--mode",
-        help="Search by words, by meaning or both; no-graph: without relations.",
+        help="Search by words, by meaning or both; no-graph: without relations; rerank: both, reordered by the reranker.",
         panel="Searching",
-        choices=("auto", "hybrid", "lexical", "vector", "no-graph"),
+        choices=("auto", "hybrid", "lexical", "vector", "no-graph", "rerank"),
     ),
 ]
 SessionName = Annotated[
@@ -212,7 +212,7 @@ EncoderName = Annotated[
     option(
         "--encoder",
         metavar="NAME",
-        help="static, or a sentence-transformers model: NAME, NAME@DIM or a path.",
+        help="static, or an ONNX or sentence-transformers model: NAME, NAME@DIM or a path.",
         panel="Searching",
     ),
 ]

@@ -65,6 +65,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
         "encoder_name": index.generation.encoder if index.generation.fingerprint else None,
+        "reranker": index.generation.reranker if index.reranker_matrix else None,
         "table": _describe_table(ctx),
         "kinds": index.overview["kinds"],
         "categories": {
@@ -133,7 +134,9 @@ def _format_status(status: JsonObject) -> list[str]:
         for kind, count in status["kinds"].items()
     )
     capabilities = console.format_count(status["capabilities"], "capability", "capabilities")
-    copy, held_back, waiting, stale = [], [], [], []
+    copy, held_back, waiting, stale, reranker = [], [], [], [], []
+    if status["reranker"]:
+        reranker = [f"reranker    {status['reranker']}: in mcp, eval and with --mode rerank"]
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
     if names := console.format_names(status["held_back"]):
@@ -155,6 +158,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots']) or 'none of them exists'}",
         f"holds       {capabilities} from {console.format_count(status['files'], 'file')}: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder_name'] or 'no encoder: searching goes by words alone'}",
+        *reranker,
         f"findings    {console.format_count(status['errors'], 'error')}, "
         f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,

@@ -265,6 +265,8 @@ def _describe_index(index_dir: Path, published: Generation) -> dict[str, str]:
         "encoder": published.encoder or "none",
         "roots": ", ".join(roots) or "none",
     }
+    if published.reranker:
+        description["reranker"] = published.reranker
     if flaw := durable_files.distrust_reason(index_dir):
         description["doubt"] = flaw
     return description

@@ -131,6 +131,7 @@ def make_build_options(
     is_conventional = coverage.is_conventional
     return BuildOptions(
         encoder=runtime.encoder_name(config["encoder"]) or None,
+        reranker=runtime.encoder_name(config["reranker"]) or None,
         lock_timeout_s=config["lock_timeout"] if lock_timeout_s is None else lock_timeout_s,
         sources=build_sources(runtime, config, coverage),
         overlays=config.overlays if is_conventional else (),

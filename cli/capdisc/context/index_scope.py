@@ -118,7 +118,9 @@ def has_own_capabilities(runtime: Runtime, config: Config) -> bool:
     that the gateway has listed for it.
     """
     users = ("default", str(runtime.user_config))
-    if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
+    if any(
+        config.origins[name] not in users for name in ("roots", "folders", "encoder", "reranker")
+    ):
         return True
     origins = {item.origin for items in (config.sources, config.overlays) for item in items}
     if origins - {str(runtime.user_config)}:

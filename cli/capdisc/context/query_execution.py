@@ -17,7 +17,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
 from capdisc_indexer.model.types import Query, Ranking, RankingChoices
 from capdisc_indexer.retrieval import candidates
-from capdisc_indexer.retrieval.pipeline import MODES
+from capdisc_indexer.retrieval.pipeline import MODES, RERANK
 from capdisc_indexer.retrieval.verdict import AUTO, OFF, check_gate_mode
 from capdisc_indexer.text.normalization import one_line
 
@@ -182,11 +182,17 @@ def relevance_threshold(ctx: open_index.CommandContext, min_relevance: float | N
     return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
 
 
-def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
-    """The mode by option or setting. Raises UsageError for an unknown mode."""
+def retrieval_mode(
+    ctx: open_index.CommandContext, mode: str | None, *, answers_many: bool = False
+) -> str:
+    """The mode by option or setting; where many queries are answered, for which a model is loaded
+    once, auto is rerank if the index has the vectors for it. Raises UsageError for an unknown mode.
+    """
     effective_mode = check_mode(mode or ctx.config["mode"])
     if effective_mode == "auto" and not mode and not ctx.config["use_graph_reranking"]:
         return "no-graph"
+    if effective_mode == "auto" and answers_many and ctx.index.reranker_matrix:
+        return RERANK
     return effective_mode
 
 
@@ -240,7 +246,7 @@ def build_tool_context(
         available=lambda header: open_index.is_available(ctx.runtime, header),
         environ=ctx.runtime.environ,
         state_dir=ctx.runtime.state_dir(),
-        mode=retrieval_mode(ctx, mode),
+        mode=retrieval_mode(ctx, mode, answers_many=True),
         execute=execute,
         workspace=ctx.runtime.workspace,
         min_relevance=ctx.config["min_relevance"],

@@ -21,7 +21,7 @@ from capdisc_indexer.config.configuration import (
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, is_inside, owner_requests
-from capdisc_indexer.encoders import SHIPPED_ENCODER
+from capdisc_indexer.encoders import NO_RERANKER, SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
@@ -251,10 +251,11 @@ class Runtime:
         return Path(os.path.normpath(self.cwd / path))
 
     def encoder_name(self, name: str) -> str:
-        """The name of an encoder, or the absolute path where it names a folder."""
+        """The name of an encoder, or the absolute path where it names a folder or a file."""
         path = self.expand(Path(name))
         # A folder with the name of the shipped encoder, which a clone can bring, is not used.
-        return str(path) if name not in ("", SHIPPED_ENCODER) and path.is_dir() else name
+        is_path = name not in ("", SHIPPED_ENCODER, NO_RERANKER) and path.exists()
+        return str(path) if is_path else name
 
     def configured_roots(self, config: Config) -> list[Path]:
         """The folders that settings name; they need not exist."""

@@ -36,6 +36,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.retrieval.fusion import raise_own
+from capdisc_indexer.retrieval.pipeline import RERANK
 from capdisc_indexer.retrieval.verdict import OFF, check_gate_mode, select_shown_hits
 from capdisc_indexer.suggestion.decision import (
     Decision,
@@ -214,7 +215,13 @@ def _rank_text(ctx: open_index.CommandContext, text: str) -> Ranking:
     """
     choices = replace(query_execution.ranking_choices(ctx), workspace="")
     query = Query(texts=(text,), limit=_CANDIDATES, choices=choices)
-    return query_execution.rank_query(ctx, query, None, encoders.SHIPPED_ENCODER, OFF)
+    return query_execution.rank_query(ctx, query, _mode(ctx), encoders.SHIPPED_ENCODER, OFF)
+
+
+def _mode(ctx: open_index.CommandContext) -> str:
+    """The mode by setting; without a reranker, which takes too long to load for a hook."""
+    mode = query_execution.retrieval_mode(ctx, None)
+    return "hybrid" if mode == RERANK else mode
 
 
 def _shipped_encoder() -> StaticEncoder | None:
@@ -229,7 +236,7 @@ def _shipped_encoder() -> StaticEncoder | None:
 def _has_fitting_vectors(ctx: open_index.CommandContext, model: SuggestionModel) -> bool:
     """Whether the vectors of the index are those that the model was fitted to, and may be used."""
     is_fitting = model.encoder == ctx.index.generation.fingerprint
-    return is_fitting and query_execution.retrieval_mode(ctx, None) != "lexical"
+    return is_fitting and _mode(ctx) != "lexical"
 
 
 def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _JudgedTurn:
@@ -238,7 +245,7 @@ def _judge_by_ranking(ctx: open_index.CommandContext, text: str, gate: str) -> _
     encoder that takes seconds to load is not asked: no client waits so long.
     """
     query = Query(texts=(text,), limit=_CANDIDATES)
-    name, mode, verdict = ctx.index.generation.encoder, None, ""
+    name, mode, verdict = ctx.index.generation.encoder, _mode(ctx), ""
     if not encoders.is_static(name):
         mode, verdict = "lexical", f"by words alone: a hook cannot wait for {name}"
     ranking = query_execution.rank_query(ctx, query, mode, name, gate)

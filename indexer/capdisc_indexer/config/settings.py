@@ -73,7 +73,14 @@ SETTINGS: dict[str, Setting] = {
         Reach.HARMLESS,  # a folder or a name on a hub: loading a model may run what comes with it
         ("", "static"),
     ),
-    "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
+    "reranker": Setting(
+        "",
+        "CAPDISC_RERANKER",
+        "an encoder that reorders the first hits in mcp, or none; empty: as the index was made",
+        Reach.HARMLESS,
+        ("", "none"),
+    ),
+    "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical, vector or rerank"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
     "min_relevance": Setting(
         0.05,

@@ -67,6 +67,8 @@ def examine_surroundings(
     previous = load_previous_build(index_dir)
     yield _examine_roots(index_dir, previous.roots)
     yield examine_encoder(index_dir, manifest, deep)
+    if manifest.reranker:
+        yield _examine_reranker(index_dir, manifest, deep)
     yield _examine_clock(index_dir, previous.scanned_at_ns, now_ns)
     yield _examine_watch_limits(previous.roots)
 
@@ -107,6 +109,23 @@ def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
     text = manifest.fingerprint
     if not encoders.is_static(manifest.encoder):
         text = f"{manifest.encoder}; it takes seconds to load, so that capdisc hook goes by words alone"
+    return Check(name=name, state=CheckState.OK, text=text)
+
+
+def _examine_reranker(index_dir: Path, manifest: Generation, deep: bool) -> Check:
+    """Whether hits can be reordered by what the index names; the encoder is loaded only if `deep`,
+    or where it has made no vectors.
+    """
+    name, text, fix = "reranker", manifest.reranker, index_command(index_dir, "--rebuild")
+    if deep or not manifest.reranker_fingerprint:
+        encoder, problem = encoders.try_load_encoder(manifest.reranker)
+        if encoder is None:
+            reason, _, fix = problem.rpartition("; ")
+            text = f"hits are not reranked: {reason}"
+            return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+        if encoder.fingerprint != manifest.reranker_fingerprint:
+            text = f"{text} has made no vectors yet"
+            return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
     return Check(name=name, state=CheckState.OK, text=text)
 
 

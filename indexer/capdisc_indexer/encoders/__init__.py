@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from capdisc_indexer.encoders.static_encoder import StaticEncoder
 
 SHIPPED_ENCODER = "static"
+NO_RERANKER = "none"
 
 
 class Encoder(Protocol):
@@ -68,7 +69,7 @@ def is_static(name: str) -> bool:
 
 
 def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
-    """The shipped encoder for "static", else a sentence-transformers model by name or path.
+    """The shipped encoder for "static", else an ONNX or sentence-transformers model by name or path.
 
     Raises EncoderError if it is missing, damaged, or needs an extra that is not installed.
     """
@@ -76,6 +77,10 @@ def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
         return load_shipped_encoder()
     if is_static(name):
         return _load_static_encoder(Path(name))
+    from capdisc_indexer.encoders.onnx_encoder import find_onnx_file, open_onnx_encoder
+
+    if model := find_onnx_file(name):
+        return open_onnx_encoder(name, model, model.stat().st_mtime_ns)
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 
     return TransformerEncoder(name)

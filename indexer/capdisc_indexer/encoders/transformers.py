@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.encoders.onnx_encoder import find_package_folders
 from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.model.errors import EncoderError
 
@@ -96,12 +97,8 @@ def _find_folder(name: str) -> str:
     """The path itself, or the folder of an installed package of that name that carries a model."""
     if Path(name).is_dir():
         return name
-    from importlib.util import find_spec
-
-    module = name.replace("-", "_")
-    spec = find_spec(module) if module.isidentifier() else None
-    for location in (spec.submodule_search_locations or []) if spec else []:
-        for modules in sorted(Path(location).rglob("modules.json")):
+    for folder in find_package_folders(name):
+        for modules in sorted(folder.rglob("modules.json")):
             return str(modules.parent)
     return name
 

@@ -110,6 +110,14 @@ class BuildPlan:
         )
 
     @property
+    def reranker_name(self) -> str:
+        """The encoder that reorders hits: from the options, else that of the last build; "" for
+        none.
+        """
+        name = self.request.options.reranker or self.previous.reranker
+        return "" if name == encoders.NO_RERANKER else name
+
+    @property
     def passage_limits(self) -> PassageLimits:
         """The limits of passages: from the options, else those of the last build."""
         return self.request.options.passage_limits or stored_limits(self.previous.generation)
@@ -143,6 +151,19 @@ def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEnco
     return SelectedEncoder(name=name, encoder=encoder)
 
 
+def lacks_reranker(published: Generation) -> bool:
+    """Whether the generation should have vectors of a reranker, and has none."""
+    return bool(published.reranker) and not published.reranker_fingerprint
+
+
+def _name_missing_reranker(published: Generation) -> list[str]:
+    """Why the generation has no vectors of a reranker; nothing where it has what was asked for."""
+    if not lacks_reranker(published):
+        return []
+    _, problem = encoders.try_load_encoder(published.reranker)
+    return [f"hits are not reranked by {published.reranker}: {problem or 'it fails on a text'}"]
+
+
 def is_unchanged(plan: BuildPlan) -> bool:
     """Whether the build would give the generation that is already published."""
     previous, changes = plan.previous, plan.changes
@@ -153,6 +174,11 @@ def is_unchanged(plan: BuildPlan) -> bool:
         or previous.coverage != plan.request.coverage
         or previous.missing != plan.tree.missing
         or previous.generation.fingerprint != plan.selected.fingerprint
+        or previous.generation.reranker != plan.reranker_name
+        or (
+            lacks_reranker(previous.generation)
+            and encoders.try_load_encoder(plan.reranker_name)[0]
+        )
     ):
         return False
     return (
@@ -211,7 +237,12 @@ def summarise_build(
         findings=_collect_findings(plan)
         if known_errors is None
         else _mask(request, _collect_partly(plan, known_errors)),
-        degraded=(*previous.notices, *plan.selected.notices, *review.notices),
+        degraded=(
+            *previous.notices,
+            *plan.selected.notices,
+            *_name_missing_reranker(written.generation),
+            *review.notices,
+        ),
         roots=request.root_names,
         dropped_roots=tuple(
             root

@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.graph.interfaces import KINDS_WITHOUT_INTERFACE, InterfaceOwner
 from capdisc_indexer.graph.producer_edges import find_producers
 from capdisc_indexer.indexing.build_plan import BuildPlan
@@ -244,9 +245,10 @@ def manifest_facts(
     token_fingerprint: str,
     deleted_count: int,
     passages: PassageCounts,
+    reranker: Encoder | None,
 ) -> BuildFacts:
     """What the manifest says of the generation; `token_fingerprint` is that of the encoder whose
-    tokens the documents hold.
+    tokens the documents hold, `reranker` the one whose vectors there are beside those of the index.
     """
     selected = plan.selected
     return {
@@ -256,6 +258,8 @@ def manifest_facts(
         "pieces": token_fingerprint,
         "fingerprint": selected.fingerprint,
         "background": vectors.noise_floor,
+        "reranker": plan.reranker_name,
+        "reranker_fingerprint": reranker.fingerprint if reranker else "",
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "counts": {
             "capabilities": state.count_ids(),
@@ -269,5 +273,6 @@ def manifest_facts(
             "deleted_passages": passages.deleted,
             "passage_limit": plan.passage_limits.passages,
             "passage_bytes": plan.passage_limits.bytes,
+            "reranker_dim": reranker.dim if reranker else 0,
         },
     }

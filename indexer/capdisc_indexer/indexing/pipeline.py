@@ -381,6 +381,11 @@ def _write_generation(
             commit.write_metadata(
                 folder / "meta", plan, states, state, builder_id, build.builder.counter
             )
+            reranker = None
+            if plan.reranker_name:
+                from capdisc_indexer.indexing.reranker_vectors import write_reranker_vectors
+
+                reranker = write_reranker_vectors(folder, plan, state.ids(), request.progress)
             facts = commit.manifest_facts(
                 plan,
                 state,
@@ -389,6 +394,7 @@ def _write_generation(
                 build.builder.encoder_fingerprint,
                 deleted_count,
                 passage_counts,
+                reranker,
             )
         number = publication.next_number(request.index_dir)
         published = publication.publish_folder(

@@ -70,6 +70,7 @@ class PreviousBuild:
     reason: str = ""
     notices: tuple[str, ...] = ()
     encoder: str = ""
+    reranker: str = ""
     coverage: Coverage | None = None
     devices: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
@@ -167,7 +168,7 @@ def after_failed_reuse(
 def recover_settings(
     index_dir: Path, builder_id: str | None = None, reason: str = ""
 ) -> PreviousBuild:
-    """The roots and the encoder of the last build, and nothing else of it.
+    """The roots and the encoders of the last build, and nothing else of it.
 
     They come from the newest files that can be read and that this builder wrote (None: any
     builder).
@@ -175,14 +176,13 @@ def recover_settings(
     folders = _generation_folders(index_dir)
     manifests = _records_of_builder(builder_id, (folder / "MANIFEST" for folder in folders))
     scans = _records_of_builder(builder_id, (folder / "meta" / _SCAN_FILE for folder in folders))
-    encoder = next(
-        (str(manifest["encoder"]) for manifest in manifests if manifest.get("encoder")), ""
-    )
+    last = next((manifest for manifest in manifests if manifest.get("encoder")), {})
     scan = next((scan for scan in scans if isinstance(scan.get("roots"), list)), {})
     return PreviousBuild(
         reason=reason,
         notices=(f"{reason}: building it anew",) if reason else (),
-        encoder=encoder,
+        encoder=str(last.get("encoder", "")),
+        reranker=str(last.get("reranker", "")),
         roots=tuple(map(str, scan.get("roots", ()))),
         coverage=_coverage_of(scan),
         missing=scan.get("missing", {}),
@@ -322,6 +322,7 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
+        reranker=manifest.reranker,
         coverage=_coverage_of(scan),
         devices=scan.get("devices", {}),
         missing=scan.get("missing", {}),

@@ -22,6 +22,7 @@ from capdisc_indexer.indexing.build_plan import (
     ABOUT_NAMES,
     BuildRequest,
     SelectedEncoder,
+    lacks_reranker,
     select_encoder,
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot
@@ -128,7 +129,7 @@ def compare_tree(request: BuildRequest) -> TreeComparison | None:
         if record is None or record["key"] != _describe_request(request):
             return None
         published = generation.load_current(request.index_dir, options.builder_id)
-        if published is None or not _is_reusable(published, options):
+        if published is None or lacks_reranker(published) or not _is_reusable(published, options):
             return None
         now_ns = time.time_ns()
         changed = folder_stamps.find_changes(request.index_dir, pointer, MAX_CHANGES)

@@ -242,6 +242,8 @@ class BuildFacts(TypedDict):
     fingerprint: str
     pieces: str
     background: float
+    reranker: str
+    reranker_fingerprint: str
     counts: Mapping[str, int]
     built_at: str
 

@@ -417,7 +417,8 @@ class Generation:
 
     `made_by` is the release that built it; `builder_id` is also in the state of the user who built
     it. `fingerprint` is that of the encoder of the vectors, `pieces` that of the encoder of the
-    token bags, `background` the noise floor: the cosine that meaningless queries reach.
+    token bags, `background` the noise floor: the cosine that meaningless queries reach. `reranker`
+    names the encoder that reorders hits, with the fingerprint of its vectors, "" without any.
     """
 
     number: int
@@ -428,6 +429,8 @@ class Generation:
     fingerprint: str
     pieces: str
     background: float
+    reranker: str
+    reranker_fingerprint: str
     counts: Mapping[str, int]
     files: Mapping[str, FileEntry]
     built_at: str
@@ -532,7 +535,8 @@ class BuildOptions:
     """How to build an index.
 
     `encoder`: None takes that of the last build. One that cannot be loaded is an error if
-    `encoder_required`, else the index has no vectors. `rebuild` takes nothing from the last build;
+    `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors beside
+    those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last build;
     without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
     every byte of the last build and of the sources instead of trusting sizes and times. A file
     that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
@@ -559,6 +563,7 @@ class BuildOptions:
 
     encoder: str | None = None
     encoder_required: bool = False
+    reranker: str | None = None
     rebuild: bool = False
     may_rebuild: bool = True
     verify: bool = False

@@ -41,7 +41,8 @@ from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms,
 from capdisc_indexer.retrieval.verdict import GRADED_HITS, grade_relevance, judge
 from capdisc_indexer.store.snapshot import Index
 
-MODES = ("auto", "hybrid", "lexical", "vector", "no-graph")
+RERANK = "rerank"
+MODES = ("auto", "hybrid", "lexical", "vector", "no-graph", RERANK)
 NEAREST_CATEGORIES = 8
 
 
@@ -68,6 +69,12 @@ def search_index(
     texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
     evidence = _find_evidence(index, texts, expanded_query, encoders, mode)
     scores, signals = _score_evidence(index, texts, evidence, encoders)
+    if mode == RERANK:
+        from capdisc_indexer.retrieval.second_opinion import rerank_scores
+
+        scores, opinion, problem = rerank_scores(index, plain_texts, scores)
+        signals = {**signals, **opinion}
+        encoders = encoders.without_second_opinion(problem) if problem else encoders
     headers = {
         key: header
         for key, header in evidence.headers.items()
@@ -242,6 +249,12 @@ class SearchEncoders:
         """
         has_one_encoder = self.vectors is not None and self.vectors is self.reranker
         return self.reranker if has_one_encoder else None
+
+    def without_second_opinion(self, problem: str) -> SearchEncoders:
+        """The same for a search whose hits are not reordered, because of this problem."""
+        mode = "hybrid" if self.effective_mode == RERANK else self.effective_mode
+        degraded = (*self.degraded, f"hits are not reranked: {problem}")
+        return replace(self, effective_mode=mode, degraded=degraded)
 
 
 def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> SearchEncoders:

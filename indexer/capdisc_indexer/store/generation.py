@@ -8,7 +8,7 @@ all of one generation or all of the next. And records which index folders this u
     stamps.bin           stamps of all files and folders then; a query can do without
     checked.json         stamps of the generation's files when their digests were right
     table/               the LanceDB table, which follows the published generation; see lance_table
-    gens/00000007/       text/ vectors/ pending/ matrix/ passages/ meta/ LEASE MANIFEST
+    gens/00000007/       text/ vectors/ pending/ matrix/ reranker/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
 Nothing is written into a published generation. After a power cut either the old or the new one is
@@ -46,11 +46,11 @@ from capdisc_indexer.store.native_errors import REBUILD_HINT
 SCHEMA_VERSION = 19
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
-    "built_at".split()
+    "built_at reranker reranker_fingerprint".split()
 )
 _COUNT_KEYS = set(
     "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
-    "passage_limit passage_bytes".split()
+    "passage_limit passage_bytes reranker_dim".split()
 )
 _FOLDER = "indexes"
 _CHECKED_FILE = "checked.json"

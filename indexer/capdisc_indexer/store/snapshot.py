@@ -50,6 +50,7 @@ class Index:
         self._meta: dict[str, Any] = {}
         self._columns: Columns | None = None
         self._passages: Passages | None = None
+        self._reranker_matrix: Matrix | None = None
         self._producers: bytes | None = None
         self.generation, self._lease = _lease_current(index_dir, builder_id)
         self.folder = generation.generation_folder(index_dir, self.generation.number)
@@ -260,6 +261,14 @@ class Index:
                 self.folder / "passages", counts["passages"], counts["passage_dim"]
             )
         return self._passages
+
+    @property
+    def reranker_matrix(self) -> Matrix | None:
+        """The vectors of the reranker, opened once; None without any."""
+        dim = self.generation.counts["reranker_dim"]
+        if self._reranker_matrix is None and dim:
+            self._reranker_matrix = Matrix(self.folder / "reranker", dim)
+        return self._reranker_matrix
 
     @property
     def has_vectors(self) -> bool:

@@ -314,11 +314,11 @@ def _select_modes(
     if mode and compare:
         raise UsageError("--mode and --compare exclude each other", "name all modes in --compare")
     if not compare:
-        return (query_execution.retrieval_mode(ctx, mode),)
+        return (query_execution.retrieval_mode(ctx, mode, answers_many=True),)
     names = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
     if not names:
         raise UsageError("--compare names no mode", "for example: --compare lexical,hybrid")
-    return tuple(query_execution.retrieval_mode(ctx, name) for name in names)
+    return tuple(query_execution.retrieval_mode(ctx, name, answers_many=True) for name in names)
 
 
 def _output_paths(

@@ -153,7 +153,7 @@ def evaluate_triggers(
         if not folders:
             ctx = stack.enter_context(open_index.open_index(index_dir))
             index, roots = ctx.index, [Path(root) for root in ctx.index.scan.get("roots", ())]
-            chosen_mode = query_execution.retrieval_mode(ctx, mode)
+            chosen_mode = query_execution.retrieval_mode(ctx, mode, answers_many=True)
             encoder, failure = query_execution.try_load_encoder(ctx, encoder_name)
             name = index.generation.encoder
         else:

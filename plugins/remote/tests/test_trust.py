@@ -16,7 +16,7 @@ from capdisc_remote.store_layout import parse_address
 
 COUNTS = dict.fromkeys(
     "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
-    "passage_limit passage_bytes".split(),
+    "passage_limit passage_bytes reranker_dim".split(),
     1,
 )
 FACTS = {
@@ -25,6 +25,8 @@ FACTS = {
     "encoder": "",
     "fingerprint": "",
     "pieces": "",
+    "reranker": "",
+    "reranker_fingerprint": "",
     "background": 0.0,
     "built_at": "",
 }

@@ -1,0 +1,166 @@
+"""Any text embedding model in the form of ONNX as an encoder, by name or path; needs the extra
+`onnx`, and no torch.
+
+Beside the model lies its `tokenizer.json`. Where the configuration of sentence-transformers lies
+there, too, its pooling and its prompts hold ("query: " and "passage: " of E5); else the mean of all
+tokens is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.encoders.quantisation import quantise
+from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, EncoderError
+from capdisc_indexer.model.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_TOKENS = 256
+_PROMPTS, _POOLING = "config_sentence_transformers.json", "1_Pooling/config.json"
+_TOKENIZER = "tokenizer.json"
+
+
+class OnnxEncoder:
+    """A loaded ONNX model. Only local files are read.
+
+    Each text is encoded by itself in one thread: in a batch, a quantised model gives a text other
+    numbers beside other texts. Several texts are encoded at once, each in a thread of its own.
+    """
+
+    def __init__(self, name: str, model: Path) -> None:
+        runtime, tokenizers = lazy_imports.onnx_libraries()
+        self._files = _list_model_files(model)
+        tokenizer = self._files.get(_TOKENIZER)
+        if tokenizer is None:
+            raise EncoderError(
+                f"there is no {_TOKENIZER} beside {model}",
+                "copy that of the model into its folder",
+            )
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = runtime.InferenceSession(
+                str(model), options, providers=["CPUExecutionProvider"]
+            )
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
+            self._tokenizer.no_padding()
+            self._tokenizer.enable_truncation(MAX_TOKENS)
+            prompts = self._read_config(_PROMPTS).get("prompts") or {}
+            self._query_prompt = str(prompts.get("query") or "")
+            self._text_prompt = str(prompts.get("document") or prompts.get("passage") or "")
+            pooling = self._read_config(_POOLING)
+            self._takes_first = bool(pooling.get("pooling_mode_cls_token"))
+            self._inputs = {value.name for value in self._session.get_inputs()}
+            self.dim = len(self._encode_text("dimension"))
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise EncoderError(
+                f"the encoder cannot be loaded: {name} ({reason})",
+                "give the path of an ONNX model of text embeddings",
+            ) from error
+        self.name = name
+        self.fingerprint = f"{model.stem}:{self._compute_digest()}:{self.dim}"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[Any]:
+        """(n, dim) float32 unit rows."""
+        np = lazy_imports.numpy()
+        result: NDArray[Any] = np.zeros((len(texts), self.dim), np.float32)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            prompted_texts = (self._text_prompt + text for text in texts)
+            for place, row in enumerate(threads.map(self._encode_text, prompted_texts)):
+                result[place] = row
+        return result
+
+    def encode_few(self, texts: Sequence[str]) -> bytes:
+        """The rows of `encode` as bytes."""
+        return self.encode(texts).tobytes()
+
+    def encode_query(self, text: str) -> bytes:
+        """dim int8 values in the direction of the query's vector."""
+        row = self._encode_text(self._query_prompt + text)
+        return quantise(row.reshape(1, -1)).tobytes()
+
+    def check(self) -> None:
+        """Does nothing: the fingerprint is a digest of the files that were loaded."""
+
+    def _encode_text(self, text: str) -> NDArray[Any]:
+        """The unit row of a text."""
+        np = lazy_imports.numpy()
+        ids = np.array([self._tokenizer.encode(text).ids], np.int64)
+        values = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        (row,) = self._session.run(None, {key: values[key] for key in self._inputs})[0]
+        if row.ndim == 2:  # a row for each token; else the model has pooled them
+            row = row[0] if self._takes_first else row.mean(axis=0)
+        unit_row: NDArray[Any] = row / (np.linalg.norm(row) or 1.0)
+        return unit_row
+
+    def _read_config(self, name: str) -> JsonObject:
+        """The content of a JSON file of the model; empty without it."""
+        try:
+            content = json.loads(self._files[name].read_bytes())
+        except (KeyError, OSError, *MALFORMED_DATA_ERRORS):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def _compute_digest(self) -> str:
+        """Sixteen hexadecimal digits of a digest over all files that decide the vectors."""
+        total = hashlib.sha256()
+        for name, path in sorted(self._files.items()):
+            with path.open("rb") as file:
+                total.update(f"{name}:{hashlib.file_digest(file, 'sha256').hexdigest()}".encode())
+        return total.hexdigest()[:16]
+
+
+@lru_cache(maxsize=2)
+def open_onnx_encoder(name: str, model: Path, _mtime_ns: int) -> OnnxEncoder:
+    """The encoder, loaded once: a server builds and answers with it again and again."""
+    return OnnxEncoder(name, model)
+
+
+def find_onnx_file(name: str) -> Path | None:
+    """The model at this path, in the folder or in the installed package of this name; None where
+    there is none, or where its weights lie there in the form of sentence-transformers, too.
+    """
+    path = Path(name)
+    if path.suffix == ".onnx" and path.is_file():
+        return path
+    for folder in [path] if path.is_dir() else find_package_folders(name):
+        files = sorted(folder.rglob("*.onnx"), key=lambda file: (file.name != "model.onnx", file))
+        if files and not any(folder.rglob("*.safetensors")):
+            return files[0]
+    return None
+
+
+def find_package_folders(name: str) -> list[Path]:
+    """The folders of the installed package of this name, which is not imported; none without it."""
+    from importlib.util import find_spec
+
+    module = name.replace("-", "_")
+    spec = find_spec(module) if module.isidentifier() else None
+    return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+
+
+def _list_model_files(model: Path) -> dict[str, Path]:
+    """The files that decide the vectors, by their names. The configuration lies beside the model or
+    in the folder around it: a repository of a model keeps its ONNX files in a folder of their own.
+    """
+    files = {"model.onnx": model}
+    for folder in (model.parent.parent, model.parent):
+        names = (_TOKENIZER, _PROMPTS, _POOLING)
+        files |= {name: folder / name for name in names if (folder / name).is_file()}
+    return files
