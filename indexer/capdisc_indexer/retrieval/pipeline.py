@@ -38,6 +38,7 @@ from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import SignalValues, collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms, analyse_text
+from capdisc_indexer.retrieval.siblings import prefer_meant_siblings
 from capdisc_indexer.retrieval.verdict import GRADED_HITS, grade_relevance, judge
 from capdisc_indexer.store.snapshot import Index
 
@@ -69,6 +70,8 @@ def search_index(
     texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
     evidence = _find_evidence(index, texts, expanded_query, encoders, mode)
     scores, signals = _score_evidence(index, texts, evidence, encoders)
+    if mode != "vector":
+        scores, signals = prefer_meant_siblings(index, texts, scores, evidence.headers, signals)
     if mode == RERANK:
         from capdisc_indexer.retrieval.second_opinion import rerank_scores
 

@@ -175,8 +175,10 @@ class Passages:
         """The number of passages with the term, or, with FUZZY_SUFFIX, with a similar one."""
         return self._statistics.frequency(field, term)
 
-    def search(self, terms: Sequence[str], limit: int) -> list[FoundPassage]:
-        """The best passages for the terms by BM25, best first."""
+    def search(
+        self, terms: Sequence[str], limit: int, owners: Sequence[str] = ()
+    ) -> list[FoundPassage]:
+        """The best passages for the terms by BM25, best first; with `owners`, of these alone."""
         if not terms:
             return []
         clauses = text_queries.word_clauses(self._make_term_query, terms)
@@ -185,6 +187,8 @@ class Passages:
         )
         with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
             query = text_queries.boolean_query(clauses)
+            if owners:
+                query = text_queries.restrict_query(self._schema, query, "owner", owners)
             hits = self._searcher.search(query, limit=limit, count=False).hits
             # Those that came later lie behind the others.
             found = sorted((-score, *self._read_head(address)) for score, address in hits)

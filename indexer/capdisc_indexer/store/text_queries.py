@@ -182,6 +182,13 @@ def any_of_query(schema: Any, field: str, values: Sequence[str]) -> Any:
     )
 
 
+def restrict_query(schema: Any, base_query: Any, field: str, values: Sequence[str]) -> Any:
+    """The query, of documents whose field has one of the values; their scores stay as they are."""
+    t = lazy_imports.tantivy()
+    chosen = t.Query.const_score_query(any_of_query(schema, field, values), 0.0)
+    return boolean_query([(t.Occur.Must, base_query), (t.Occur.Must, chosen)])
+
+
 SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
 
 
