@@ -5,10 +5,9 @@ meant has several passages about the request, and each of the others has one tha
 its words. And authors of siblings write whose a task is: "For popup copy, see popup-cro" in the
 description of one speaks for the other. (`excluded_requests` lowers the one that says so.)
 
-Measured on 667 prompts for 26 siblings of one vendor: the right one is first for 75 in a hundred
-(63 without this stage; 73 with bodies alone) and among the first three for 89 (82, 89). On half of
-them the constants were chosen, the other half has the same figures. Of 320 long tasks among 1,345
-skills with bodies nDCG@10 is 52 (45 without).
+Measured on 667 prompts for 26 siblings of one vendor: the right one is first for 76 in a hundred
+(63 without this stage, 73 with bodies alone, 68 with referrals alone) and among the first three for
+90 (82, 89, 85). On half of them the constants were chosen; the other half has the same figures.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.query_analysis import AnalysedText
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.normalization import compile_late
 
-# So many of the first candidates are compared, by so many of their passages.
+# So many of the first candidates are compared, by so many of their passages. With 20 and 100 the
+# figures are the same within a point.
 DEPTH, MAX_PASSAGES = 12, 60
 # The evidence of a body is the mean of its best five passages: with three the vendor's right skill
 # is first for two in a hundred fewer.
@@ -49,27 +50,31 @@ def prefer_meant_siblings(
     headers: Mapping[str, CapabilityHeader],
     signals: Mapping[str, Mapping[str, float]],
 ) -> tuple[dict[str, float], Mapping[str, Mapping[str, float]]]:
-    """The scores 0..1, those of the first changed by what bodies and referrals say, and the signals
-    with `body` and `referred`, by id what each changed.
+    """The scores 0..1, those of the first candidates in the order that bodies and referrals give
+    them, and the signals with `body` and `referred`: by id what each adds.
 
-    A body counts by how far its evidence is from the mean of the others, so that a capability
-    without passages keeps its score. Of several texts each has its share.
+    The same scores change places: how far they lie apart tells confidence and the hook how sure a
+    ranking is, and they were fitted to that. A body counts by how far its evidence is from the mean
+    of the others, so that a capability without passages is judged by its own score. Of several
+    texts each has its share.
     """
-    first_ids = [key for key, _ in fusion.order_scores(scores)[:DEPTH]]
+    first = fusion.order_scores(scores)[:DEPTH]
+    first_ids = [key for key, _ in first]
     terms_of_texts = [text.parts[0].terms for text in texts]
     changes = {
         "body": _compare_bodies(index, terms_of_texts, first_ids),
         "referred": _weigh_referrals(index, terms_of_texts, first_ids, headers),
     }
-    changed_scores = dict(scores)
-    for values in changes.values():
-        for key, value in values.items():
-            changed_scores[key] = max(0.0, changed_scores[key] + value)
-    best = max(1.0, *changed_scores.values(), 0.0)
-    return (
-        {key: score / best for key, score in changed_scores.items()},
-        {**signals, **{name: values for name, values in changes.items() if values}},
-    )
+    sums = {
+        key: score + changes["body"].get(key, 0.0) + changes["referred"].get(key, 0.0)
+        for key, score in first
+    }
+    ordered_ids = [key for key, _ in fusion.order_scores(sums)]
+    moved = {key: score for key, (_, score) in zip(ordered_ids, first, strict=True)}
+    return scores | moved, {
+        **signals,
+        **{name: values for name, values in changes.items() if values},
+    }
 
 
 def _compare_bodies(
@@ -79,9 +84,11 @@ def _compare_bodies(
     among them.
     """
     changes: dict[str, float] = {}
+    if index.passages is None or len(ids) < 2:
+        return changes
     for terms in terms_of_texts:
         share = (len(terms) - FEW_TERMS) / (MANY_TERMS - FEW_TERMS)
-        if index.passages is None or share <= 0.0:
+        if share <= 0.0:
             continue
         shares_of_id: dict[str, list[float]] = {}
         for passage in index.passages.search(terms, MAX_PASSAGES, ids):
@@ -105,10 +112,12 @@ def _weigh_referrals(
 ) -> dict[str, float]:
     """What each capability gains to which another one refers such requests, by id."""
     gains: dict[str, float] = {}
+    # A word that only referrals have is unknown to the index, which has no exclusions.
+    wishes = [{term.removesuffix(FUZZY_SUFFIX) for term in terms} for terms in terms_of_texts]
     for key, clause in _find_referrals(ids, headers):
         words = index.documents.heading_terms(clause)
-        for terms in terms_of_texts:
-            share = len(words.intersection(terms)) / max(2, len(words))
+        for wish in wishes:
+            share = len(words & wish) / max(2, len(words))
             if share > 0.0:
                 gains[key] = max(gains.get(key, 0.0), REFERRAL_WEIGHT * share)
     return gains
@@ -118,16 +127,13 @@ def _find_referrals(
     ids: Sequence[str], headers: Mapping[str, CapabilityHeader]
 ) -> Iterator[tuple[str, str]]:
     """Each capability whose name stands in the text of another one, and the clause before it."""
-    names = {
-        name: key
-        for key in ids
-        if "-" in (name := headers[key]["name"]) and len(name) >= _MIN_NAME
-    }
+    named = [(headers[key]["name"], key) for key in ids]
+    referable = [(name, key) for name, key in named if "-" in name and len(name) >= _MIN_NAME]
     for key in ids:
         header = headers[key]
         text = f"{header['description']}\n {header.get('usage_hint', '')}"
-        for name, other in names.items():
-            if other == key or name not in text:
+        for name, other in referable:
+            if name == header["name"] or name not in text:
                 continue
             for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
                 before = text[max(0, match.start() - _MAX_CLAUSE) : match.start()]
