@@ -57,9 +57,9 @@ def test_a_request_of_two_words_is_left_to_descriptions(capdisc, library) -> Non
 @pytest.mark.parametrize(
     "referral",
     [
-        "For overlays and banners, see acme-zeta.",
-        "NOT for overlays or banners (use acme-zeta).",
-        "For overlays, banners→acme-zeta.",
+        "For banner overlays, see acme-zeta.",
+        "NOT for banner overlays (use acme-zeta).",
+        "For banner overlays→acme-zeta.",
     ],
 )
 def test_a_sibling_says_whose_task_it_is(capdisc, hermetic, write_skill, referral) -> None:
@@ -68,7 +68,7 @@ def test_a_sibling_says_whose_task_it_is(capdisc, hermetic, write_skill, referra
     for name in ("acme-alpha", "acme-zeta"):
         write_skill(folder, name, "Improves what visitors of a site see.")
     capdisc("index", "skills")
-    request = "improve the overlays and banners that visitors of our site see"
+    request = "improve the banner overlays that visitors of our site see"
     hits = capdisc("search", request, "--json", "--explain").json["hits"]
     ids = [hit["id"] for hit in hits]
     assert ids.index("skill:acme-zeta") < ids.index("skill:acme-alpha")

@@ -7,7 +7,7 @@ description of one speaks for the other. (`excluded_requests` lowers the one tha
 
 Measured on 667 prompts for 26 siblings of one vendor: the right one is first for 76 in a hundred
 (63 without this stage, 73 with bodies alone, 68 with referrals alone) and among the first three for
-90 (82, 89, 85). On half of them the constants were chosen; the other half has the same figures.
+89 (82, 88, 85). On half of them the constants were chosen; the other half has the same figures.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ DEPTH, MAX_PASSAGES = 12, 60
 # The evidence of a body is the mean of its best five passages: with three the vendor's right skill
 # is first for two in a hundred fewer.
 BEST_PASSAGES = 5
-# What the body with the best evidence gains beside one with none. 0.5 to 0.7 give the same.
-BODY_WEIGHT = 0.5
 # A request of two words is a name or a phrase of a description, and bodies mislead: they cost
 # requests that descriptions quote 5 points of nDCG@10. They weigh fully from eight words on.
 FEW_TERMS, MANY_TERMS = 2, 8
@@ -60,10 +58,9 @@ def prefer_meant_siblings(
     """
     first = fusion.order_scores(scores)[:DEPTH]
     first_ids = [key for key, _ in first]
-    terms_of_texts = [text.parts[0].terms for text in texts]
     changes = {
-        "body": _compare_bodies(index, terms_of_texts, first_ids),
-        "referred": _weigh_referrals(index, terms_of_texts, first_ids, headers),
+        "body": _compare_bodies(index, texts, first_ids),
+        "referred": _weigh_referrals(index, texts, first_ids, headers),
     }
     sums = {
         key: score + changes["body"].get(key, 0.0) + changes["referred"].get(key, 0.0)
@@ -78,7 +75,7 @@ def prefer_meant_siblings(
 
 
 def _compare_bodies(
-    index: Index, terms_of_texts: Sequence[Sequence[str]], ids: Sequence[str]
+    index: Index, texts: Sequence[AnalysedText], ids: Sequence[str]
 ) -> dict[str, float]:
     """What each body adds to its score or takes from it, by id; those without passages are not
     among them.
@@ -86,9 +83,10 @@ def _compare_bodies(
     changes: dict[str, float] = {}
     if index.passages is None or len(ids) < 2:
         return changes
-    for terms in terms_of_texts:
-        share = (len(terms) - FEW_TERMS) / (MANY_TERMS - FEW_TERMS)
-        if share <= 0.0:
+    for text in texts:
+        terms = text.parts[0].terms
+        share = min(1.0, (len(terms) - FEW_TERMS) / (MANY_TERMS - FEW_TERMS))
+        if share * text.weights.body <= 0.0:
             continue
         shares_of_id: dict[str, list[float]] = {}
         for passage in index.passages.search(terms, MAX_PASSAGES, ids):
@@ -97,7 +95,7 @@ def _compare_bodies(
         best = max(evidence.values(), default=0.0)
         if best <= 0.0:
             continue
-        weight = BODY_WEIGHT * min(1.0, share) / (best * len(terms_of_texts))
+        weight = text.weights.body * share / (best * len(texts))
         mean = math.fsum(evidence.values()) / len(evidence)
         for key, value in evidence.items():
             changes[key] = changes.get(key, 0.0) + weight * (value - mean)
@@ -106,14 +104,14 @@ def _compare_bodies(
 
 def _weigh_referrals(
     index: Index,
-    terms_of_texts: Sequence[Sequence[str]],
+    texts: Sequence[AnalysedText],
     ids: Sequence[str],
     headers: Mapping[str, CapabilityHeader],
 ) -> dict[str, float]:
     """What each capability gains to which another one refers such requests, by id."""
     gains: dict[str, float] = {}
     # A word that only referrals have is unknown to the index, which has no exclusions.
-    wishes = [{term.removesuffix(FUZZY_SUFFIX) for term in terms} for terms in terms_of_texts]
+    wishes = [{term.removesuffix(FUZZY_SUFFIX) for term in text.parts[0].terms} for text in texts]
     for key, clause in _find_referrals(ids, headers):
         words = index.documents.heading_terms(clause)
         for wish in wishes:
