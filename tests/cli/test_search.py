@@ -85,6 +85,17 @@ def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:
     assert "zorbleflux" in found.json["unmatched"]
 
 
+def test_how_a_mistyped_word_was_read_is_said(capdisc, small) -> None:
+    found = capdisc("search", "please mrege the docuemnts")
+    assert found.code == 0 and "notice: read mrege as merge" in found.err
+    found = capdisc("search", "please mrege the docuemnts", "--json").json
+    assert found["corrections"]["docuemnts"] == "documents"
+    assert (
+        found["query"] == ["please mrege the docuemnts"]
+        and found["hits"][0]["id"] == "skill:merge-pdfs"
+    )
+
+
 def test_several_queries_are_fused(capdisc, small) -> None:
     found = capdisc(
         "search", "PDF", "--also", "join documents together", "--also", "merge", "--ids"

@@ -154,3 +154,40 @@ def test_short_names_are_not_taken_for_made_up_words() -> None:
     assert encoder.has_known_word("CI/CD")
     assert encoder.has_known_word("UI")
     assert not encoder.has_known_word("zorbl frimq")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "corrections"),
+    [
+        ("find the custmer", "invoice-archive", {"custmer": "customer"}),
+        ("teh weahter for tommorow", "weather-forecast", {"teh": "the", "weahter": "weather"}),
+        ("join my dcouemnts", "merge-pdf", {"dcouemnts": "documents"}),
+        ("deploy a contianer to hte clsuter", "kubernetes-rollout", {"hte": "the"}),
+    ],
+)
+def test_words_and_meaning_are_searched_for_what_a_mistyped_word_means(
+    catalogue, typed, expected, corrections
+) -> None:
+    with Index(catalogue) as index:
+        ranking = search_index(index, Query(texts=(typed,)), encoders.load_encoder())
+    assert ranking.hits[0].id == f"skill:{expected}"
+    assert corrections.items() <= ranking.corrections.items()
+    assert not set(corrections) & set(ranking.unmatched)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sue the customer",  # words that the catalogue lacks and the encoder knows
+        "files of the playwright",
+        "tell EDDF and the KLAX of rain",  # codes
+        "documents in src/clsuter or clsuter.py",  # paths
+        "xyzzy plugh",
+        "wie wird das wetter morgen in hamburg",
+    ],
+)
+def test_what_may_be_a_word_is_not_read_as_another_one(catalogue, text) -> None:
+    with Index(catalogue) as index:
+        ranking = search_index(index, Query(texts=(text,)), encoders.load_encoder())
+    assert ranking.corrections == {}
+    assert ranking.query.texts == (text,)

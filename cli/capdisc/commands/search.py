@@ -393,6 +393,7 @@ def _result_document(
         "mode": ranking.mode,
         "confidence": ranking.confidence,
         "unmatched": ranking.unmatched,
+        "corrections": ranking.corrections,
         "degraded": ranking.degraded,
         "categories": ranking.categories,
         "generation": ctx.index.generation.number,

@@ -60,7 +60,10 @@ def format_unmatched(ranking: Ranking) -> str:
 
 
 def print_unmatched(ranking: Ranking) -> None:
-    """Print which words no capability mentions, for a query with hits."""
+    """Print how mistyped words were read and which no capability mentions, for a query with hits."""
+    if ranking.hits and ranking.corrections:
+        readings = (f"{word} as {meant}" for word, meant in ranking.corrections.items())
+        console.print_notice(f"notice: read {', '.join(readings)}")
     if ranking.hits and ranking.unmatched:
         has_words = any("bm25" in hit.signals for hit in ranking.hits)
         prefix = "" if has_words else "found by meaning alone: "

@@ -15,6 +15,7 @@ import json
 import math
 import mmap
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -190,6 +191,18 @@ class StaticEncoder:
     def has_known_word(self, text: str) -> bool:
         """Whether the vocabulary has a word of the text as a whole."""
         return self._tokenizer.has_known_word(text[:MAX_CHARACTERS])
+
+    def words_with_prefix(self, prefix: str) -> list[str]:
+        """The words of the vocabulary that begin with the prefix, of ASCII letters."""
+        pieces, starts = self._tensors["pieces"], self._tensors["starts"]
+
+        def start_of(number: int) -> bytes:
+            return bytes(pieces[starts[number] : starts[number] + len(prefix)])
+
+        numbers, key = range(len(starts) - 1), prefix.encode()
+        first = bisect_left(numbers, key, key=start_of)
+        last = bisect_right(numbers, key, key=start_of)
+        return bytes(pieces[starts[first] : starts[last]]).decode().split()
 
     def bulk_token_ids(self, text: str) -> list[int]:
         """The ids of the text's pieces, for many texts: the first call loads the vocabulary."""

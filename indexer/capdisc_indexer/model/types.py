@@ -290,9 +290,10 @@ class Ranking:
     """The answer to a query: hits, best first, and how they were found.
 
     `degraded` says what the search had to do without. `unmatched` are the query's words that no
-    capability uses, `categories` those nearest to the query, with or without hits. `candidates`
-    counts the capabilities that were scored, and `timings` are milliseconds by stage, which no
-    answer depends on. `gate` is the verdict on the texts; None where everything is answered.
+    capability uses, `corrections` what was read in place of mistyped ones, `categories` those
+    nearest to the query, with or without hits. `candidates` counts the capabilities that were
+    scored, and `timings` are milliseconds by stage, which no answer depends on. `gate` is the
+    verdict on the texts; None where everything is answered.
     """
 
     query: Query
@@ -300,6 +301,7 @@ class Ranking:
     mode: str
     confidence: float
     unmatched: tuple[str, ...] = ()
+    corrections: Mapping[str, str] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     candidates: int = 0
