@@ -110,6 +110,24 @@ def test_a_request_gets_lines_with_name_reason_and_a_path_that_exists(hook, smal
     assert len(context.splitlines()) <= 4
 
 
+def test_a_request_for_something_that_nothing_here_does_gets_no_line(ask, library) -> None:
+    for name, description in {
+        "co-write-documents": "Guides users through a structured workflow for writing documents "
+        "together: proposals, specifications and decision records. Use when asked to draft a document.",
+        "frontend-design": "Guidance for distinctive, intentional visual design of web pages and "
+        "components. Use when building a user interface.",
+        "brainstorm": "Use this before any creative work: explores intent, requirements and design of "
+        "features before they are built.",
+        "merge-pdfs": "Merges several PDF files into one. Use when asked to join or combine documents.",
+        "slack-gif": "Makes animated GIFs that are small enough for Slack. Use when asked for one.",
+        "model-api": "Builds and debugs applications with a model's API: streaming, tools, caching.",
+    }.items():
+        library(name, description)
+    request = "What is new in fashion this summer? Show me clothes, makeup and product "
+    assert ask(event(request + "recommendations for these trends as well.")) == ""
+    assert names(ask(event("join my PDF documents into one file"))) == ["merge-pdfs"]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_each_client_gets_its_own_json(capdisc, small, client) -> None:
     events = {

@@ -47,9 +47,9 @@ def find_typing_errors(
     is_plain = 2 * (len(unknown) - len(swapped)) <= len(words)
     if not is_plain and len(words) > _MAX_KEYWORDS:  # mostly another language than the catalogue's
         return swapped
-    least = _MIN_TYPED_LENGTH if is_plain else _MIN_LONE_LENGTH
+    min_length = _MIN_TYPED_LENGTH if is_plain else _MIN_LONE_LENGTH
     mistyped = [
-        word for word in unknown if len(word) >= least and not encoder.has_known_word(word)
+        word for word in unknown if len(word) >= min_length and not encoder.has_known_word(word)
     ]
     readings = {
         word: _find_meant_word(index, encoder, word) for word in mistyped[:_MAX_CORRECTED_WORDS]
@@ -66,11 +66,12 @@ def _find_swapped_stop_words(encoder: StaticEncoder, words: Sequence[str]) -> di
     "teh": one with two letters swapped that says less than a third of it. ("sue" is no "use".)
     """
     return {
-        word: other
+        word: candidate
         for word in words
         if len(word) == _MIN_TYPED_LENGTH and encoder.has_known_word(word)
-        for other in (word[0] + word[2] + word[1], word[1] + word[0] + word[2])
-        if other in STOP_WORDS and 3 * _word_weight(encoder, other) < _word_weight(encoder, word)
+        for candidate in (word[0] + word[2] + word[1], word[1] + word[0] + word[2])
+        if candidate in STOP_WORDS
+        and 3 * _word_weight(encoder, candidate) < _word_weight(encoder, word)
     }
 
 
@@ -87,25 +88,25 @@ def _find_meant_word(index: Index, encoder: StaticEncoder, word: str) -> str:
     """The likeliest word that was meant; empty where there is none."""
     errors = _one_error(word)
     costs = {
-        other: cost
-        for other, cost in errors.items()
-        if len(other) >= _MIN_TYPED_LENGTH and encoder.has_known_word(other)
+        candidate: cost
+        for candidate, cost in errors.items()
+        if len(candidate) >= _MIN_TYPED_LENGTH and encoder.has_known_word(candidate)
     }
     if not costs and len(word) >= _MIN_TWO_ERRORS_LENGTH:
         letters = frozenset(word)
         costs = {
-            other: _TWO_ERRORS
-            for other in encoder.words_with_prefix(word[0])
-            if abs(len(other) - len(word)) <= 2
-            and len(letters ^ frozenset(other)) <= 3
-            and not errors.keys().isdisjoint(_one_error(other))
-            and _is_mentioned(index, other)
+            candidate: _TWO_ERRORS
+            for candidate in encoder.words_with_prefix(word[0])
+            if abs(len(candidate) - len(word)) <= 2
+            and len(letters ^ frozenset(candidate)) <= 3
+            and not errors.keys().isdisjoint(_one_error(candidate))
+            and _is_mentioned(index, candidate)
         }
-    for other in costs:
-        costs[other] += _word_weight(encoder, other)
-        if other not in STOP_WORDS and not _is_mentioned(index, other):
-            costs[other] += _UNMENTIONED
-    likeliest = min(costs, key=lambda other: (costs[other], other), default="")
+    for candidate in costs:
+        costs[candidate] += _word_weight(encoder, candidate)
+        if candidate not in STOP_WORDS and not _is_mentioned(index, candidate):
+            costs[candidate] += _UNMENTIONED
+    likeliest = min(costs, key=lambda candidate: (costs[candidate], candidate), default="")
     return likeliest if likeliest and costs[likeliest] <= _MAX_COST * len(word) else ""
 
 
@@ -116,11 +117,11 @@ def _one_error(word: str) -> dict[str, float]:
         before, letter, rest = word[:start], word[start : start + 1], word[start + 1 :]
         first = _FIRST_LETTER * (not start)
         if letter:
-            costs |= {f"{before}{other}{rest}": _WRONG_LETTER + first for other in _LETTERS}
+            costs |= {f"{before}{wanted}{rest}": _WRONG_LETTER + first for wanted in _LETTERS}
             is_doubled = before.endswith(letter)
             is_free = is_doubled or (letter == "s" and not rest)
             costs[before + rest] = 0.0 if is_free else _ADDED_LETTER + first
-        costs |= {f"{before}{other}{word[start:]}": first for other in _LETTERS}
+        costs |= {f"{before}{wanted}{word[start:]}": first for wanted in _LETTERS}
         if rest:
             costs[f"{before}{rest[0]}{letter}{rest[1:]}"] = first
     costs.pop(word, None)
