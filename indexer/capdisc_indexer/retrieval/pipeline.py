@@ -39,7 +39,7 @@ from capdisc_indexer.retrieval.graph_expansion import SignalValues, collect_sign
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms, analyse_text
 from capdisc_indexer.retrieval.siblings import prefer_meant_siblings
-from capdisc_indexer.retrieval.typing_errors import find_typing_errors, replace_words
+from capdisc_indexer.retrieval.typing_errors import correct_query, find_typing_errors
 from capdisc_indexer.retrieval.verdict import GRADED_HITS, grade_relevance, judge
 from capdisc_indexer.store.snapshot import Index
 
@@ -66,10 +66,9 @@ def search_index(
     """
     encoders = _choose_encoders(index, encoder, mode)
     times = [time.perf_counter()]
-    corrections = find_typing_errors(index, encoders.reranker, query.texts)
-    read_texts = tuple(replace_words(text, corrections) for text in query.texts)
-    read_query = replace(query, texts=read_texts)
-    expanded_query = _expand_query(index, read_query)
+    synonym_query = _expand_query(index, query)
+    corrections = find_typing_errors(index, encoders.reranker, synonym_query.texts)
+    expanded_query = correct_query(synonym_query, corrections)
     plain_texts = _require_texts(expanded_query)
     texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
     evidence = _find_evidence(index, texts, expanded_query, encoders, mode)
@@ -127,7 +126,8 @@ def search_index(
         candidates=len(headers),
         timings=_stage_times(times, evidence.candidates),
     )
-    verdict = judge(index, replace(ranking, query=read_query)) if query.choices.refuses else None
+    judged = replace(ranking, query=correct_query(query, corrections))
+    verdict = judge(index, judged) if query.choices.refuses else None
     if verdict and not verdict.fits:
         return replace(ranking, hits=(), confidence=0.0, gate=verdict)
     shown_hits = grade_relevance(ranking.hits)[: query.limit]

@@ -9,9 +9,12 @@ they change 0.02. What is left (names that the vocabulary lacks) is matched so s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Query
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, STOP_WORDS, compile_late
 
@@ -114,26 +117,26 @@ def _one_error(word: str) -> dict[str, float]:
     """The words that are one letter away, each with the cost of the error that made `word` of it."""
     costs: dict[str, float] = {}
     for start in range(len(word) + 1):
-        before, letter, rest = word[:start], word[start : start + 1], word[start + 1 :]
-        first = _FIRST_LETTER * (not start)
+        before, letter, tail = word[:start], word[start : start + 1], word[start + 1 :]
+        at_start = _FIRST_LETTER * (not start)
         if letter:
-            costs |= {f"{before}{wanted}{rest}": _WRONG_LETTER + first for wanted in _LETTERS}
+            costs |= {f"{before}{char}{tail}": _WRONG_LETTER + at_start for char in _LETTERS}
             is_doubled = before.endswith(letter)
-            is_free = is_doubled or (letter == "s" and not rest)
-            costs[before + rest] = 0.0 if is_free else _ADDED_LETTER + first
-        costs |= {f"{before}{wanted}{word[start:]}": first for wanted in _LETTERS}
-        if rest:
-            costs[f"{before}{rest[0]}{letter}{rest[1:]}"] = first
+            is_free = is_doubled or (letter == "s" and not tail)
+            costs[before + tail] = 0.0 if is_free else _ADDED_LETTER + at_start
+        costs |= {f"{before}{char}{word[start:]}": at_start for char in _LETTERS}
+        if tail:
+            costs[f"{before}{tail[0]}{letter}{tail[1:]}"] = at_start
     costs.pop(word, None)
     return costs
 
 
-def replace_words(text: str, readings: Mapping[str, str]) -> str:
-    """The text with each word that has a reading replaced by it.
+def correct_query(query: Query, corrections: Mapping[str, str]) -> Query:
+    """The query with each mistyped word of its texts replaced by what was meant."""
+    if not corrections:
+        return query
 
-    >>> replace_words("Teh custmer", {"teh": "the", "custmer": "customer"})
-    'the customer'
-    """
-    if not readings:
-        return text
-    return _TYPED_WORD.sub(lambda match: readings.get(match[0].lower(), match[0]), text)
+    def correct_word(match: re.Match[str]) -> str:
+        return corrections.get(match[0].lower(), match[0])
+
+    return replace(query, texts=tuple(_TYPED_WORD.sub(correct_word, text) for text in query.texts))
