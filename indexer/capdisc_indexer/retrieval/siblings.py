@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
@@ -129,11 +130,17 @@ def _find_referrals(
     referable = [(name, key) for name, key in named if "-" in name and len(name) >= _MIN_NAME]
     for key in ids:
         header = headers[key]
-        text = f"{header['description']}\n {header.get('usage_hint', '')}"
-        for name, other in referable:
-            if name == header["name"] or name not in text:
-                continue
-            for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
-                before = text[max(0, match.start() - _MAX_CLAUSE) : match.start()]
-                *_, clause = _CLAUSE_END.split(before)
-                yield other, clause
+        for text in (header["description"], header.get("usage_hint", "")):
+            for name, other in referable:
+                if name in text and name != header["name"]:
+                    yield from ((other, clause) for clause in _read_clauses(text, name))
+
+
+@lru_cache(maxsize=4_096)  # a server asks for the same ones again and again
+def _read_clauses(text: str, name: str) -> tuple[str, ...]:
+    """What stands before each mention of the name in its sentence."""
+    clauses = []
+    for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+        *_, clause = _CLAUSE_END.split(text[max(0, match.start() - _MAX_CLAUSE) : match.start()])
+        clauses.append(clause)
+    return tuple(clauses)
