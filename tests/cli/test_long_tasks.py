@@ -6,7 +6,13 @@ from __future__ import annotations
 
 import pytest
 
-FILLER = "Read the notes of the team first, agree on a plan with them, and report what was done. "
+FILLER = (
+    "Read the notes of the team first, agree on a plan with them, and say what was done in plain words. "
+    "Keep old files where they lie, name new ones by date, and ask before anything is thrown away. When "
+    "a step fails, stop, write down why, and try the smallest change that could mend it; never guess "
+    "twice in a row. Colleagues who join later should find every decision, its reason and its author "
+    "within minutes, without scrolling through chats, mails or meetings that nobody remembers. "
+)
 # Each says in its description and at the beginning of its body what a part of the prompt says.
 OTHERS = {
     "reports": ("Writes reports in JSON for every center.", "The report lists rows and columns."),
@@ -33,8 +39,8 @@ def library(capdisc, hermetic, write_skill, monkeypatch):
     """Six skills with long bodies, of which one is about the matter of the prompt."""
     folder = hermetic / "skills"
     for name, (description, beginning) in OTHERS.items():
-        write_skill(folder, name, description, f"# {name}\n\n{beginning}\n\n{40 * FILLER}")
-    body = f"# Method\n\n{26 * FILLER}\n\n## Analysis\n\n{6 * SURVIVAL}"
+        write_skill(folder, name, description, f"# {name}\n\n{beginning}\n\n{8 * FILLER}")
+    body = f"# Method\n\n{6 * FILLER}\n\n## Analysis\n\n{4 * SURVIVAL}"
     write_skill(folder, "statistics-kit", "Statistical methods for medical studies.", body)
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     assert capdisc("index", "skills").code == 0
@@ -50,3 +56,17 @@ def test_a_task_finds_what_its_matter_is_explained_in(capdisc, library, mode: st
 def test_a_short_request_goes_by_what_descriptions_say(capdisc, library) -> None:
     hits = capdisc("search", "letters to patients", "--json").json["hits"]
     assert hits[0]["id"] == "skill:letters"
+
+
+def test_keywords_said_over_and_over_are_no_topic(capdisc, library, write_skill) -> None:
+    keywords = (
+        "transplant registry extract columns graft months lost working follow donor age center years "
+        "observations patients died death treated probability bands hazard model trained checked groups "
+        "report event counts missing values rows need filled functioning simply left proportional "
+    )
+    write_skill(
+        library, "anything", "A helper for anything.", f"# Help\n\n{5 * FILLER}\n\n{60 * keywords}"
+    )
+    assert capdisc("index", "skills").code == 0
+    hits = capdisc("search", PROMPT, "--json").json["hits"]
+    assert hits[0]["id"] == "skill:statistics-kit"

@@ -184,6 +184,9 @@ def test_words_and_meaning_are_searched_for_what_a_mistyped_word_means(
         "documents in src/clsuter or clsuter.py",  # paths
         "xyzzy plugh",
         "wie wird das wetter morgen in hamburg",
+        "ajouter un formulaire de contact",
+        "ajouter les ventes de mars dans la facture pour un client",
+        "write an invoice for Mrs Schmid",  # a name
     ],
 )
 def test_what_may_be_a_word_is_not_read_as_another_one(catalogue, text) -> None:
@@ -191,3 +194,11 @@ def test_what_may_be_a_word_is_not_read_as_another_one(catalogue, text) -> None:
         ranking = search_index(index, Query(texts=(text,)), encoders.load_encoder())
     assert ranking.corrections == {}
     assert ranking.query.texts == (text,)
+
+
+def test_code_in_a_request_is_left_alone(catalogue) -> None:
+    code = "```\ndef proc(fname, lsts, nums, rslt, strm, weathr, invoce, clstr, dcmnts):\n    pass\n```"
+    typed = f"please look at this function:\n{code}\nand then write the invoice for the custmer, as told"
+    with Index(catalogue) as index:
+        ranking = search_index(index, Query(texts=(typed,)), encoders.load_encoder())
+    assert ranking.corrections == {"custmer": "customer"}

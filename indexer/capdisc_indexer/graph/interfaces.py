@@ -46,6 +46,7 @@ _CHANGING_VERBS = frozenset(
 _VERBS = READING_VERBS | _CHANGING_VERBS
 _ONE_THING = re.compile(r"\b(?:specific|particular|single|by (?:\w+ )?id)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"[^.!?\n]{,200}\bfirst\b[^.!?\n]{,200}")
+_MOST_HINT = 4_000
 _PLURALS = re.compile(
     r"\b(?:list|all|including|includes|their|its|of|any)\s(?:[a-z]+\s){0,3}?([a-z]+s)\b",
     re.IGNORECASE,
@@ -113,7 +114,9 @@ def describe_interface(descriptor: Descriptor) -> CapabilityInterface:
         if _LOOKUP_WORDS.search(parameter.description)
     ]
     if "first" in descriptor.description:
-        hints += [["", text] for text in _FIRST_SENTENCE.findall(descriptor.description)]
+        hints += [
+            ["", text] for text in _FIRST_SENTENCE.findall(descriptor.description[:_MOST_HINT])
+        ]
     interface: CapabilityInterface = {}
     if route:
         interface["route"] = route

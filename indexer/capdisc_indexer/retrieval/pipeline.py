@@ -73,19 +73,20 @@ def search_index(
     texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
     evidence = _find_evidence(index, texts, expanded_query, encoders, mode)
     scores, signals = _score_evidence(index, texts, evidence, encoders)
+    headers = {
+        key: header
+        for key, header in evidence.headers.items()
+        if passes_filters(header, query, is_available)
+    }
+    scores = {key: score for key, score in scores.items() if key in headers}
     if mode != "vector":
-        scores, signals = prefer_meant_siblings(index, texts, scores, evidence.headers, signals)
+        scores, signals = prefer_meant_siblings(index, texts, scores, headers, signals)
     if mode == RERANK:
         from capdisc_indexer.retrieval.second_opinion import rerank_scores
 
         scores, opinion, problem = rerank_scores(index, plain_texts, scores)
         signals = {**signals, **opinion}
         encoders = encoders.without_second_opinion(problem) if problem else encoders
-    headers = {
-        key: header
-        for key, header in evidence.headers.items()
-        if passes_filters(header, query, is_available)
-    }
     times.append(time.perf_counter())
     scores = _adjust_scores(scores, headers, query, with_availability=is_available is not None)
     use_graph = mode != "no-graph"

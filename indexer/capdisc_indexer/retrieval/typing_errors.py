@@ -15,13 +15,17 @@ from collections.abc import Mapping, Sequence
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.query_analysis import remove_payload
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.embedding_text import OTHER_LANGUAGE_WORDS, is_english
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, STOP_WORDS, compile_late
 
 # What may be a mistyped word, and how long it is at least: in a request whose words the catalogue
 # knows for the most part, and in another, where it may be a name or of another language. Four
 # words or more of which it knows less than half are left alone.
 _TYPED_WORD = compile_late(r"(?<![\w/@.'#+-])[A-Za-z][a-z]{0,23}(?![\w/@'#+-]|\.\w)")
+# A word that begins with a capital within a sentence may be a name that the vocabulary lacks.
+_NAME = compile_late(r"(?<=[^.!?:\s]\s)[A-Z][a-z]+")
 _MIN_TYPED_LENGTH, _MIN_LONE_LENGTH, _MIN_TWO_ERRORS_LENGTH = 3, 7, 7
 _MAX_CORRECTED_WORDS, _MAX_KEYWORDS = 8, 3
 # What an error costs beside the weight of the word that it leads to, which is 0.2 to 3: a swap, a
@@ -38,13 +42,13 @@ def find_typing_errors(
     """What is meant by each mistyped word of the texts, by the word: the likeliest word of the
     encoder's vocabulary with one error, or with two where the word is long and the catalogue
     mentions it. A word that the catalogue or the vocabulary knows is left alone. None without an
-    encoder.
+    encoder, in code and quoted text, and where a text is of another language than English.
     """
-    if encoder is None:
+    requests = [remove_payload(text[:MAX_QUERY_CHARACTERS]) for text in texts]
+    if encoder is None or not all(map(_reads_as_english, requests)):
         return {}
-    words = dict.fromkeys(
-        word.lower() for text in texts for word in _TYPED_WORD.findall(text[:MAX_QUERY_CHARACTERS])
-    )
+    words = dict.fromkeys(word.lower() for text in requests for word in _TYPED_WORD.findall(text))
+    names = {name.lower() for text in requests for name in _NAME.findall(text)}
     unknown = [word for word in words if word not in STOP_WORDS and not _is_mentioned(index, word)]
     swapped = _find_swapped_stop_words(encoder, unknown)
     is_plain = 2 * (len(unknown) - len(swapped)) <= len(words)
@@ -60,8 +64,15 @@ def find_typing_errors(
     return swapped | {
         word: meant
         for word, meant in readings.items()
-        if meant and (is_plain or _is_mentioned(index, meant))
+        if meant and ((is_plain and word not in names) or _is_mentioned(index, meant))
     }
+
+
+def _reads_as_english(text: str) -> bool:
+    """Whether no small word of another language stands in a text without one of English."""
+    words = frozenset(text.lower().split())
+    has_foreign = not words.isdisjoint(OTHER_LANGUAGE_WORDS) or not words.isdisjoint(("un", "de"))
+    return is_english(text) and not (has_foreign and words.isdisjoint(STOP_WORDS))
 
 
 def _find_swapped_stop_words(encoder: StaticEncoder, words: Sequence[str]) -> dict[str, str]:

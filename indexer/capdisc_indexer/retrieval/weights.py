@@ -60,10 +60,11 @@ TASK = Weights(lexical=0.84, topics=4.0, clause=0.08, cover=0.1, labels=0.0, bod
 
 def choose_weights(index: Index, term_count: int) -> Weights:
     """The weights for a text of so many different words that the index knows: the further from a
-    request's to a task's, the more of the capabilities have long bodies.
+    request's to a task's, the more of the capabilities have long bodies. The LanceDB table has no
+    topics.
     """
     length = (term_count - REQUEST_TERMS) / (_TASK_TERMS - REQUEST_TERMS)
-    if length <= 0.0 or index.passages is None:
+    if length <= 0.0 or index.passages is None or index.table is not None:
         return REQUEST
     body_share = index.passages.owner_count / len(index.documents)
     share = min(1.0, length) * min(1.0, body_share / _MANY_BODIES)
