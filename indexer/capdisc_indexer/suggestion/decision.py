@@ -32,7 +32,7 @@ NEAR_SHARE_CODING, NEAR_SHARE_REQUEST = 0.6, 0.25
 SURE_REQUEST, SURE_CODING_SHARE = 0.85, 0.88
 # The confidence of the search that a plain request needs, unless what is offered was used before. Of
 # requests for something else than the catalogue has (27 pairs of requests and catalogues, 28 to
-# 1,355 capabilities) 23 in a hundred get a line so, 37 without it; of 11 sets of requests for what
+# 1,355 capabilities) 21 in a hundred get a line so, 35 without it; of 11 sets of requests for what
 # it has, 97 of a hundred that get one keep it.
 MIN_CONFIDENCE_OF_REQUEST, MAX_CODING_SHARE_OF_REQUEST = 0.2, 0.5
 
