@@ -173,7 +173,7 @@ def sentence_transformers() -> Any:
     except ImportError as error:
         raise EncoderError(
             "this encoder needs the package sentence-transformers, which is not installed",
-            _extra_hint("transformers"),
+            f"{_extra_hint('transformers')}; or name a folder with model.onnx and tokenizer.json",
         ) from error
     return sentence_transformers
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.indexing import build_plan, reranker_vectors
 from capdisc_indexer.retrieval import second_opinion
 
@@ -28,10 +29,10 @@ class OpinionatedEncoder:
     def __init__(self, version: str = "1") -> None:
         self.fingerprint = f"opinionated:{version}"
         self.texts: list[str] = []
-        self.fails = False
+        self.fails_on: str | None = None
 
     def encode(self, texts):
-        if self.fails:
+        if self.fails_on is not None and any(self.fails_on in text for text in texts):
             raise RuntimeError("out of order")
         self.texts += texts
         rows = [
@@ -167,13 +168,47 @@ def test_a_model_that_cannot_be_loaded_costs_no_answer(
     assert "notice: hits are not reranked: no-such-model has made no vectors" in asked.err
     checks = {check["name"]: check for check in capdisc("doctor", "--json").json["checks"]}
     assert checks["reranker"]["state"] == "notice"
-    # The same name can be loaded now.
     monkeypatch.setenv("CAPDISC_RERANKER", "opinionated")
-    reranker.fails = True
-    assert "it fails on a text" in capdisc("index", "skills", "--json").json["degraded"][0]
-    reranker.fails = False
-    assert capdisc("index", "skills", "--json").json["degraded"] == []
+    reranker.fails_on = ""
+    assert "it fails on 6 of 6 texts" in capdisc("index", "skills", "--json").json["degraded"][0]
+    reranker.fails_on = None
+    assert capdisc("index", "skills", "--rebuild", "--json").json["degraded"] == []
     assert names(search(capdisc, "--mode", "rerank"))[0] == "split-pdfs"
+
+
+def test_a_text_on_which_it_fails_costs_only_its_own_row(
+    capdisc, skills, reranker, write_skill
+) -> None:
+    reranker.fails_on = "forecast"
+    built = capdisc("index", "skills", "--json").json
+    assert built["degraded"] == ["hits are not reranked by opinionated: it fails on 2 of 6 texts"]
+    reranked = search(capdisc, "--mode", "rerank")
+    assert (names(reranked)[0], reranked["degraded"]) == ("split-pdfs", [])
+    reranker.texts.clear()
+    assert capdisc("index", "skills", "--json").json["published"] is False
+    write_skill(skills, "merge-pdfs", "Merges PDF documents.")
+    capdisc("index", "skills")
+    assert {text.partition(":")[0] for text in reranker.texts} == {"Merge Pdfs"}
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("name", ["/no/such/folder", "opinionated"])
+def test_what_could_not_be_used_is_not_tried_again_for_unchanged_files(
+    capdisc, skills, reranker, monkeypatch, name, options
+) -> None:
+    monkeypatch.setenv("CAPDISC_RERANKER", name)
+    monkeypatch.setattr(lazy_imports, "sentence_transformers", None)  # a call would fail
+    reranker.fails_on = ""
+    first = capdisc("index", "skills", "--json").json
+    if name != "opinionated":
+        assert "there is no folder /no/such/folder; give the path of" in first["degraded"][0]
+        assert "model.onnx and tokenizer.json" in first["degraded"][0]
+    for module in (reranker_vectors, build_plan.encoders):
+        monkeypatch.setattr(module, "try_load_encoder", None)
+    again = capdisc("index", "skills", *options)
+    assert again.code == 0
+    assert f"notice: hits are not reranked by {name}: it has made no vectors" in again.err
+    assert capdisc("index", "skills", "--json").json["generation"] == first["generation"]
 
 
 def test_a_hook_does_not_wait_for_it(capdisc, skills, reranker, monkeypatch) -> None:

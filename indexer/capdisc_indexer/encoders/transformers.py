@@ -19,6 +19,9 @@ from capdisc_indexer.model.errors import EncoderError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_HINT = (
+    "give the path of a sentence-transformers folder, or of one with model.onnx and tokenizer.json"
+)
 _MODEL_FILES = ("*.safetensors", "*.onnx", "*.json", "*.txt", "*.model")
 
 
@@ -26,8 +29,11 @@ class TransformerEncoder:
     """A loaded transformer. Only local files are read; weights must not be pickles."""
 
     def __init__(self, name: str) -> None:
-        library = lazy_imports.sentence_transformers()
         model, dim = _parse_name(name)
+        # Before the library is imported, which takes seconds.
+        if _is_path(model) and not Path(model).is_dir():
+            raise EncoderError(f"the encoder cannot be loaded: there is no folder {model}", _HINT)
+        library = lazy_imports.sentence_transformers()
         try:
             self._model = library.SentenceTransformer(
                 _find_folder(model),
@@ -41,7 +47,7 @@ class TransformerEncoder:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise EncoderError(
                 f"the encoder cannot be loaded: {name} ({reason})",
-                "give the path of a sentence-transformers folder",
+                _HINT,
             ) from error
         self.name = name
         self.dim = int(self._model.encode(["dimension"], **_ENCODE_OPTIONS).shape[1])
@@ -91,6 +97,11 @@ def _parse_name(name: str) -> tuple[str, int | None]:
     """
     model, _, dim = name.rpartition("@")
     return (model, int(dim)) if model and dim.isdecimal() and int(dim) else (name, None)
+
+
+def _is_path(name: str) -> bool:
+    """Whether this can only be a path: on a hub, a name has one slash at most."""
+    return name.startswith(("/", ".", "~")) or name.count("/") > 1
 
 
 def _find_folder(name: str) -> str:

@@ -39,6 +39,8 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, FileState, is_stale
 
+# How the notice on a generation without vectors of a reranker begins.
+NOT_RERANKED = "hits are not reranked by "
 # Findings of a scan about names, which change with the stamps of their folders alone.
 ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
 
@@ -126,11 +128,12 @@ class BuildPlan:
 @frozen(kw_only=True)
 class WrittenGeneration:
     """The generation that a build ended with, which may be the last one, and how many texts were
-    encoded for it.
+    encoded for it. `reranker_problem` is what the reranker could not encode, and why.
     """
 
     generation: Generation
     embedded_count: int = 0
+    reranker_problem: str = ""
 
 
 def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEncoder:
@@ -151,17 +154,13 @@ def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEnco
     return SelectedEncoder(name=name, encoder=encoder)
 
 
-def lacks_reranker(published: Generation) -> bool:
-    """Whether the generation should have vectors of a reranker, and has none."""
-    return bool(published.reranker) and not published.reranker_fingerprint
-
-
-def _name_missing_reranker(published: Generation) -> list[str]:
-    """Why the generation has no vectors of a reranker; nothing where it has what was asked for."""
-    if not lacks_reranker(published):
-        return []
-    _, problem = encoders.try_load_encoder(published.reranker)
-    return [f"hits are not reranked by {published.reranker}: {problem or 'it fails on a text'}"]
+def describe_reranker(published: Generation, problem: str = "") -> tuple[str, ...]:
+    """The notice on what is not reranked, given the `problem` of the build that tried it; nothing
+    where all is. Without a `problem` the model is not loaded again, which may take seconds.
+    """
+    if not problem and published.reranker and not published.reranker_fingerprint:
+        problem = "it has made no vectors; when it can be used, run: capdisc index --rebuild"
+    return (f"{NOT_RERANKED}{published.reranker}: {problem}",) if problem else ()
 
 
 def is_unchanged(plan: BuildPlan) -> bool:
@@ -175,10 +174,6 @@ def is_unchanged(plan: BuildPlan) -> bool:
         or previous.missing != plan.tree.missing
         or previous.generation.fingerprint != plan.selected.fingerprint
         or previous.generation.reranker != plan.reranker_name
-        or (
-            lacks_reranker(previous.generation)
-            and encoders.try_load_encoder(plan.reranker_name)[0]
-        )
     ):
         return False
     return (
@@ -240,7 +235,7 @@ def summarise_build(
         degraded=(
             *previous.notices,
             *plan.selected.notices,
-            *_name_missing_reranker(written.generation),
+            *describe_reranker(written.generation, written.reranker_problem),
             *review.notices,
         ),
         roots=request.root_names,

@@ -381,11 +381,13 @@ def _write_generation(
             commit.write_metadata(
                 folder / "meta", plan, states, state, builder_id, build.builder.counter
             )
-            reranker = None
+            reranker, reranker_problem = None, ""
             if plan.reranker_name:
                 from capdisc_indexer.indexing.reranker_vectors import write_reranker_vectors
 
-                reranker = write_reranker_vectors(folder, plan, state.ids(), request.progress)
+                reranker, reranker_problem = write_reranker_vectors(
+                    folder, plan, state.ids(), request.progress
+                )
             facts = commit.manifest_facts(
                 plan,
                 state,
@@ -400,7 +402,11 @@ def _write_generation(
         published = publication.publish_folder(
             request.index_dir, folder, facts, number, previous.generation, previous.folder
         )
-    return WrittenGeneration(generation=published, embedded_count=vectors.encoded_count)
+    return WrittenGeneration(
+        generation=published,
+        embedded_count=vectors.encoded_count,
+        reranker_problem=reranker_problem,
+    )
 
 
 def _check_previous(previous: PreviousBuild) -> None:

@@ -29,26 +29,26 @@ _STEP = 64
 
 def write_reranker_vectors(
     folder: Path, plan: BuildPlan, ids: Sequence[str], progress: Progress
-) -> Encoder | None:
+) -> tuple[Encoder | None, str]:
     """The reranker, whose vectors were written into the generation in `folder`, given the ids of its
-    documents, in order; None without vectors where it cannot be loaded or fails.
+    documents, in order; None without vectors where it cannot be loaded or fails on every text. And
+    its problem, "" for none: a text on which it fails has a row of zeros.
 
     The rows of capabilities that did not change come from the last generation.
     """
-    reranker, _ = try_load_encoder(plan.reranker_name)
+    reranker, problem = try_load_encoder(plan.reranker_name)
     if reranker is None:
-        return None
+        return None, problem
     rows = _read_unchanged_rows(plan, reranker)
-    try:
-        rows |= _encode_rows(folder, [key for key in ids if key not in rows], reranker, progress)
-    except ENDING_ERRORS:
-        raise
-    except Exception:  # whatever a model of somebody else raises; the report says that it fails
-        return None
+    new_ids = [key for key in ids if key not in rows]
+    new_rows, problem = _encode_rows(folder, new_ids, reranker, progress)
+    rows |= new_rows
+    if problem and not any(map(any, rows.values())):
+        return None, problem
     counts = (len(rows[key]) // reranker.dim for key in ids)
     owners = array("I", chain.from_iterable([place] * count for place, count in enumerate(counts)))
     write_matrix_files(folder / "reranker", (rows[key] for key in ids), owners, ids)
-    return reranker
+    return reranker, problem
 
 
 def _read_unchanged_rows(plan: BuildPlan, reranker: Encoder) -> dict[str, bytes]:
@@ -67,8 +67,8 @@ def _read_unchanged_rows(plan: BuildPlan, reranker: Encoder) -> dict[str, bytes]
 
 def _encode_rows(
     folder: Path, ids: Sequence[str], reranker: Encoder, progress: Progress
-) -> dict[str, bytes]:
-    """The rows of these capabilities by id."""
+) -> tuple[dict[str, bytes], str]:
+    """The rows of these capabilities by id, and on how many texts the reranker fails, "" for none."""
     documents = Documents(folder / "text")
     texts_by_id = {
         header["id"]: _list_texts(from_record(header, body))
@@ -78,10 +78,26 @@ def _encode_rows(
     rows: dict[str, bytes] = {}
     for start in range(0, len(texts), _STEP):
         batch = texts[start : start + _STEP]
-        vectors = quantise(reranker.encode(batch))
-        rows |= {text: row.tobytes() for text, row in zip(batch, vectors, strict=True)}
+        rows |= zip(batch, _encode_batch(reranker, batch), strict=True)
         progress("Encoding", len(rows), len(texts))
-    return {key: b"".join(map(rows.__getitem__, own)) for key, own in texts_by_id.items()}
+    zeros = bytes(reranker.dim)
+    joined = {
+        key: b"".join(rows[text] or zeros for text in own) for key, own in texts_by_id.items()
+    }
+    failed_count = sum(not row for row in rows.values())
+    return joined, f"it fails on {failed_count} of {len(texts)} texts" if failed_count else ""
+
+
+def _encode_batch(reranker: Encoder, texts: Sequence[str]) -> list[bytes]:
+    """The row of each text, b"" for one on which the reranker fails."""
+    try:
+        return [row.tobytes() for row in quantise(reranker.encode(texts))]
+    except ENDING_ERRORS:
+        raise
+    except Exception:  # whatever a model of somebody else raises; the report says that it fails
+        if len(texts) == 1:
+            return [b""]
+    return list(chain.from_iterable(_encode_batch(reranker, [text]) for text in texts))
 
 
 def _list_texts(descriptor: Descriptor) -> tuple[str, ...]:

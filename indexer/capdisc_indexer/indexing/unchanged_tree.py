@@ -20,9 +20,10 @@ from typing import TypedDict
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.build_plan import (
     ABOUT_NAMES,
+    NOT_RERANKED,
     BuildRequest,
     SelectedEncoder,
-    lacks_reranker,
+    describe_reranker,
     select_encoder,
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot
@@ -129,7 +130,7 @@ def compare_tree(request: BuildRequest) -> TreeComparison | None:
         if record is None or record["key"] != _describe_request(request):
             return None
         published = generation.load_current(request.index_dir, options.builder_id)
-        if published is None or lacks_reranker(published) or not _is_reusable(published, options):
+        if published is None or not _is_reusable(published, options):
             return None
         now_ns = time.time_ns()
         changed = folder_stamps.find_changes(request.index_dir, pointer, MAX_CHANGES)
@@ -173,6 +174,7 @@ def report_no_change(comparison: TreeComparison) -> BuildReport:
         published=False,
         counts=comparison.record["counts"],
         findings=tuple(comparison.record["errors"]),
+        degraded=describe_reranker(comparison.published),
         roots=comparison.request.root_names,
         changed_ids={"added": (), "updated": (), "removed": ()},
     )
@@ -228,7 +230,8 @@ def _can_rely_on_stamps(
             finding.code in ABOUT_NAMES or finding in known_findings for finding in scan.findings
         )
         and not report.held_definitions
-        and not report.degraded
+        # A reranker is tried again when something changes, or with --rebuild.
+        and all(text.startswith(NOT_RERANKED) for text in report.degraded)
         and not any(map(_has_links, scan.files))
         and not any(map(must_read_again, states.values()))
     )
