@@ -7,6 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from capdisc.context import surroundings
+from capdisc.context.freshness import IndexPlace
+from capdisc.mcp_service.live_index import LiveIndex
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.indexing import build_plan, reranker_vectors
 from capdisc_indexer.retrieval import second_opinion
@@ -91,10 +94,14 @@ def test_the_second_opinion_is_added_to_the_scores_where_it_is_asked_for(
 
 
 def test_what_answers_many_queries_uses_it_by_itself(capdisc, skills, reranker, tmp_path) -> None:
-    """The discovery tools of a server, and an evaluation of what they find; `--compare` has both."""
+    """A server, and an evaluation of what it finds; `--compare` has both. A single call does not."""
     capdisc("index", "skills")
     answer = capdisc("call", "search_tool", json.dumps({"query": QUESTION}))
-    assert 0 <= answer.out.find("split-pdfs") < answer.out.find("merge-pdfs")
+    assert 0 <= answer.out.find("merge-pdfs") < answer.out.find("split-pdfs")
+    runtime = surroundings.current_runtime()
+    place = IndexPlace(index_dir=skills.parent / "index", runtime=runtime, config=runtime.config())
+    with LiveIndex(runtime, runtime.config(), place, None).open_newest() as generation:
+        assert generation.tool_ctx.mode == "rerank"
     (tmp_path / "queries.jsonl").write_text(json.dumps({"qid": "1", "text": QUESTION}) + "\n")
     (tmp_path / "qrels.tsv").write_text("1\tskill:split-pdfs\t1\n")
     judged = (str(tmp_path / "queries.jsonl"), str(tmp_path / "qrels.tsv"))

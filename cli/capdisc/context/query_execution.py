@@ -231,9 +231,13 @@ def _describe_unknown(name: str) -> str:
 
 
 def build_tool_context(
-    ctx: open_index.CommandContext, mode: str | None = None, execute: Executor | None = None
+    ctx: open_index.CommandContext,
+    mode: str | None = None,
+    execute: Executor | None = None,
+    *,
+    answers_many: bool = False,
 ) -> ToolContext:
-    """The context of discovery tools that answer from this index. The encoder is loaded when a
+    """The context of discovery tools that answer from this index; see `retrieval_mode`. The encoder is loaded when a
     tool first needs it; a notice says once why it cannot be.
     """
     from capdisc_indexer.tools.tool_table import TOOLS  # 60 ms that a search does not need
@@ -246,7 +250,7 @@ def build_tool_context(
         available=lambda header: open_index.is_available(ctx.runtime, header),
         environ=ctx.runtime.environ,
         state_dir=ctx.runtime.state_dir(),
-        mode=retrieval_mode(ctx, mode, answers_many=True),
+        mode=retrieval_mode(ctx, mode, answers_many=answers_many),
         execute=execute,
         workspace=ctx.runtime.workspace,
         min_relevance=ctx.config["min_relevance"],

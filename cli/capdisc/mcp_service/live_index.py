@@ -211,7 +211,8 @@ class LiveIndex:
         ctx = open_index.CommandContext(
             runtime=self._runtime, config=self._config, index=index, place=place
         )
-        self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
+        tool_ctx = build_tool_context(ctx, answers_many=True)
+        self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=tool_ctx)
         if previous is not None:
             self._release(previous)
         return self._newest
