@@ -56,9 +56,10 @@ def reranker(monkeypatch):
     def load(name):
         return (loaded, "") if name == loaded.name else load_named(name)
 
-    load_named = second_opinion.try_load_encoder
-    for module in (reranker_vectors, second_opinion, build_plan.encoders):
+    load_named = build_plan.encoders.try_load_encoder
+    for module in (reranker_vectors, build_plan.encoders):
         monkeypatch.setattr(module, "try_load_encoder", load)
+    monkeypatch.setattr(second_opinion, "load_encoder", lambda _: loaded)
     second_opinion._load_reranker.cache_clear()
     yield loaded
     second_opinion._load_reranker.cache_clear()
@@ -134,7 +135,10 @@ def test_a_model_that_has_changed_is_not_asked_until_its_vectors_are_made_anew(
     found = search(capdisc, "--mode", "rerank")
     assert (found["mode"], names(found)[0]) == ("hybrid", "merge-pdfs")
     assert "opinionated is not what it was; run: capdisc index --rebuild" in found["degraded"][0]
+    reranker.fingerprint = "opinionated:1"
+    assert names(search(capdisc, "--mode", "rerank"))[0] == "split-pdfs"  # a failure is not kept
     second_opinion._load_reranker.cache_clear()
+    reranker.fingerprint = "opinionated:2"
     reranker.texts.clear()
     capdisc("index", "skills", "--rebuild")
     assert len(reranker.texts) == 2 * len(SKILLS)
@@ -216,6 +220,15 @@ def test_what_could_not_be_used_is_not_tried_again_for_unchanged_files(
     assert again.code == 0
     assert f"notice: hits are not reranked by {name}: it has made no vectors" in again.err
     assert capdisc("index", "skills", "--json").json["generation"] == first["generation"]
+
+
+def test_a_query_on_which_it_fails_is_answered_without_it(capdisc, skills, reranker) -> None:
+    capdisc("index", "skills")
+    reranker.encode_query = None  # a call raises an error
+    found = search(capdisc, "--mode", "rerank")
+    assert (found["mode"], names(found)[0]) == ("hybrid", "merge-pdfs")
+    problem = "hits are not reranked: opinionated fails on the query (TypeError)"
+    assert found["degraded"] == [problem]
 
 
 def test_a_hook_does_not_wait_for_it(capdisc, skills, reranker, monkeypatch) -> None:

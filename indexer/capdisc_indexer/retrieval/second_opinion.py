@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
-from capdisc_indexer.encoders import Encoder, try_load_encoder
+from capdisc_indexer.encoders import Encoder, load_encoder
+from capdisc_indexer.model.errors import ENDING_ERRORS, EncoderError
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.late_interaction import RERANK_DEPTH, add_weighted
 from capdisc_indexer.store.matrix import Matrix
@@ -31,21 +32,29 @@ def rerank_scores(
     if not matrix:
         has_none = f"{published.reranker} has made no vectors; see: capdisc doctor --all"
         return scores, {}, has_none if published.reranker else _NO_VECTORS
-    encoder, problem = _load_reranker(published.reranker, published.reranker_fingerprint)
-    if not encoder:
-        return scores, {}, problem
+    try:
+        encoder = _load_reranker(published.reranker, published.reranker_fingerprint)
+        queries = [encoder.encode_query(text) for text in texts]
+    except EncoderError as error:
+        return scores, {}, f"{error.message}; {error.hint}"
+    except ENDING_ERRORS:
+        raise
+    except Exception as error:  # whatever a model of somebody else raises
+        return scores, {}, f"{published.reranker} fails on the query ({type(error).__name__})"
     first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]
-    cosines = _compare_texts(matrix, [encoder.encode_query(text) for text in texts], first_ids)
+    cosines = _compare_texts(matrix, queries, first_ids)
     return add_weighted(scores, cosines, WEIGHT), {COSINE: cosines}, ""
 
 
 @lru_cache(maxsize=1)
-def _load_reranker(name: str, fingerprint: str) -> tuple[Encoder | None, str]:
-    """The encoder and "", or None and why it cannot be used; loaded once in a process."""
-    encoder, problem = try_load_encoder(name)
-    if encoder and encoder.fingerprint != fingerprint:
-        return None, f"{name} is not what it was; run: capdisc index --rebuild"
-    return encoder, problem and f"the reranker is missing: {problem}"
+def _load_reranker(name: str, fingerprint: str) -> Encoder:
+    """The encoder, loaded once in a process. Raises EncoderError where it cannot be used, which a
+    later query tries again.
+    """
+    encoder = load_encoder(name)
+    if encoder.fingerprint != fingerprint:
+        raise EncoderError(f"{name} is not what it was", "run: capdisc index --rebuild")
+    return encoder
 
 
 def _compare_texts(
