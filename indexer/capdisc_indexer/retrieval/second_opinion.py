@@ -39,7 +39,9 @@ def rerank_scores(
         return scores, {}, f"{error.message}; {error.hint}"
     except ENDING_ERRORS:
         raise
-    except Exception as error:  # whatever a model of somebody else raises
+    except (
+        BaseException
+    ) as error:  # whatever a model of somebody else raises, a panic of Rust, too
         return scores, {}, f"{published.reranker} fails on the query ({type(error).__name__})"
     first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]
     cosines = _compare_texts(matrix, queries, first_ids)
