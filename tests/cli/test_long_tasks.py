@@ -70,3 +70,26 @@ def test_keywords_said_over_and_over_are_no_topic(capdisc, library, write_skill)
     assert capdisc("index", "skills").code == 0
     hits = capdisc("search", PROMPT, "--json").json["hits"]
     assert hits[0]["id"] == "skill:statistics-kit"
+
+
+CHINESE_FILLER = "".join(chr(0x4E00 + 7 * number % 2_900) for number in range(2_500))
+CHINESE_MATTER = (
+    "订单系统越来越慢时,看看哪些查询扫描了整张表,为什么事务在等待锁;索引加快查询,按时间分区保存订单,"
+    "再决定要不要分区表,锁等待让事务变慢,每天检查执行计划。"
+)
+CHINESE_PROMPT = (
+    "我们的订单系统越来越慢,客户每天都在抱怨。请看看哪些查询扫描了整张表,事务为什么在等待锁,"
+    "再决定要不要按时间分区,完成后给同事写一份简单的说明。"
+)
+
+
+def test_a_task_of_a_script_without_blanks_is_a_task(capdisc, library, write_skill) -> None:
+    for name, description, matter in (
+        ("信件", "给客户写信,给同事写说明", ""),
+        ("图表", "画图表,看看系统", ""),
+        ("数据库", "常用方法", 6 * CHINESE_MATTER),
+    ):
+        write_skill(library, name, description, f"# {name}\n\n{CHINESE_FILLER}\n\n{matter}")
+    assert capdisc("index", "skills").code == 0
+    hits = capdisc("search", CHINESE_PROMPT, "--json").json["hits"]
+    assert hits[0]["id"] == "skill:数据库"

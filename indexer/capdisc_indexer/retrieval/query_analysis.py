@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.retrieval.weights import REQUEST, REQUEST_TERMS, Weights, choose_weights
+from capdisc_indexer.retrieval.weights import REQUEST, Weights, choose_weights
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
@@ -43,6 +43,8 @@ _CLAUSE_SEPARATORS = re.compile(
 _MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
 _MIN_FUZZY_LENGTH = 5
 MAX_TERMS, MAX_TOPIC_TERMS = 64, 160
+# A text of so many characters has no more words than a request, in whatever script.
+_MAX_REQUEST_CHARACTERS = 20
 
 # What a request hands over rather than asks for: code, addresses, paths, rows of tables, quoted
 # text, and whatever holds a digit.
@@ -89,7 +91,7 @@ def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
     request = remove_payload(text)
     parts = (request, *(content_clauses(request) if splits else ()))
     corrected_parts = tuple(correct_spelling(index, part) for part in parts)
-    if index.passages is None or len(text.split()) <= REQUEST_TERMS:
+    if index.passages is None or len(text) <= _MAX_REQUEST_CHARACTERS:
         return AnalysedText(parts, corrected_parts)
     documents = index.documents
     terms = dict.fromkeys(documents.analyse(" ".join(documents.words(text))))

@@ -15,7 +15,7 @@ from capdisc_indexer.store.snapshot import Index
 
 # With fewer different words that the catalogue knows, a text is a request; with this many or more, it
 # is a task. The limits 6 and 16 gave the same, 15 and 40 two points less.
-REQUEST_TERMS, _TASK_TERMS = 10, 20
+_REQUEST_TERMS, _TASK_TERMS = 10, 20
 # From this share of capabilities with long bodies on, the weights of a task count fully.
 _MANY_BODIES = 0.75
 
@@ -63,7 +63,7 @@ def choose_weights(index: Index, term_count: int) -> Weights:
     request's to a task's, the more of the capabilities have long bodies. The LanceDB table has no
     topics.
     """
-    length = (term_count - REQUEST_TERMS) / (_TASK_TERMS - REQUEST_TERMS)
+    length = (term_count - _REQUEST_TERMS) / (_TASK_TERMS - _REQUEST_TERMS)
     if length <= 0.0 or index.passages is None or index.table is not None:
         return REQUEST
     body_share = index.passages.owner_count / len(index.documents)

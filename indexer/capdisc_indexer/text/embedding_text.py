@@ -19,6 +19,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.exclusions import split_exclusions
 from capdisc_indexer.text.normalization import (
     STOP_WORDS,
+    bigrams,
     compile_late,
     lexical_text,
     one_line,
@@ -140,7 +141,7 @@ def topic_words(descriptor: Descriptor) -> str:
     d = descriptor
     if not d.content:
         return ""
-    text = f"{d.name} {d.description} {d.content}".lower()
+    text = bigrams(f"{d.name} {d.description} {d.content}".lower())
     words = text.encode("utf-8", "replace").translate(_SIGNS_TO_BLANKS).decode().split()
     counts = {word: count for word, count in Counter(words).items() if _is_topic_word(word)}
     total = sum(counts.values())
@@ -152,7 +153,8 @@ def topic_words(descriptor: Descriptor) -> str:
 
 
 def _is_topic_word(word: str) -> bool:
-    return len(word) >= _MIN_TOPIC_LETTERS and word.isalpha() and word not in STOP_WORDS
+    is_long = len(word) >= _MIN_TOPIC_LETTERS or not word.isascii()
+    return is_long and word.isalpha() and word not in STOP_WORDS
 
 
 def description_text(descriptor: Descriptor) -> str:
