@@ -12,7 +12,7 @@ from capdisc.context.freshness import IndexPlace
 from capdisc.mcp_service.live_index import LiveIndex
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.indexing import build_plan, reranker_vectors
-from capdisc_indexer.retrieval import second_opinion
+from capdisc_indexer.retrieval import reranker as reranking
 
 SKILLS = {
     "merge-pdfs": "Joins PDF documents into one file.",
@@ -59,10 +59,10 @@ def reranker(monkeypatch):
     load_named = build_plan.encoders.try_load_encoder
     for module in (reranker_vectors, build_plan.encoders):
         monkeypatch.setattr(module, "try_load_encoder", load)
-    monkeypatch.setattr(second_opinion, "load_encoder", lambda _: loaded)
-    second_opinion._load_reranker.cache_clear()
+    monkeypatch.setattr(reranking, "load_encoder", lambda _: loaded)
+    reranking._load_reranker.cache_clear()
     yield loaded
-    second_opinion._load_reranker.cache_clear()
+    reranking._load_reranker.cache_clear()
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def names(found) -> list[str]:
     return [hit["name"] for hit in found["hits"]]
 
 
-def test_the_second_opinion_is_added_to_the_scores_where_it_is_asked_for(
+def test_the_cosine_of_the_reranker_is_added_to_the_scores_where_it_is_asked_for(
     capdisc, skills, reranker
 ) -> None:
     assert capdisc("index", "skills").code == 0
@@ -137,7 +137,7 @@ def test_a_model_that_has_changed_is_not_asked_until_its_vectors_are_made_anew(
     assert "opinionated is not what it was; run: capdisc index --rebuild" in found["degraded"][0]
     reranker.fingerprint = "opinionated:1"
     assert names(search(capdisc, "--mode", "rerank"))[0] == "split-pdfs"  # a failure is not kept
-    second_opinion._load_reranker.cache_clear()
+    reranking._load_reranker.cache_clear()
     reranker.fingerprint = "opinionated:2"
     reranker.texts.clear()
     capdisc("index", "skills", "--rebuild")

@@ -237,8 +237,9 @@ def build_tool_context(
     *,
     answers_many: bool = False,
 ) -> ToolContext:
-    """The context of discovery tools that answer from this index; see `retrieval_mode`. The encoder is loaded when a
-    tool first needs it; a notice says once why it cannot be.
+    """The context of discovery tools that answer from this index; `answers_many` is as in
+    `retrieval_mode`. The encoder is loaded when a tool first needs it; a notice says once why it
+    cannot be.
     """
     from capdisc_indexer.tools.tool_table import TOOLS  # 60 ms that a search does not need
     from capdisc_indexer.tools.tool_types import ToolContext

@@ -69,7 +69,8 @@ def is_static(name: str) -> bool:
 
 
 def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
-    """The shipped encoder for "static", else an ONNX or sentence-transformers model by name or path.
+    """The shipped encoder for "static", else an ONNX or sentence-transformers model by name or
+    path.
 
     Raises EncoderError if it is missing, damaged, or needs an extra that is not installed.
     """

@@ -64,11 +64,8 @@ class OnnxEncoder:
             self._inputs = {value.name for value in self._session.get_inputs()}
             self.dim = len(self._encode_text("dimension"))
         except Exception as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise EncoderError(
-                f"the encoder cannot be loaded: {name} ({reason})",
-                "give the path of an ONNX model of text embeddings",
-            ) from error
+            hint = "give the path of an ONNX model of text embeddings"
+            raise describe_failed_load(name, error, hint) from error
         self.name = name
         self.fingerprint = f"{model.stem}:{self._compute_digest()}:{self.dim}"
 
@@ -144,6 +141,12 @@ def find_onnx_file(name: str) -> Path | None:
         if files and not any(folder.rglob("*.safetensors")):
             return files[0]
     return None
+
+
+def describe_failed_load(name: str, error: Exception, hint: str) -> EncoderError:
+    """The error for a model that a library cannot load, with the first line of its reason."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return EncoderError(f"the encoder cannot be loaded: {name} ({reason})", hint)
 
 
 def find_package_folders(name: str) -> list[Path]:

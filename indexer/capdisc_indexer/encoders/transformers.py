@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders.onnx_encoder import find_package_folders
+from capdisc_indexer.encoders.onnx_encoder import describe_failed_load, find_package_folders
 from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.model.errors import EncoderError
 
@@ -44,11 +44,7 @@ class TransformerEncoder:
                 model_kwargs={"use_safetensors": True},
             )
         except Exception as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise EncoderError(
-                f"the encoder cannot be loaded: {name} ({reason})",
-                _HINT,
-            ) from error
+            raise describe_failed_load(name, error, _HINT) from error
         self.name = name
         self.dim = int(self._model.encode(["dimension"], **_ENCODE_OPTIONS).shape[1])
         if dim and dim != self.dim:

@@ -94,7 +94,8 @@ def _encode_batch(reranker: Encoder, texts: Sequence[str]) -> list[bytes]:
         return [row.tobytes() for row in quantise(reranker.encode(texts))]
     except ENDING_ERRORS:
         raise
-    except BaseException:  # whatever a model of somebody else raises, a panic of Rust, too
+    # A model of somebody else may raise anything; a panic of Rust is no Exception.
+    except BaseException:
         if len(texts) == 1:
             return [b""]
     return list(chain.from_iterable(_encode_batch(reranker, [text]) for text in texts))

@@ -129,9 +129,10 @@ class CapabilityInterface(TypedDict, total=False):
     singular.
 
     `route` is the "GET /path" of an endpoint; `needs` is what each required parameter identifies,
-    by the parameter's name; `inputs` are all required parameters; `hints` are parameters with a description that may name a producer;
-    `yields` are the identifying properties of the output schema, `lists` the plural nouns of the
-    description. With `is_api`, what stands in the same file belongs to one API.
+    by the parameter's name; `inputs` are all required parameters; `hints` are parameters with a
+    description that may name a producer; `yields` are the identifying properties of the output
+    schema, `lists` the plural nouns of the description. With `is_api`, what stands in the same
+    file belongs to one API.
     """
 
     route: str

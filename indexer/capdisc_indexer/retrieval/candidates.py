@@ -16,7 +16,7 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.fusion import coverage
-from capdisc_indexer.retrieval.query_analysis import AnalysedText, CorrectedQuery
+from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
 from capdisc_indexer.text.normalization import one_line
@@ -59,11 +59,8 @@ def find_candidates(
     encoder: Encoder | None,
     mode: str,
     count: int = CANDIDATES_PER_CHANNEL,
-    topic_terms: Sequence[str] = (),
-    topic_weight: float = 0.0,
 ) -> Candidates:
-    """The candidates for one text that pass the query's filters, `count` of each channel; what
-    bodies are about counts for `topic_terms`, with `topic_weight`.
+    """The candidates for one text that pass the query's filters, `count` of each channel.
 
     Without an encoder only words are searched, in mode `vector` only vectors.
     """
@@ -74,11 +71,7 @@ def find_candidates(
         for term, frequency in frequencies.items()
     }
     uses_words = mode != "vector" or encoder is None
-    lexical, headers = (
-        _find_by_words(index, terms, query, count, topic_terms, topic_weight)
-        if uses_words
-        else ({}, {})
-    )
+    lexical, headers = _find_by_words(index, corrected, query, count) if uses_words else ({}, {})
     started = time.perf_counter()
     query_vector = encoder.encode_query(corrected.text) if encoder else b""
     vector = _find_nearest(index, query_vector, query, count) if encoder else {}
@@ -91,7 +84,9 @@ def find_candidates(
         idf_by_term=idf_by_term,
         known_share=coverage(
             idf_by_term,
-            frozenset(term for term in terms if frequencies[term] or term in topic_terms),
+            frozenset(
+                term for term in terms if frequencies[term] or term in corrected.topic_terms
+            ),
         ),
         lexical={key: score for key, score in lexical.items() if key in headers},
         headers=headers,
@@ -102,16 +97,14 @@ def find_candidates(
 
 
 def _find_by_words(
-    index: Index,
-    terms: Sequence[str],
-    query: Query,
-    count: int,
-    topic_terms: Sequence[str],
-    topic_weight: float,
+    index: Index, corrected: CorrectedQuery, query: Query, count: int
 ) -> tuple[dict[str, float], dict[str, CapabilityHeader]]:
     """The BM25 scores and the headers by id of the best `count` capabilities for the terms."""
+    terms = corrected.terms
     if index.table is None:
-        scored = index.documents.search(terms, query, count, topic_terms, topic_weight)
+        topic_terms = corrected.topic_terms if corrected.topic_weight else ()
+        topic_weights = dict.fromkeys(topic_terms, corrected.topic_weight)
+        scored = index.documents.search(terms, query, count, topic_weights)
         return (
             {header["id"]: score for score, header in scored},
             {header["id"]: header for _, header in scored},
@@ -142,24 +135,17 @@ def collect_headers(
 
 
 def find_candidates_of_parts(
-    index: Index, text: AnalysedText, query: Query, encoder: Encoder | None, mode: str
+    index: Index,
+    parts: Sequence[CorrectedQuery],
+    query: Query,
+    encoder: Encoder | None,
+    mode: str,
 ) -> list[Candidates]:
-    """The candidates for a whole text, its first part, and for each of its clauses."""
-    whole, *clauses = text.parts
+    """The candidates for a whole text, the first part, and for each of its clauses."""
+    counts = [CANDIDATES_PER_CHANNEL, *[CANDIDATES_PER_CLAUSE] * (len(parts) - 1)]
     return [
-        find_candidates(
-            index,
-            whole,
-            query,
-            encoder,
-            mode,
-            topic_terms=text.topic_terms,
-            topic_weight=text.weights.topics,
-        ),
-        *(
-            find_candidates(index, clause, query, encoder, mode, CANDIDATES_PER_CLAUSE)
-            for clause in clauses
-        ),
+        find_candidates(index, part, query, encoder, mode, count)
+        for part, count in zip(parts, counts, strict=True)
     ]
 
 

@@ -67,7 +67,7 @@ def search_index(
     encoders = _choose_encoders(index, encoder, mode)
     times = [time.perf_counter()]
     synonym_query = _expand_query(index, query)
-    corrections = find_typing_errors(index, encoders.reranker, synonym_query.texts)
+    corrections = find_typing_errors(index, encoders.token_encoder, synonym_query.texts)
     expanded_query = correct_query(synonym_query, corrections)
     plain_texts = _require_texts(expanded_query)
     texts = [analyse_text(index, text, query.choices.splits) for text in plain_texts]
@@ -82,11 +82,11 @@ def search_index(
     if mode != "vector":
         scores, signals = prefer_meant_siblings(index, texts, scores, headers, signals)
     if mode == RERANK:
-        from capdisc_indexer.retrieval.second_opinion import rerank_scores
+        from capdisc_indexer.retrieval.reranker import rerank_scores
 
-        scores, opinion, problem = rerank_scores(index, plain_texts, scores)
-        signals = {**signals, **opinion}
-        encoders = encoders.without_second_opinion(problem) if problem else encoders
+        scores, cosines, problem = rerank_scores(index, plain_texts, scores)
+        signals = {**signals, **cosines}
+        encoders = encoders.without_reranker(problem) if problem else encoders
     times.append(time.perf_counter())
     scores = _adjust_scores(scores, headers, query, with_availability=is_available is not None)
     use_graph = mode != "no-graph"
@@ -102,7 +102,7 @@ def search_index(
         distinct_hits,
         evidence.candidates,
         best_passages,
-        encoders.reranker,
+        encoders.token_encoder,
         encoders.effective_mode,
     )
     unmatched = find_unmatched_words(index, expanded_query)
@@ -166,10 +166,11 @@ def _find_evidence(
     mode: str,
 ) -> SearchEvidence:
     candidates = [
-        find_candidates_of_parts(index, text, query, encoders.vectors, mode) for text in texts
+        find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
+        for text in texts
     ]
     passages = [
-        find_passages(index, text.parts[0], query, encoders.reranker, mode) for text in texts
+        find_passages(index, text.parts[0], query, encoders.token_encoder, mode) for text in texts
     ]
     headers = collect_headers(candidates)
     for passages_of_text in passages:
@@ -187,7 +188,7 @@ def _score_evidence(
     rerankings = [
         rerank(
             index,
-            encoders.reranker,
+            encoders.token_encoder,
             text,
             fuse_candidates(candidates, text.weights.lexical),
             evidence.headers,
@@ -201,7 +202,7 @@ def _score_evidence(
     signals = collect_signals(evidence.candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
     parts = [[part.text for part in text.parts] for text in texts]
-    return lower_excluded(index, encoders.reranker, parts, scores, evidence.headers, signals)
+    return lower_excluded(index, encoders.token_encoder, parts, scores, evidence.headers, signals)
 
 
 def _adjust_scores(
@@ -241,13 +242,13 @@ def _require_texts(query: Query) -> list[str]:
 class SearchEncoders:
     """The encoders that one search uses, and what is missing.
 
-    Without `vectors` words alone decide; without `reranker` there is no late interaction.
+    Without `vectors` words alone decide; without `token_encoder` there is no late interaction.
     `degraded` says why vectors are missing, for the user; `effective_mode` is the mode that the
     ranking reports.
     """
 
     vectors: Encoder | None
-    reranker: StaticEncoder | None
+    token_encoder: StaticEncoder | None
     effective_mode: str
     degraded: tuple[str, ...] = ()
 
@@ -256,10 +257,10 @@ class SearchEncoders:
         """The encoder that made the vectors, if late interaction uses it as well: the signs of
         confidence were fitted to one encoder for both.
         """
-        has_one_encoder = self.vectors is not None and self.vectors is self.reranker
-        return self.reranker if has_one_encoder else None
+        has_one_encoder = self.vectors is not None and self.vectors is self.token_encoder
+        return self.token_encoder if has_one_encoder else None
 
-    def without_second_opinion(self, problem: str) -> SearchEncoders:
+    def without_reranker(self, problem: str) -> SearchEncoders:
         """The same for a search whose hits are not reordered, because of this problem."""
         mode = "hybrid" if self.effective_mode == RERANK else self.effective_mode
         degraded = (*self.degraded, f"hits are not reranked: {problem}")
@@ -279,19 +280,19 @@ def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> Search
         )
     else:
         effective_mode = "hybrid" if mode == "auto" else mode
-        return SearchEncoders(encoder, _rerank_encoder(index, encoder), effective_mode)
+        return SearchEncoders(encoder, _choose_token_encoder(index, encoder), effective_mode)
     return SearchEncoders(None, None, "lexical", (problem,))
 
 
-def _rerank_encoder(index: Index, encoder: Encoder) -> StaticEncoder | None:
+def _choose_token_encoder(index: Index, encoder: Encoder) -> StaticEncoder | None:
     """The shipped encoder if the index holds its token ids, whatever encoder made the vectors."""
     if isinstance(encoder, StaticEncoder) and encoder.fingerprint == index.generation.pieces:
         return encoder
     try:
-        reranker = load_shipped_encoder()
+        shipped_encoder = load_shipped_encoder()
     except EncoderError:
         return None
-    return reranker if reranker.fingerprint == index.generation.pieces else None
+    return shipped_encoder if shipped_encoder.fingerprint == index.generation.pieces else None
 
 
 def _nearest_categories(

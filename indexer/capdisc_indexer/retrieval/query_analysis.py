@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.retrieval.weights import REQUEST, Weights, choose_weights
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
@@ -43,7 +44,7 @@ _CLAUSE_SEPARATORS = re.compile(
 _MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
 _MIN_FUZZY_LENGTH = 5
 MAX_TERMS, MAX_TOPIC_TERMS = 64, 160
-# A text of so many characters has no more words than a request, in whatever script.
+# A text of at most so many characters is a request, in whatever script.
 _MAX_REQUEST_CHARACTERS = 20
 
 # What a request hands over rather than asks for: code, addresses, paths, rows of tables, quoted
@@ -63,26 +64,28 @@ IsKnown = Callable[[str], bool]
 
 @frozen
 class CorrectedQuery:
-    """A text as the catalogue can read it: terms for the text index, and a text for the
-    encoder.
+    """A text as the catalogue can read it: terms for the text index, and a text for the encoder.
+
+    `topic_terms` are the known terms of the text with its payload: what a task is about shows in
+    its file names and fields as well. `topic_weight` is what the topics of bodies count for them.
     """
 
     terms: tuple[str, ...]
     text: str
+    topic_terms: tuple[str, ...] = ()
+    topic_weight: float = 0.0
 
 
 @frozen
 class AnalysedText:
     """One text of a query without its payload: as typed and with its spelling corrected, in parts.
 
-    The first part is the whole text; its clauses follow, if there are two or more. `topic_terms`
-    are the known terms of the text with its payload: what a task is about shows in its file names
-    and fields as well. `weights` say what the evidence for this text is worth.
+    The first part is the whole text; its clauses follow, if there are two or more. `weights` say
+    what the evidence for this text is worth.
     """
 
     part_texts: tuple[str, ...]
     parts: tuple[CorrectedQuery, ...]
-    topic_terms: tuple[str, ...] = ()
     weights: Weights = REQUEST
 
 
@@ -90,14 +93,15 @@ def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
     """The text, and each part of it that is searched for; only the whole without `splits`."""
     request = remove_payload(text)
     parts = (request, *(content_clauses(request) if splits else ()))
-    corrected_parts = tuple(correct_spelling(index, part) for part in parts)
+    request_query, *clauses = (correct_spelling(index, part) for part in parts)
     if index.passages is None or len(text) <= _MAX_REQUEST_CHARACTERS:
-        return AnalysedText(parts, corrected_parts)
+        return AnalysedText(parts, (request_query, *clauses))
     documents = index.documents
     terms = dict.fromkeys(documents.analyse(" ".join(documents.words(text))))
     topic_terms = tuple(filter(index.mentions, terms))[:MAX_TOPIC_TERMS]
     weights = choose_weights(index, len(topic_terms))
-    return AnalysedText(parts, corrected_parts, topic_terms, weights)
+    task_query = replace(request_query, topic_terms=topic_terms, topic_weight=weights.topics)
+    return AnalysedText(parts, (task_query, *clauses), weights)
 
 
 def remove_payload(text: str) -> str:
@@ -156,21 +160,23 @@ def _correct_word(index: Index, word: str) -> list[str]:
     known words that it is made of.
     """
 
-    def is_known(part: str) -> bool:
-        terms = index.documents.analyse(part)
-        return bool(terms) and all(map(index.mentions, terms))
-
-    if is_known(word):
+    if is_mentioned(index, word):
         return [word]
     stem = truncate_stem(word)
-    if is_known(stem):
+    if is_mentioned(index, stem):
         has_fuzzy_match = any(
             index.mentions(term + FUZZY_SUFFIX)
             for term in index.documents.analyse(word)
             if _needs_fuzzy_match(index, term)
         )
         return [stem, word] if has_fuzzy_match else [stem]
-    return split_compound(word.lower(), is_known) or [word]
+    return split_compound(word.lower(), partial(is_mentioned, index)) or [word]
+
+
+def is_mentioned(index: Index, word: str) -> bool:
+    """Whether the catalogue has each term of the word."""
+    terms = index.documents.analyse(word)
+    return bool(terms) and all(map(index.mentions, terms))
 
 
 def _needs_fuzzy_match(index: Index, term: str) -> bool:

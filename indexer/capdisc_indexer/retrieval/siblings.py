@@ -27,7 +27,7 @@ from capdisc_indexer.text.normalization import compile_late
 # So many of the first candidates are compared, by so many of their passages. With 20 and 100 the
 # figures are the same within a point.
 DEPTH, MAX_PASSAGES = 12, 60
-# The evidence of a body is the mean of its best five passages: with three the vendor's right skill
+# The evidence of a body is the sum of its best five passages: with three the vendor's right skill
 # is first for two in a hundred fewer.
 BEST_PASSAGES = 5
 # A request of two words is a name or a phrase of a description, and bodies mislead: they cost

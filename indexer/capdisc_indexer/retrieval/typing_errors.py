@@ -3,8 +3,8 @@
 The encoder's vocabulary, 94,000 pieces with a weight each, is the dictionary. Of 430 requests of four
 sets with one or two words disturbed as people mistype them, typing errors cost 3 points of nDCG@10,
 and 9 where an unknown word was matched to the index with one letter changed; of 3,866 clean ones
-they change 0.02. What is left (names that the vocabulary lacks) is matched so still
-(`query_analysis.py`).
+they change 0.02. A word for which nothing is found here, such as a name that the vocabulary lacks,
+is still matched with one letter changed (`query_analysis.py`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Query
-from capdisc_indexer.retrieval.query_analysis import remove_payload
+from capdisc_indexer.retrieval.query_analysis import is_mentioned, remove_payload
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.embedding_text import OTHER_LANGUAGE_WORDS, is_english
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, STOP_WORDS, compile_late
 
-# What may be a mistyped word, and how long it is at least: in a request whose words the catalogue
-# knows for the most part, and in another, where it may be a name or of another language. Four
-# words or more of which it knows less than half are left alone.
+# What may be a mistyped word. It has at least 3 letters where the catalogue knows most words of the
+# request, and 7 where it does not: there it may be a name or a word of another language. Of four
+# words or more, of which the catalogue knows less than half, none is corrected.
 _TYPED_WORD = compile_late(r"(?<![\w/@.'#+-])[A-Za-z][a-z]{0,23}(?![\w/@'#+-]|\.\w)")
 # A word that begins with a capital within a sentence may be a name that the vocabulary lacks.
 _NAME = compile_late(r"(?<=[^.!?:\s]\s)[A-Z][a-z]+")
@@ -49,7 +49,7 @@ def find_typing_errors(
         return {}
     words = dict.fromkeys(word.lower() for text in requests for word in _TYPED_WORD.findall(text))
     names = {name.lower() for text in requests for name in _NAME.findall(text)}
-    unknown = [word for word in words if word not in STOP_WORDS and not _is_mentioned(index, word)]
+    unknown = [word for word in words if word not in STOP_WORDS and not is_mentioned(index, word)]
     swapped = _find_swapped_stop_words(encoder, unknown)
     is_plain = 2 * (len(unknown) - len(swapped)) <= len(words)
     if not is_plain and len(words) > _MAX_KEYWORDS:  # mostly another language than the catalogue's
@@ -64,7 +64,7 @@ def find_typing_errors(
     return swapped | {
         word: meant
         for word, meant in readings.items()
-        if meant and ((is_plain and word not in names) or _is_mentioned(index, meant))
+        if meant and ((is_plain and word not in names) or is_mentioned(index, meant))
     }
 
 
@@ -93,11 +93,6 @@ def _word_weight(encoder: StaticEncoder, word: str) -> float:
     return sum(map(encoder.token_weight, encoder.token_ids(word)))
 
 
-def _is_mentioned(index: Index, word: str) -> bool:
-    terms = index.documents.analyse(word)
-    return bool(terms) and all(map(index.mentions, terms))
-
-
 def _find_meant_word(index: Index, encoder: StaticEncoder, word: str) -> str:
     """The likeliest word that was meant; empty where there is none."""
     errors = _one_error(word)
@@ -114,11 +109,11 @@ def _find_meant_word(index: Index, encoder: StaticEncoder, word: str) -> str:
             if abs(len(candidate) - len(word)) <= 2
             and len(letters ^ frozenset(candidate)) <= 3
             and not errors.keys().isdisjoint(_one_error(candidate))
-            and _is_mentioned(index, candidate)
+            and is_mentioned(index, candidate)
         }
     for candidate in costs:
         costs[candidate] += _word_weight(encoder, candidate)
-        if candidate not in STOP_WORDS and not _is_mentioned(index, candidate):
+        if candidate not in STOP_WORDS and not is_mentioned(index, candidate):
             costs[candidate] += _UNMENTIONED
     likeliest = min(costs, key=lambda candidate: (costs[candidate], candidate), default="")
     return likeliest if likeliest and costs[likeliest] <= _MAX_COST * len(word) else ""

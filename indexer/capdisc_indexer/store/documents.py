@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -191,21 +191,22 @@ class Documents:
         terms: Sequence[str],
         query: Query,
         limit: int,
-        topic_terms: Sequence[str] = (),
-        topic_weight: float = 0.0,
+        topic_weights: Mapping[str, float] | None = None,
     ) -> list[tuple[float, CapabilityHeader]]:
         """BM25 score and header of the best documents that pass the filters, best first. The
-        topics of bodies count for `topic_terms`, with `topic_weight`.
+        topics of bodies count for the terms of `topic_weights`, each with its weight.
         """
         if not terms:
             return []
-        clauses = text_queries.word_clauses(self._make_term_query, terms)
-        if topic_weight:
-            should = lazy_imports.tantivy().Occur.Should
-            clauses += [
-                (should, self._statistics.term_query("topics", term, topic_weight))
-                for term in topic_terms
-            ]
+        weights = topic_weights or {}
+        clauses = [
+            *text_queries.word_clauses(self._make_term_query, terms),
+            *text_queries.word_clauses(
+                lambda field, term: self._statistics.term_query(field, term, weights[term]),
+                list(weights),
+                ("topics",),
+            ),
+        ]
         hits = self._search_headers(
             text_queries.apply_filters(self._schema, text_queries.boolean_query(clauses), query),
             limit,

@@ -91,8 +91,7 @@ class TableDocuments(Documents):
         terms: Sequence[str],
         query: Query,
         limit: int,
-        topic_terms: Sequence[str] = (),
-        topic_weight: float = 0.0,
+        topic_weights: Mapping[str, float] | None = None,
     ) -> list[tuple[float, CapabilityHeader]]:
         """BM25 score and header of the best capabilities that pass the filters, best first; the
         table has no topics.

@@ -184,9 +184,14 @@ def any_of_query(schema: Any, field: str, values: Sequence[str]) -> Any:
 
 def restrict_query(schema: Any, base_query: Any, field: str, values: Sequence[str]) -> Any:
     """The query, of documents whose field has one of the values; their scores stay as they are."""
+    must = lazy_imports.tantivy().Occur.Must
+    return boolean_query([(must, base_query), _unscored_clause(schema, field, values)])
+
+
+def _unscored_clause(schema: Any, field: str, values: Sequence[str]) -> tuple[Any, Any]:
+    """The condition that the field has one of the values, which adds nothing to a score."""
     t = lazy_imports.tantivy()
-    chosen = t.Query.const_score_query(any_of_query(schema, field, values), 0.0)
-    return boolean_query([(t.Occur.Must, base_query), (t.Occur.Must, chosen)])
+    return (t.Occur.Must, t.Query.const_score_query(any_of_query(schema, field, values), 0.0))
 
 
 SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
@@ -197,7 +202,7 @@ def bitmask_query(schema: Any, field: str, values: Sequence[str], queries: Seque
     matches.
     """
     t = lazy_imports.tantivy()
-    clauses = [(t.Occur.Must, t.Query.const_score_query(any_of_query(schema, field, values), 0.0))]
+    clauses = [_unscored_clause(schema, field, values)]
     clauses += [
         (t.Occur.Should, t.Query.const_score_query(clause_query, float(1 << bit)))
         for bit, clause_query in enumerate(queries)
@@ -220,12 +225,16 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
     return boolean_query(clauses) if len(clauses) > 1 else base_query
 
 
-def word_clauses(make_term_query: Callable[[str, str], Any], terms: Sequence[str]) -> list[Any]:
-    """The clauses of a search for the terms, in the text and in the name, of which one is enough.
+def word_clauses(
+    make_term_query: Callable[[str, str], Any],
+    terms: Sequence[str],
+    fields: Sequence[str] = ("text", "name"),
+) -> list[Any]:
+    """The clauses of a search for the terms in the fields, of which one is enough.
     `make_term_query` makes the query for a field and a term.
     """
     should = lazy_imports.tantivy().Occur.Should
-    return [(should, make_term_query(field, term)) for term in terms for field in ("text", "name")]
+    return [(should, make_term_query(field, term)) for term in terms for field in fields]
 
 
 def has_filters(query: Query) -> bool:

@@ -83,18 +83,19 @@ def _is_other_language(word: str) -> bool:
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth
 # 11.6 points.
 BODY_CHARACTERS = 2_000
-# The length of the text of topics. A word of a body that is twenty times as long counts if it occurs
-# ten times. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and b of 1, which
-# tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies had 57. Of 100,
-# 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words in it lost 1 point.
+# The words of a longer body are scaled down to a text of so many: of 4,000, a word that occurs 20
+# times counts twice. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and b of
+# 1, which tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies had
+# 57. Of 100, 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words lost 1 point.
 TOPIC_WORDS = 400
 _MIN_TOPIC_LETTERS = 3
 # A text of n words has some multiple of the root of n different ones (Heaps' law). Of 1,345 skills
 # the least is 5.4, the middle 11.6; 36 keywords 60 times have 0.8, and came first for long prompts.
 _LEAST_VARIETY = 2.0
-# As bytes: a tenth of a build's time as characters, a third of that so. A sign beyond ASCII stays,
-# and a word that it stands in is none.
-_SIGNS_TO_BLANKS = bytes(
+# Turns each ASCII byte that is no letter into a blank: a third of the time that it takes on
+# characters, where it was a tenth of a build. A sign beyond ASCII stays; a word with one is
+# dropped.
+_NON_LETTERS_TO_BLANKS = bytes(
     code if code >= 128 or chr(code).isalpha() else ord(" ") for code in range(256)
 )
 EMBEDDING_CHARACTERS = 2_000
@@ -142,7 +143,7 @@ def topic_words(descriptor: Descriptor) -> str:
     if not d.content:
         return ""
     text = bigrams(f"{d.name} {d.description} {d.content}".lower())
-    words = text.encode("utf-8", "replace").translate(_SIGNS_TO_BLANKS).decode().split()
+    words = text.encode("utf-8", "replace").translate(_NON_LETTERS_TO_BLANKS).decode().split()
     counts = {word: count for word, count in Counter(words).items() if _is_topic_word(word)}
     total = sum(counts.values())
     if len(counts) < _LEAST_VARIETY * math.sqrt(total) and total > TOPIC_WORDS:
@@ -158,8 +159,8 @@ def _is_topic_word(word: str) -> bool:
 
 
 def description_text(descriptor: Descriptor) -> str:
-    """The text that is encoded for the capability itself: title and name, description, category, tags and
-    parameter names, at most EMBEDDING_CHARACTERS.
+    """The text that is encoded for the capability itself: title and name, description, category,
+    tags and parameter names, at most EMBEDDING_CHARACTERS.
     """
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]

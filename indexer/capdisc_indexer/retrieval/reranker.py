@@ -1,4 +1,4 @@
-"""What a second encoder says of the first candidates: its cosine is added to their scores."""
+"""Reranks the first candidates by an optional second encoder, whose cosine the scores gain."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def rerank_scores(
     index: Index, texts: Sequence[str], scores: dict[str, float]
 ) -> tuple[dict[str, float], Mapping[str, Mapping[str, float]], str]:
     """The scores by id with the cosines of the first candidates in them, the signal that has these,
-    and ""; or the scores as they are, and why there is no second opinion. A candidate counts by the
+    and ""; or the scores as they are, and why they are not reranked. A candidate counts by the
     text of its own that is nearest to one of the query's.
     """
     published, matrix = index.generation, index.reranker_matrix
     if not matrix:
-        has_none = f"{published.reranker} has made no vectors; see: capdisc doctor --all"
-        return scores, {}, has_none if published.reranker else _NO_VECTORS
+        problem = f"{published.reranker} has made no vectors; see: capdisc doctor --all"
+        return scores, {}, problem if published.reranker else _NO_VECTORS
     try:
         encoder = _load_reranker(published.reranker, published.reranker_fingerprint)
         queries = [encoder.encode_query(text) for text in texts]
@@ -39,9 +39,8 @@ def rerank_scores(
         return scores, {}, f"{error.message}; {error.hint}"
     except ENDING_ERRORS:
         raise
-    except (
-        BaseException
-    ) as error:  # whatever a model of somebody else raises, a panic of Rust, too
+    # A model of somebody else may raise anything; a panic of Rust is no Exception.
+    except BaseException as error:
         return scores, {}, f"{published.reranker} fails on the query ({type(error).__name__})"
     first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]
     cosines = _compare_texts(matrix, queries, first_ids)
