@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from capdisc_indexer.platforms import system
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from capdisc.context.signals import StopSignal
@@ -30,9 +32,9 @@ def main() -> None:
     if sys.argv[1:2] == ["hook"]:
         from capdisc.hook import guard
 
-        os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
+        os._exit(guard.run_guarded(sys.argv[2:], run_in_process))
     _read_pager_option()
-    os._exit(_run_in_process())
+    os._exit(run_in_process())
 
 
 def _read_pager_option() -> None:
@@ -57,13 +59,12 @@ def _wait_for_streams() -> None:
     """
     for number in range(3):
         try:
-            if not os.get_blocking(number):
-                os.set_blocking(number, True)
+            system.set_blocking(number)
         except OSError:  # closed
             continue
 
 
-def _run_in_process() -> int:
+def run_in_process() -> int:
     """Run the command in this process and return its exit code."""
     from capdisc.context import signals
     from capdisc.output import standard_streams

@@ -18,6 +18,7 @@ from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
@@ -279,14 +280,12 @@ def _recorded_roots(scan: Mapping[str, object]) -> list[object]:
 
 
 def _owner(path: Path) -> str:
-    import pwd
-
     number = path.stat().st_uid
     try:
-        name = pwd.getpwuid(number).pw_name
+        name = system.user_name(number)
     except KeyError:
         name = "a user without a name"
-    return f"{name} (number {number}{', you' if number == os.geteuid() else ''})"
+    return f"{name} (number {number}{', you' if number == system.own_user() else ''})"
 
 
 def _grant_state(runtime: Runtime, workspace: str, grant: Grant) -> str:

@@ -19,6 +19,7 @@ from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import BuildReport, Coverage
+from capdisc_indexer.platforms import system
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 
@@ -41,7 +42,7 @@ def run_shell_command(command: str, environ: Mapping[str, str], limit_s: float) 
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            start_new_session=True,
+            **system.group_options(),
         )
 
     try:

@@ -7,7 +7,6 @@ while after it, so that twenty prompts start one.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
@@ -18,6 +17,7 @@ from capdisc.context.background_process import start_process
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store.durable_files import make_private_folder
 from capdisc_indexer.store.generation import read_pointer
 
@@ -152,15 +152,11 @@ def _lock_build(folder: Path, where: Path) -> int | None:
     make_private_folder(folder)
     digits = hashlib.sha256(os.fsencode(where)).hexdigest()[:24]
     try:
-        lock = os.open(
-            folder / f"{digits}.build",
-            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
-        )
+        lock = system.open_to_lock(folder / f"{digits}.build")
     except OSError as error:
         raise InputError(f"cannot write in {folder}: {error.strerror}", "free it") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock_file(lock)
     except OSError:
         os.close(lock)
         return None
@@ -169,15 +165,14 @@ def _lock_build(folder: Path, where: Path) -> int | None:
 
 def _read_time(lock: int) -> float:
     with suppress(OSError, ValueError):
-        written_s = float(os.pread(lock, 30, 0))
+        written_s = float(system.read_at(lock, 30, 0))
         # Rounded to a second. A later time was written while the clock was ahead.
         return written_s if written_s <= time.time() + 1 else 0.0
     return 0.0
 
 
 def _write_time(lock: int) -> None:
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{time.time():.0f}".encode(), 0)
+    system.rewrite(lock, f"{time.time():.0f}".encode())
 
 
 def _start_process(

@@ -8,13 +8,13 @@ memory or time is ended before it can say so itself.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import IO, TYPE_CHECKING
+
+from capdisc_indexer.platforms import system
 
 if TYPE_CHECKING:
     import subprocess
@@ -29,7 +29,6 @@ FAILURE = "the index could not be built"
 # 100,000 skills take about 350 s and 1 GiB. At a terminal, `capdisc index` has no limits.
 MAX_CPU_S = 30 * 60
 MAX_MEMORY_SHARE, _MIN_MEMORY_BYTES = 0.5, 4 * 1024**3
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start_process(
@@ -51,9 +50,8 @@ def start_process(
         stdin=nowhere,
         stdout=nowhere,
         stderr=errors or nowhere,
-        pass_fds=() if lock is None else (lock,),
         cwd=folder,
-        start_new_session=True,
+        **system.start_options(lock),
     )
 
 
@@ -64,49 +62,23 @@ def main() -> None:
     from importlib import import_module
 
     module = sys.argv.pop(1)
-    child = os.fork()
-    if not child:
-        _limit_resources()
-        import_module(module).main()
-        return
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        os.kill(child, number)
-
-    for number in _STOP_SIGNALS:
-        signal.signal(number, pass_on)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 0 and -status not in _STOP_SIGNALS:
+    status = system.run_limited(
+        lambda: import_module(module).main(),
+        _NICENESS,
+        MAX_CPU_S,
+        MAX_MEMORY_SHARE,
+        _MIN_MEMORY_BYTES,
+    )
+    if status < 0 and -status not in system.STOP_SIGNALS:
         _log_end(-status)
     sys.exit(status if status >= 0 else 128 - status)
-
-
-def _limit_resources() -> None:
-    import resource
-
-    with suppress(OSError):
-        os.nice(_NICENESS)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limits = (
-        (resource.RLIMIT_CPU, MAX_CPU_S),
-        # Not RLIMIT_AS: with LanceDB, 1,500 skills take 2.5 GiB of addresses, 1.3 of them of the
-        # sort that this limits, and 0.4 of memory. macOS counts less.
-        (resource.RLIMIT_DATA, max(int(memory * MAX_MEMORY_SHARE), _MIN_MEMORY_BYTES)),
-        (resource.RLIMIT_CORE, 0),
-    )
-    for kind, limit in limits:
-        soft, hard = resource.getrlimit(kind)
-        allowed = [value for value in (limit, soft, hard) if value != resource.RLIM_INFINITY]
-        resource.setrlimit(kind, (min(allowed), hard))
 
 
 def _log_end(number: int) -> None:
     from capdisc.context import failure_log, surroundings
     from capdisc_indexer.model.errors import CapdiscError
 
-    reason = f"{signal.Signals(number).name} ended it"
-    if number == signal.SIGXCPU:
-        reason = f"it took more than {MAX_CPU_S / 60:g} minutes of processor time"
+    reason = system.describe_end(number, MAX_CPU_S)
     with suppress(CapdiscError, OSError):
         folder = surroundings.current_runtime().user_state_dir()
         failure_log.log_failure(folder, "", f"{FAILURE}: {reason}")

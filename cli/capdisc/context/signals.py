@@ -14,7 +14,8 @@ import signal
 import sys
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from capdisc_indexer.platforms import system
+
 _GRACE_SECONDS = 1.5
 
 
@@ -29,14 +30,10 @@ class StopSignal:
 
     def __init__(self) -> None:
         self.signal = 0
-        for number in _SIGNALS:
+        for number in system.STOP_SIGNALS:
             # An ignored signal stays ignored: `nohup` and a shell's `&` arrange that.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._on_signal)
-        # A supervisor that ignores SIGCHLD hands that on to us, and the exit status of programs
-        # that we run would be lost.
-        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._start_watchdog()
 
     @property
@@ -62,17 +59,16 @@ class StopSignal:
         import _thread
         from contextlib import suppress
 
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        with suppress(RuntimeError):  # the user may have no more threads: the handlers must do
-            _thread.start_new_thread(self._wait_for_signal, (reading,))
+        reading = system.open_signal_pipe()
+        if reading is not None:
+            with suppress(RuntimeError):  # the user may have no more threads: the handlers must do
+                _thread.start_new_thread(self._wait_for_signal, (reading,))
 
     def _wait_for_signal(self, reading: int) -> None:
         import time
 
         while number := os.read(reading, 1):
-            if number[0] in _SIGNALS:
+            if number[0] in system.STOP_SIGNALS:
                 time.sleep(_GRACE_SECONDS)
                 self.signal = self.signal or number[0]
                 self.leave()

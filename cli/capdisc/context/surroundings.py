@@ -25,6 +25,7 @@ from capdisc_indexer.encoders import NO_RERANKER, SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ class Runtime:
 
     @property
     def system(self) -> str:
-        """The operating system, as `sys.platform` names it."""
-        return sys.platform
+        """The operating system, as `system.NAME` has it."""
+        return system.NAME
 
     @property
     def colour(self) -> bool:
@@ -389,7 +390,7 @@ def current_runtime() -> Runtime:
 
 def _find_own_users() -> frozenset[int]:
     """This user and root; for root by sudo also the user who called it, as git has it."""
-    user, caller = os.geteuid(), os.environ.get("SUDO_UID", "")
+    user, caller = system.own_user(), os.environ.get("SUDO_UID", "")
     is_by_sudo = user == 0 and caller.isascii() and caller.isdecimal()
     return frozenset((user, 0, int(caller) if is_by_sudo else 0))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from capdisc.context import surroundings
 from capdisc.output import standard_streams
 from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import durable_files
 
 STDIN = "-"
@@ -45,12 +46,11 @@ def read_file_or_stdin(
 
 
 def _read_bounded(path: Path, limit_bytes: int) -> bytes:
-    # Without O_NONBLOCK, opening a pipe without a writer would never return.
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = system.open_file(path, follow_link=True)
     with os.fdopen(fd, "rb") as stream:
         if not _is_readable_file(path, os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "it is no plain file")
-        os.set_blocking(fd, True)
+        system.set_blocking(fd)
         return stream.read(limit_bytes)
 
 

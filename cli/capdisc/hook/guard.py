@@ -9,25 +9,23 @@ Started before anything else, it imports nothing beside the interpreter's own un
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # the module `signal` takes twice as long
 import os
-import select
 import sys
-import time
+
+from capdisc_indexer.platforms import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import FrameType
 
 # Claude Code and Codex show a prompt as sent only when its hooks have ended: people notice more
 # than this.
 DEADLINE_S = 0.8
 # How the log names a late hook, and one that got too little of the processor.
 LATE, WAITED = "no answer in time", "because the machine was busy"
-_STOP_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _EXPLAIN, _DEADLINE = "--explain", "--deadline"
-_BLOCK_BYTES = 65_536
+# Where nothing can fork, a new interpreter runs the hook.
+_COMMAND = "import sys; from capdisc import __main__; sys.exit(__main__.run_in_process())"
 # The longest answer that is printed, with a large --budget.
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
@@ -54,28 +52,12 @@ def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None
 
     standard_streams.reopen_closed()
     limit_s = _read_deadline(words)
-    deadline = time.monotonic() + limit_s
-    outputs = [os.pipe(), os.pipe()]
-    child = os.fork()
-    if not child:
-        _run_child(outputs, run)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        os.kill(child, _signal.SIGKILL)
-        os._exit(0)
-
-    for number in _STOP_SIGNALS:
-        _signal.signal(number, stop)
-    for _, writing in outputs:
-        os.close(writing)
-    answer, notes, is_late = _read_outputs([reading for reading, _ in outputs], deadline)
-    if is_late:
-        os.kill(child, _signal.SIGKILL)
-    _, status, usage = os.wait4(child, 0)
+    command = [sys.executable, "-P", "-c", _COMMAND, *words]
+    answer, notes, status, processor_s = system.run_captured(
+        run, command, limit_s, _MAX_ANSWER_BYTES
+    )
     failure = (
-        _describe_delay(limit_s, usage.ru_utime + usage.ru_stime)
-        if is_late
-        else _name_failure(os.waitstatus_to_exitcode(status), notes)
+        _describe_delay(limit_s, processor_s) if status is None else _name_failure(status, notes)
     )
     is_for_person = os.isatty(0)
     if is_for_person or _EXPLAIN in words:
@@ -84,39 +66,6 @@ def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None
         _log_quietly(words, failure)
     elif not failure:
         _write(1, answer)
-
-
-def _run_child(outputs: Sequence[tuple[int, int]], run: Callable[[], int]) -> None:
-    """Run the hook with its outputs in the pipes, and end this process."""
-    status = 70
-    try:
-        for stream, (reading, writing) in enumerate(outputs, 1):
-            os.close(reading)
-            os.dup2(writing, stream)
-            os.close(writing)
-        status = run()
-    finally:
-        os._exit(status)
-
-
-def _read_outputs(pipes: Sequence[int], deadline: float) -> tuple[bytes, bytes, bool]:
-    """What the child prints on stdout and on stderr, and whether it is late: one of both is still
-    open at the deadline, or has more bytes than an answer may have.
-    """
-    received = {pipe: bytearray() for pipe in pipes}
-    open_pipes = set(pipes)
-    while open_pipes:
-        left_s = deadline - time.monotonic()
-        ready = select.select(list(open_pipes), [], [], max(left_s, 0.0))[0]
-        for pipe in ready:
-            block = os.read(pipe, _BLOCK_BYTES)
-            received[pipe] += block
-            if not block:
-                open_pipes.remove(pipe)
-        if not ready or max(map(len, received.values())) > _MAX_ANSWER_BYTES:
-            break
-    answer, notes = (bytes(received[pipe]) for pipe in pipes)
-    return answer, notes, bool(open_pipes)
 
 
 def _describe_delay(limit_s: float, processor_s: float) -> str:

@@ -21,6 +21,7 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.platforms import system
 
 
 class ExitCode(IntEnum):
@@ -113,11 +114,8 @@ def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError
 
 def _memory_limit() -> str:
     """The limit of this process as a part of a sentence; "" where it has none."""
-    import resource
-
-    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    known = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-    return f" within the limit of {min(known) / 1024**3:.1f} GiB" if known else ""
+    limit = system.memory_limit_bytes()
+    return "" if limit is None else f" within the limit of {limit / 1024**3:.1f} GiB"
 
 
 def _write_crash_log(error: BaseException) -> CapdiscError:

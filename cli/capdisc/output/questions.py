@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 
 from capdisc.output import console
+from capdisc_indexer.platforms import system
 
 YES = ("y", "yes")
 
@@ -14,9 +15,7 @@ def read_answer(question: str) -> str:
     """The answer to a question at the terminal, in lower case. What was typed before the question
     was printed does not count.
     """
-    import termios
-
     console.print_question(question)
-    with suppress(termios.error, OSError, ValueError):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    with suppress(OSError, ValueError):  # no terminal, or closed
+        system.discard_typed_text(sys.stdin.fileno())
     return sys.stdin.readline().strip().lower()

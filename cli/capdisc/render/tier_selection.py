@@ -11,6 +11,7 @@ from pathlib import Path
 from capdisc.output import console
 from capdisc.render.render_options import LayoutOptions, RenderOptions
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.platforms import system
 from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES, with_mark_key
@@ -44,15 +45,15 @@ def frame_key(folder: Path) -> bytes:
 def _read_key(path: Path) -> bytes:
     """The secret; b"" where there is none that only this user could write and read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = system.open_file(path)
     except OSError:
         return b""
     try:
         status = os.fstat(handle)
-        is_private = stat.S_ISREG(status.st_mode) and not status.st_mode & 0o077
+        is_private = stat.S_ISREG(status.st_mode) and not system.can_others_read(status)
         key = (
             os.read(handle, MARK_KEY_BYTES + 1)
-            if is_private and status.st_uid == os.geteuid()
+            if is_private and status.st_uid == system.own_user()
             else b""
         )
     except OSError:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +24,7 @@ from capdisc_indexer.config.client_table import (
 from capdisc_indexer.config.settings_reader import leads_out, parse_settings, read_text
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import system
 
 # Paths are strings where many are only looked at: a Path for each takes half of the time.
 # ruff: noqa: PTH117, PTH120
@@ -78,7 +78,7 @@ def find_plugins(
     reader = _Reader(workspace, left_out)
     folders = {
         name: Path(path)
-        for name, path in settings_folders(home, workspace, environ, sys.platform).items()
+        for name, path in settings_folders(home, workspace, environ, system.NAME).items()
     }
     finders = {
         "claude": _claude_plugins,

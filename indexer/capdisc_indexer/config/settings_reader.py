@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.text.normalization import compile_late
 
 # What a person or a setup command writes has a few KiB.
@@ -60,8 +61,7 @@ def read_text(path: Path, limit_bytes: int = MAX_BYTES) -> str:
     """The text of a settings file. Raises OSError, and ValueError for a file that is too large, no
     plain file, or not UTF-8; no more than the limit is read.
     """
-    # Without O_NONBLOCK, opening a pipe without a writer would never return.
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = system.open_file(path, follow_link=True)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise ValueError("it is no plain file")

@@ -15,6 +15,7 @@ from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_comm
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Generation, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.store import (
     durable_files,
@@ -70,7 +71,7 @@ def examine_folder(index_dir: Path) -> Iterator[Check]:
 
 def _examine_permissions(index_dir: Path) -> Check:
     name = "permissions"
-    if flaw := durable_files.find_permission_flaw(index_dir, {os.geteuid()}):
+    if flaw := durable_files.find_permission_flaw(index_dir, {system.own_user()}):
         folder, reason = flaw
         fix = (
             f"chmod go-w {quote_path(folder)}"
@@ -135,11 +136,10 @@ def _examine_space(index_dir: Path) -> Check:
     """Whether a build has space for an index beside the last one, and for half as much again that
     it compresses later.
     """
-    status = os.statvfs(index_dir)
-    free = status.f_bavail * status.f_frsize
+    free, free_files = system.find_free_space(index_dir)
     used = durable_files.measure_folder(index_dir).bytes
     text = f"{free / 1e6:,.0f} MB free, {used / 1e6:,.1f} MB used"
-    is_full = free < max(1_000_000, used) * 1.5 or (status.f_files and status.f_favail < 100)
+    is_full = free < max(1_000_000, used) * 1.5 or (free_files is not None and free_files < 100)
     if not is_full:
         return Check(name="space", state=CheckState.OK, text=text)
     fix = f"free some space on {find_mount(index_dir).point or 'that disk'}"

@@ -15,6 +15,7 @@ from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Generation
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS
 
@@ -57,7 +58,7 @@ def index_command(index_dir: Path, *options: str) -> str:
     return f"capdisc index {' '.join(words)}"
 
 
-_INOTIFY_FOLDER = Path("/proc/sys/fs/inotify")
+_INOTIFY_FOLDER = Path(system.WATCH_LIMITS)
 
 
 def examine_surroundings(

@@ -19,6 +19,7 @@ from typing import Any
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import state_file
 
 FORM = 1
@@ -270,10 +271,7 @@ def _ensure_file(path: Path) -> None:
     file.
     """
     try:
-        fd = os.open(
-            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
-        )
-        os.close(fd)
+        os.close(system.open_to_lock(path))
     except OSError as error:
         what = "it is a link" if path.is_symlink() else error.strerror or str(error)
         raise InputError(f"cannot use {path}: {what}", "move it away") from error

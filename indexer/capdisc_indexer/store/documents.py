@@ -16,6 +16,7 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import text_queries
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.text_queries import (
@@ -37,7 +38,7 @@ from capdisc_indexer.text.normalization import (
 )
 
 # Paths are plain text here, since this is part of every cold query.
-# ruff: noqa: PTH102, PTH106, PTH108, PTH211
+# ruff: noqa: PTH102, PTH106, PTH108
 
 # The import of tempfile takes 5 ms, half of what a bare interpreter takes. In memory a link is
 # made and removed in 10 microseconds, on an overlay of a container in 300.
@@ -86,7 +87,7 @@ def _make_folder() -> str:
 def _link_files(source: str, folder: str) -> None:
     for name in os.listdir(source):
         if not name.endswith(".lock"):
-            os.symlink(f"{source}/{name}", f"{folder}/{name}")
+            system.link_for_reading(f"{source}/{name}", f"{folder}/{name}")
 
 
 def _remove_folder(folder: str) -> None:
@@ -112,7 +113,7 @@ def remove_abandoned_folders() -> None:
                 if _FOLDER_NAME.fullmatch(entry.name):
                     status = entry.stat(follow_symlinks=False)
                     is_old = status.st_mtime < time.time() - _ABANDONED_AFTER_S
-                    if is_old and status.st_uid == os.geteuid():
+                    if is_old and status.st_uid == system.own_user():
                         _remove_folder(entry.path)
 
 

@@ -7,7 +7,6 @@ user, and who may write to an index.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import system
 
 # Reached over a network or through another program: locks and renames may not work there as on a
 # local disk.
@@ -47,13 +47,13 @@ class Mount:
         return self.kind in _LIMITED_FILE_SYSTEMS
 
 
-def find_mount(folder: Path, table: Path = Path("/proc/self/mountinfo")) -> Mount:
+def find_mount(folder: Path, table: str = system.MOUNT_TABLE) -> Mount:
     """The file system that holds the folder; an empty Mount where it is unknown.
 
-    Reads /proc/self/mountinfo (proc_pid_mountinfo(5)), which only Linux has.
+    Reads proc_pid_mountinfo(5), which only Linux has.
     """
     try:
-        lines = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = Path(table).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return Mount()
     folder_prefix, best = f"{folder.resolve()}/", Mount()
@@ -120,10 +120,6 @@ def disk_error(error: OSError, index_dir: Path) -> IndexStateError:
     )
 
 
-# The errors of network and FUSE file systems when a folder is synced.
-_UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
-
-
 def sync_tree(top: Path) -> None:
     """Sync the folder and everything below it, and make all of it private to the owner.
 
@@ -131,8 +127,8 @@ def sync_tree(top: Path) -> None:
     """
     for parent, _, names in os.walk(top):
         for name in names:
-            _sync_entry(Path(parent, name), 0o600)
-        _sync_entry(Path(parent), 0o700)
+            system.sync_entry(Path(parent, name), 0o600)
+        system.sync_entry(parent, 0o700)
 
 
 def temporary_path(path: Path) -> Path:
@@ -157,19 +153,16 @@ def replace_file(
         # to any place.
         with suppress(FileNotFoundError):
             temporary.unlink()
-        fd = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
+        fd = system.create_file(temporary)
         with os.fdopen(fd, "wb") as stream:
             stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
             if owner:
-                with suppress(PermissionError):  # only root can give a file away
-                    os.fchown(fd, owner.st_uid, owner.st_gid)
+                system.copy_owner(fd, owner)
             if mode != 0o600:
-                os.fchmod(fd, mode)
-            os.fsync(fd)
-        temporary.replace(path)
+                system.set_mode(fd, mode)
+            system.sync_file(fd)
+        system.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -180,57 +173,15 @@ def replace_user_file(path: Path, data: bytes | Iterable[bytes], is_private: boo
     """Replace a file of the user durably and in one step, one process after the other. It keeps its
     mode and owner; a new one has the usual mode or, where it is private, one for its owner alone.
     """
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    folder = system.lock_folder(path.parent)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(folder, fcntl.LOCK_EX)
         before = path.stat() if path.exists() else None
-        new_mode = 0o600 if is_private else 0o666 & ~_read_umask()
+        new_mode = 0o600 if is_private else 0o666 & ~system.read_umask()
         replace_file(path, data, stat.S_IMODE(before.st_mode) if before else new_mode, before)
-        _sync_names(folder)
+        system.sync_folder(path.parent)
     finally:
-        os.close(folder)
-
-
-def _read_umask() -> int:
-    """The mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def sync_folder(path: Path) -> None:
-    """Make the names in the folder durable, where its file system can."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _sync_names(fd)
-    finally:
-        os.close(fd)
-
-
-def _sync_entry(path: Path, mode: int) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        status = os.fstat(fd)
-        # File systems without permissions refuse; who may read there was decided when they were
-        # mounted.
-        with suppress(PermissionError, NotImplementedError):
-            if stat.S_IMODE(status.st_mode) != mode:
-                os.fchmod(fd, mode)
-        if stat.S_ISDIR(status.st_mode):
-            _sync_names(fd)
-        else:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _sync_names(fd: int) -> None:
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno not in _UNSYNCABLE_FOLDER_ERRNOS:
-            raise
+        if folder is not None:
+            os.close(folder)
 
 
 # Only its owner may change an index: its content reveals what the owner's agents can do, and
@@ -259,13 +210,13 @@ def measure_folder(top: Path) -> DiskUsage:
             statuses[status.st_ino] = status
             links[status.st_ino] += 1
     shared = (
-        status.st_blocks
+        system.allocated_bytes(status)
         for inode, status in statuses.items()
         if stat.S_ISREG(status.st_mode) and status.st_nlink > links[inode]
     )
     return DiskUsage(
-        bytes=512 * sum(status.st_blocks for status in statuses.values()),
-        shared_bytes=512 * sum(shared),
+        bytes=sum(system.allocated_bytes(status) for status in statuses.values()),
+        shared_bytes=sum(shared),
     )
 
 
@@ -279,7 +230,7 @@ def make_private_folder(path: Path) -> None:
             [folder for folder in (path, *path.parents) if not folder.exists()]
         ):
             missing.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(missing.parent)
+            system.sync_folder(missing.parent)
         path.mkdir(exist_ok=True)  # raises where a file has this name
     except OSError as error:
         raise IndexStateError(
@@ -298,7 +249,7 @@ def check_ownership(index_dir: Path) -> None:
             f"not writing to {index_dir / 'gens'}: it is a link",
             f"remove it; or {_OTHER_INDEX_DIR_HINT}",
         )
-    if reason := find_permission_flaw(index_dir, {os.geteuid()}):
+    if reason := find_permission_flaw(index_dir, {system.own_user()}):
         hint = f"run: chmod go-w {reason[0]}" if "others" in reason[1] else "run this as that user"
         raise IndexStateError(
             f"not writing to {reason[0]}: {reason[1]}", f"{hint}; or {_OTHER_INDEX_DIR_HINT}"
@@ -307,7 +258,7 @@ def check_ownership(index_dir: Path) -> None:
 
 def distrust_reason(index_dir: Path) -> str:
     """Why another user may have changed the index; "" when only this user and root could."""
-    reason = find_permission_flaw(index_dir, {os.geteuid(), 0})
+    reason = find_permission_flaw(index_dir, {system.own_user(), 0})
     return f"what is in {reason[0]} may not be yours: {reason[1]}" if reason else ""
 
 
@@ -320,7 +271,7 @@ def find_permission_flaw(index_dir: Path, owners: Collection[int]) -> tuple[Path
             status = folder.stat()
         except OSError:
             continue
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if system.can_others_write(status):
             return folder, f"others may write to it (mode {stat.S_IMODE(status.st_mode):04o})"
         if status.st_uid not in owners:
             return folder, f"it belongs to another user (number {status.st_uid})"

@@ -35,6 +35,7 @@ from typing import Any, TypeAlias, TypeVar
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import field, frozen, shallow_dict
 from capdisc_indexer.model.types import Coverage
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import durable_files
 
 # Paths are bytes, as `os.stat` wants them.
@@ -215,7 +216,7 @@ def read_report(index_dir: Path, pointer: str) -> bytes:
         if header["version"] != _VERSION or header["pointer"] != pointer:
             return b""
         offset, size = header["report"]
-        return os.pread(descriptor, size, start + offset)
+        return system.read_at(descriptor, size, start + offset)
 
     return _read_stamps(index_dir, b"", read)
 
@@ -232,7 +233,7 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
         changed: list[bytes] = []
         # Files first, the newest of them first of all: those are edited.
         for _, count, offset, size in sorted(header["blocks"], key=lambda row: row[0] != FILES):
-            changed += _find_changed(os.pread(descriptor, size, start + offset), count)
+            changed += _find_changed(system.read_at(descriptor, size, start + offset), count)
             if len(changed) > limit:
                 return None
         return tuple(dict.fromkeys(map(os.fsdecode, changed)))
@@ -243,7 +244,7 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
 def _read_stamps(index_dir: Path, unknown: T, read: Callable[[int], T]) -> T:
     """What `read` makes of the open file; `unknown` where it is missing or damaged."""
     try:
-        descriptor = os.open(index_dir / FILE_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = system.open_file(index_dir / FILE_NAME)
     except OSError:
         return unknown
     try:
@@ -271,7 +272,7 @@ def _look(descriptor: int, pointer: str) -> Look:
             break
         kind, count, offset, size = blocks[number]
         looked_at += count if kind < 2 else 0
-        data = os.pread(descriptor, size, start + offset)
+        data = system.read_at(descriptor, size, start + offset)
         changed += [os.fsdecode(path) for path in _find_changed(data, count)]
     return _describe_header(header, tuple(_drop_known_folders(changed)), looked_at, total)
 
@@ -315,7 +316,7 @@ def _read_header(descriptor: int) -> tuple[Mapping[str, Any], int]:
     """The header, and where the blocks start."""
     data, size = b"", _HEADER_BYTES
     while b"\n" not in data:
-        data = os.pread(descriptor, size, 0)
+        data = system.read_at(descriptor, size, 0)
         if len(data) < size and b"\n" not in data:
             raise ValueError("the header has no end")
         size *= 4

@@ -40,6 +40,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
@@ -111,12 +112,12 @@ def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
     with suppress(OSError):
         os.unlink(temporary)  # noqa: PTH108
     with suppress(OSError):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = system.create_file(temporary)
         try:
             os.write(descriptor, record)
         finally:
             os.close(descriptor)
-        os.replace(temporary, path)  # noqa: PTH105
+        system.replace(temporary, path)
 
 
 def _read_stamp(path: str) -> tuple[int, int, int, int]:
@@ -259,13 +260,13 @@ def load_builder_id(trust_dir: Path, index_dir: Path) -> str:
     folder = os.path.realpath(index_dir)
     try:
         path = _record_path(trust_dir, folder)
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = system.open_file(path)
     except (OSError, ValueError):
         return ""
     try:
         status = os.fstat(fd)
-        is_shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if not stat.S_ISREG(status.st_mode) or is_shared or status.st_uid not in (os.geteuid(), 0):
+        is_own = status.st_uid in (system.own_user(), 0) and not system.can_others_write(status)
+        if not stat.S_ISREG(status.st_mode) or not is_own:
             return ""
         return _parse_record(os.read(fd, _MAX_BYTES)).get(folder, "")
     except OSError:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import durable_files, generation, locks, publication
 from capdisc_indexer.store.native_errors import translate_native_errors
 
@@ -162,7 +163,7 @@ def table_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
     seconds, FileNotFoundError where the folder of the index is gone.
     """
     folder = make_table_folder(index_dir)
-    fd = os.open(folder / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = system.open_to_lock(folder / "LOCK")
     try:
         if not locks.acquire_within(fd, timeout_s, _LOCK_POLL_S):
             raise BusyError(

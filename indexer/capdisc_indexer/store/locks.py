@@ -6,8 +6,6 @@ the lock file is for people, and for machines that share a disk but not its lock
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -16,13 +14,10 @@ from pathlib import Path
 
 from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store.durable_files import check_ownership, find_mount, make_private_folder
 
 _MAX_BYTES = 300
-# The errors of file systems without locks.
-NO_LOCK_ERRNOS = frozenset(
-    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-)
 
 
 @frozen(kw_only=True)
@@ -35,19 +30,12 @@ class LockHolder:
     @property
     def is_on_other_host(self) -> bool:
         """Whether it ran on another machine, whose processes cannot be seen from here."""
-        return self.host != os.uname().nodename
+        return self.host != system.host_name()
 
     @property
     def state(self) -> str:
         """One of "on HOST", "running", "stopped" and "gone"."""
-        if self.is_on_other_host:
-            return f"on {self.host}"
-        try:
-            # proc_pid_stat(5): the state follows the name in brackets, which may hold anything.
-            letter = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return "gone" if Path("/proc/self").exists() else "running"
-        return {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone"}.get(letter, "running")
+        return f"on {self.host}" if self.is_on_other_host else system.process_state(self.pid)
 
     def __str__(self) -> str:
         state = self.state
@@ -60,8 +48,7 @@ def write_holder(fd: int) -> None:
     The name only helps people, and a full disk is noticed later.
     """
     with suppress(OSError):
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()} {os.uname().nodename}\n".encode(), 0)
+        system.rewrite(fd, f"{os.getpid()} {system.host_name()}\n".encode())
 
 
 def clear_holder(fd: int) -> None:
@@ -72,10 +59,12 @@ def clear_holder(fd: int) -> None:
 
 def read_holder(fd: int) -> LockHolder | None:
     """The process whose name is in the lock file; None when there is none."""
-    pid, _, host = os.pread(fd, _MAX_BYTES, 0).decode(errors="replace").strip().partition(" ")
+    pid, _, host = (
+        system.read_at(fd, _MAX_BYTES, 0).decode(errors="replace").strip().partition(" ")
+    )
     if not pid.isdigit() or len(pid) >= 20:
         return None
-    return LockHolder(pid=int(pid), host=host or os.uname().nodename)
+    return LockHolder(pid=int(pid), host=host or system.host_name())
 
 
 def acquire_lease(path: Path) -> int:
@@ -85,14 +74,14 @@ def acquire_lease(path: Path) -> int:
     without locks the descriptor protects nothing; a generation is removed when there are two newer
     ones.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = system.open_file(path, follow_link=True)
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        system.lock_file(fd, is_shared=True)
     except BlockingIOError as error:
         os.close(fd)
         raise IndexStateError(f"{path.parent} is being removed", "try again") from error
     except OSError as error:
-        if error.errno not in NO_LOCK_ERRNOS:
+        if error.errno not in system.NO_LOCK_ERRNOS:
             os.close(fd)
             raise
     return fd
@@ -112,7 +101,7 @@ def shared_lease(path: Path) -> Iterator[None]:
 def try_exclusive(path: Path) -> Iterator[bool]:
     """Whether nobody holds the lease; inside the block nobody can take it."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = system.open_file(path, follow_link=True)
     except FileNotFoundError:
         yield True
         return
@@ -127,9 +116,9 @@ def try_exclusive(path: Path) -> Iterator[bool]:
 
 def _lock_exclusively(fd: int) -> bool:
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock_file(fd)
     except OSError as error:
-        return error.errno in NO_LOCK_ERRNOS
+        return error.errno in system.NO_LOCK_ERRNOS
     return True
 
 
@@ -161,9 +150,7 @@ def write_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
 
 def _open_lock_file(index_dir: Path) -> int:
     try:
-        return os.open(
-            index_dir / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
+        return system.open_to_lock(index_dir / "LOCK")
     except OSError as error:
         raise IndexStateError(
             f"the index folder cannot be written: {index_dir} ({error.strerror})",
@@ -179,7 +166,7 @@ def acquire_within(fd: int, timeout_s: float, poll_s: float) -> bool:
     deadline = time.monotonic() + timeout_s
     while True:
         with suppress(BlockingIOError):
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock_file(fd)
             return True
         if not time.monotonic() < deadline:  # not `>=`: a timeout of NaN must not wait for ever
             return False
@@ -190,7 +177,7 @@ def _wait_for_lock(fd: int, index_dir: Path, timeout_s: float) -> None:
     try:
         is_acquired = acquire_within(fd, timeout_s, _POLL_SECONDS)
     except OSError as error:
-        if error.errno not in NO_LOCK_ERRNOS:
+        if error.errno not in system.NO_LOCK_ERRNOS:
             raise
         # The text engine could not write there either.
         raise IndexStateError(
@@ -219,11 +206,11 @@ def _refuse_another_host(index_dir: Path, fd: int) -> None:
 def lock_status(index_dir: Path) -> tuple[bool, LockHolder | None]:
     """Whether a process is writing now, and the process named in the lock file. Writes nothing."""
     try:
-        fd = os.open(index_dir / "LOCK", os.O_RDONLY | os.O_CLOEXEC)
+        fd = system.open_file(index_dir / "LOCK", follow_link=True)
     except OSError:
         return False, None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        system.lock_file(fd, is_shared=True)
         is_locked = False
     except BlockingIOError:
         is_locked = True

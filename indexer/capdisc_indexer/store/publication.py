@@ -16,6 +16,7 @@ from pathlib import Path
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.json_types import BuildFacts, FileEntry, Manifest
 from capdisc_indexer.model.types import Generation
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import durable_files, locks, native_errors
 from capdisc_indexer.store.generation import SCHEMA_VERSION, generation_folder
 
@@ -109,7 +110,7 @@ def adopt_folder(index_dir: Path, temporary: Path, manifest: bytes, number: int)
     durable_files.sync_tree(temporary)
     final = generation_folder(index_dir, number)
     temporary.rename(final)
-    durable_files.sync_folder(final.parent)
+    system.sync_folder(final.parent)
     write_pointer(index_dir, format_pointer(number, manifest))
 
 
@@ -122,7 +123,7 @@ def write_pointer(index_dir: Path, line: str) -> None:
     """Replace CURRENT durably. Raises IndexStateError when its name could not be synced."""
     durable_files.replace_file(index_dir / "CURRENT", line.encode())
     try:
-        durable_files.sync_folder(index_dir)
+        system.sync_folder(index_dir)
     except OSError as error:
         number = line.split(maxsplit=1)[0]
         raise IndexStateError(

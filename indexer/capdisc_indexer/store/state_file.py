@@ -22,11 +22,11 @@ from capdisc_indexer.config.trust import Grant
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store.durable_files import (
     find_permission_flaw,
     make_private_folder,
     replace_file,
-    sync_folder,
 )
 from capdisc_indexer.store.locks import acquire_within
 
@@ -54,7 +54,7 @@ def read_state_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes | None:
     """
     _check_folder(path.parent)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = system.open_file(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -82,7 +82,7 @@ def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None
     """
     _make_folder(folder)
     try:
-        fd = os.open(folder / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = system.open_to_lock(folder / "LOCK")
     except OSError as error:
         raise _state_file_error(
             "write", folder / "LOCK", _reason(folder / "LOCK", error)
@@ -111,7 +111,7 @@ def replace_state_file(path: Path, data: bytes, max_bytes: int = MAX_BYTES) -> N
         raise _state_file_error("write", path, "it is no plain file")
     try:
         replace_file(path, data)
-        sync_folder(path.parent)
+        system.sync_folder(path.parent)
     except OSError as error:
         raise _state_file_error("write", path, error.strerror or str(error)) from error
 
@@ -120,7 +120,7 @@ def remove(path: Path) -> None:
     """Remove the file durably. Only inside `lock_folder`. Raises InputError on a disk error."""
     try:
         path.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        system.sync_folder(path.parent)
     except OSError as error:
         raise _state_file_error("remove", path, error.strerror or str(error)) from error
 
@@ -138,7 +138,7 @@ def _make_folder(folder: Path) -> None:
 def _check_folder(folder: Path) -> None:
     if folder.is_symlink():
         raise _state_file_error("use", folder, "it is a link")
-    if reason := find_permission_flaw(folder, {os.geteuid()}):
+    if reason := find_permission_flaw(folder, {system.own_user()}):
         hint = f"run: chmod go-w {reason[0]}" if "others" in reason[1] else "run this as that user"
         raise InputError(f"not using {reason[0]}: {reason[1]}", f"{hint}; {_OTHER_FOLDER_HINT}")
 

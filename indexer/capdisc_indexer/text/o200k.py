@@ -114,7 +114,7 @@ def _map_vocabulary(path: str) -> memoryview:
     for each context had 700 descriptors open until Python looked for cycles.
     """
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as above
-        return memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)).cast("Q")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)).cast("Q")
 
 
 class _Ranks(dict[bytes, int]):

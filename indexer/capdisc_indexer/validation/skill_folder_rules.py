@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import manifest_for
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
@@ -140,12 +141,6 @@ _BEGINNINGS = (
 _HEADER_BYTES = 64
 # A scan for manifests skips it, but interpreters load what is in it.
 _BYTECODE_FOLDER = "__pycache__"
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 @frozen
@@ -204,7 +199,7 @@ def _begins_opaque(path: str) -> bool:
     be opened.
     """
     try:
-        handle = os.open(path, _FLAGS)
+        handle = system.open_file(path)
     except OSError:
         return False
     try:

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from capdisc_indexer.sources.readers.process_group import delay_signals, kill_group
+from capdisc_indexer.platforms import system
+from capdisc_indexer.sources.readers.process_group import delay_signals
 from capdisc_run.call_types import ToolCall
 from capdisc_run.process import start_error
 
@@ -59,7 +60,7 @@ class ServerProcess:
     def kill(self) -> None:
         """Kills the server and all that it started, from any thread."""
         if self._process is not None and self._process.returncode is None:
-            kill_group(self._process.pid)
+            system.kill_group(self._process.pid)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -104,7 +105,7 @@ class ServerProcess:
             await self._process.stdin.aclose()
         with self._sdk.anyio.move_on_after(grace_s):
             await self._process.wait()
-        kill_group(self._process.pid)
+        system.kill_group(self._process.pid)
         await self._process.wait()
         await self._process.aclose()
 
@@ -118,7 +119,7 @@ class ServerProcess:
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
-                start_new_session=True,
+                **system.group_options(),
             )
         except (OSError, ValueError) as error:
             raise start_error(self._call.argv, error) from error

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from tempfile import TemporaryFile
@@ -20,7 +19,8 @@ from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.sources.readers.process_group import kill_group, managed_process
+from capdisc_indexer.platforms import system
+from capdisc_indexer.sources.readers.process_group import managed_process
 from capdisc_indexer.text.normalization import one_line
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
 
@@ -88,7 +88,7 @@ def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
             "available: true switches it on",
         )
     needs: Requirements = {"bins": descriptor.bins, "systems": descriptor.systems}
-    if missing := missing_on_machine(needs, _absolute_search_path(environ), sys.platform):
+    if missing := missing_on_machine(needs, _absolute_search_path(environ), system.NAME):
         raise InputError(
             f"{one_line(descriptor.id)} needs what is not here: {', '.join(missing)}", "install it"
         )
@@ -144,7 +144,7 @@ def run_process(call: CommandCall, environment: Mapping[str, str], limits: CallL
         try:
             streams, status = _read_until_exit(child, limits, started + limits.seconds)
         finally:
-            kill_group(child.pid)
+            system.kill_group(child.pid)
         code = child.wait()
     return Outcome(
         status=status or ("ok" if code == 0 else "failed"),
@@ -186,7 +186,7 @@ def _start_process(
             stdin=stdin,
             stdout=pipe,
             stderr=pipe,
-            start_new_session=True,
+            **system.group_options(),
         )
     except (OSError, ValueError) as error:
         raise start_error(call.argv, error) from error
@@ -199,7 +199,7 @@ def _read_until_exit(
     itself).
     """
     with _Pipes(child) as pipes:
-        while not _has_ended(child.pid):
+        while not system.has_ended(child):
             if limits.is_stopped():
                 return pipes.read, "stopped"
             if time.monotonic() >= deadline:
@@ -207,18 +207,13 @@ def _read_until_exit(
             pipes.take(_POLL_SECONDS)
             if pipes.size > limits.max_bytes:
                 return pipes.read, "too-large"
-        kill_group(child.pid)
+        system.kill_group(child.pid)
         drain_deadline = time.monotonic() + _DRAIN_SECONDS
         while (
             pipes.are_open and pipes.size <= limits.max_bytes and time.monotonic() < drain_deadline
         ):
             pipes.take(_POLL_SECONDS)
         return pipes.read, "too-large" if pipes.size > limits.max_bytes else ""
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether the child has ended. It is not reaped yet, so that its number stays its group's."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class _Pipes:

@@ -18,6 +18,7 @@ from typing import Any
 from capdisc_indexer.config.settings_reader import parse_json
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line
 
@@ -95,13 +96,12 @@ def append_event(state_dir: Path, event: LogEvent) -> None:
     line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
     path = log_path(state_dir)
     with state_file.lock_folder(state_dir):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         if path.exists() and path.stat().st_size + len(line) > MAX_BYTES:
             lines = (state_file.read_state_file(path) or b"").splitlines(keepends=True)
             state_file.replace_state_file(path, b"".join(lines[len(lines) // 2 :]))
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = system.open_to_append(path)
         try:
-            os.fchmod(descriptor, 0o600)
+            system.set_mode(descriptor, 0o600)
             os.write(descriptor, line)
         finally:
             os.close(descriptor)

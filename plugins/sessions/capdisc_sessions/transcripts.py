@@ -22,6 +22,7 @@ from capdisc.hook.clients import CLIENTS, HookClient, find_name, is_client_comma
 from capdisc.hook.use_memory import MAX_VECTORS
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 
 MAX_TOTAL_BYTES = 200 * 1024 * 1024
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -147,9 +148,8 @@ def _join_uses(older: FoundUse, newer: FoundUse) -> FoundUse:
 
 def _read_records(path: Path, counts: Counter[str]) -> Iterator[JsonObject]:
     """The objects in the lines of the file; lines that are none, or too long, are counted."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags)
+        descriptor = system.open_file(path)
     except OSError:
         return
     with os.fdopen(descriptor, "rb") as stream:

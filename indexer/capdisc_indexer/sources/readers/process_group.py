@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import current_thread, main_thread
 
-# The signals that end a command.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from capdisc_indexer.platforms import system
 
 
 @contextmanager
@@ -22,7 +20,7 @@ def delay_signals() -> Iterator[None]:
     pending_signals: list[int] = []
     handlers = {}
     if current_thread() is main_thread():
-        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+        handlers = {number: signal.getsignal(number) for number in system.STOP_SIGNALS}
     replaced = {number: handler for number, handler in handlers.items() if callable(handler)}
     for number in replaced:
         signal.signal(number, lambda number, _: pending_signals.append(number))
@@ -51,15 +49,9 @@ def managed_process(
     except BaseException:
         # Once the program was waited for, its number may be that of another group.
         if child is not None and child.returncode is None:
-            kill_group(child.pid)
+            system.kill_group(child.pid)
         raise
     finally:
         if child is not None:
             with child:  # closes its pipes and waits for it
                 pass
-
-
-def kill_group(group: int) -> None:
-    """Kills everything in the process group, if anything is left of it."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 
 MAX_SECONDS = 30
@@ -69,26 +70,12 @@ def main() -> None:
     from importlib import import_module
 
     head = json.loads(sys.stdin.buffer.readline())
-    _limit_resources(int(head["seconds"]))
+    system.limit_process(int(head["seconds"]), address_bytes=MAX_BYTES)
+    # Readers refuse deep structures; this is for those that forget to.
+    sys.setrecursionlimit(2_000)
     module = import_module(head["module"])
     answer = module.read_request(head["request"], sys.stdin.buffer.read())
     sys.stdout.buffer.write(json.dumps(answer).encode())
-
-
-def _limit_resources(seconds: int) -> None:
-    import resource
-
-    limits = (
-        (resource.RLIMIT_AS, MAX_BYTES),
-        (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_CORE, 0),
-    )
-    for limit_kind, maximum in limits:
-        _, hard = resource.getrlimit(limit_kind)
-        limit = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
-        resource.setrlimit(limit_kind, (limit, hard))
-    # Readers refuse deep structures; this is for those that forget to.
-    sys.setrecursionlimit(2_000)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict, frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
 from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
@@ -179,10 +180,6 @@ def _to_lower_text(value: Any) -> Any:
     )
 
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 def rewrite_file(file: FoundFile, data: bytes) -> None:
     """Replace the file with `data` in one step, keeping its mode and owner. Raises InputError when
     a link leads to it, when it changed since it was read, and when it cannot be written.
@@ -192,31 +189,22 @@ def rewrite_file(file: FoundFile, data: bytes) -> None:
     if os.path.islink(file.path) or os.path.basename(file.resolved) != name:  # noqa: PTH114
         raise InputError(f"{shown} is a link; not written", "name the file itself")
     try:
-        folder = _open_folder(os.path.dirname(file.resolved))  # noqa: PTH120
+        folder = system.open_folder(os.path.dirname(file.resolved))  # noqa: PTH120
         try:
-            _replace(folder, name, file, data)
+            _replace(folder, file, data)
         finally:
-            os.close(folder)
+            if folder is not None:
+                os.close(folder)
     except OSError as error:
         raise InputError(
             f"{shown} cannot be written: {error.strerror}", "check its permissions"
         ) from error
 
 
-def _open_folder(path: str) -> int:
-    """A handle on the folder. Opened part by part, so that no link on the way is followed."""
-    folder = os.open("/", _FOLDER_FLAGS)
-    for part in path.strip("/").split("/"):
-        if part:
-            try:
-                inner = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
-            finally:
-                os.close(folder)
-            folder = inner
-    return folder
-
-
-def _replace(folder: int, name: str, file: FoundFile, data: bytes) -> None:
+def _replace(folder: int | None, file: FoundFile, data: bytes) -> None:
+    parent, name = os.path.split(file.resolved)
+    if folder is None:
+        name = file.resolved
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     expected_stat = (file.inode, file.size, file.mtime_ns, file.ctime_ns)
     if not stat.S_ISREG(status.st_mode) or expected_stat != (
@@ -226,9 +214,11 @@ def _replace(folder: int, name: str, file: FoundFile, data: bytes) -> None:
             f"{printable_path(file.path)} has changed since it was read; not written",
             "run the command again",
         )
-    temporary_name = f".{name}.{os.getpid()}.new"
+    temporary_name = f".{os.path.basename(name)}.{os.getpid()}.new"
+    if folder is None:
+        temporary_name = os.path.join(parent, temporary_name)  # noqa: PTH118
     try:
-        _write_like(os.open(temporary_name, _NEW_FILE_FLAGS, 0o600, dir_fd=folder), data, status)
+        _write_like(system.create_file(temporary_name, folder), data, status)
         os.replace(temporary_name, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -239,8 +229,7 @@ def _replace(folder: int, name: str, file: FoundFile, data: bytes) -> None:
 def _write_like(handle: int, data: bytes, like: os.stat_result) -> None:
     with open(handle, "wb") as stream:
         stream.write(data)
-        with suppress(PermissionError):  # only its owner's group, or root, can give a file away
-            os.fchown(handle, like.st_uid, like.st_gid)
-        os.fchmod(handle, stat.S_IMODE(like.st_mode))
+        system.copy_owner(handle, like)
+        system.set_mode(handle, stat.S_IMODE(like.st_mode))
         stream.flush()
-        os.fsync(handle)
+        system.sync_file(handle)

@@ -26,9 +26,9 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.naming_rules import folder_of
 from capdisc_indexer.sources.formats.parsed_capability import sample_count
-from capdisc_indexer.sources.readers.file_bytes import open_without_links
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
     read_in_subprocess,
@@ -63,7 +63,7 @@ def read_request(request: JsonObject, data: bytes) -> JsonObject:
     """`Tables` as JSON: the answer of the process that reads the file."""
     kind = str(request["kind"])
     try:
-        with os.fdopen(open_without_links(request["path"]), "rb") as stream:
+        with os.fdopen(system.open_without_links(request["path"]), "rb") as stream:
             reader = _Parquet(stream) if kind == "parquet" else _Arrow(stream)
             table = _table(reader, request["name"], request["samples"])
             return asdict(Tables(kind=kind, tables=(table,)))

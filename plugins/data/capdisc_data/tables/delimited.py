@@ -21,9 +21,10 @@ from capdisc_data.tables import (
 )
 from capdisc_data.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.model.types import LoadedFile
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.naming_rules import folder_of
 from capdisc_indexer.sources.formats.parsed_capability import sample_count
-from capdisc_indexer.sources.readers.file_bytes import open_without_links, wide_finding
+from capdisc_indexer.sources.readers.file_bytes import wide_finding
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     printable_path,
@@ -42,7 +43,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     """
     name = printable_path(PurePath(file.path).stem)
     try:
-        with os.fdopen(open_without_links(file.resolved), "rb") as stream:
+        with os.fdopen(system.open_without_links(file.resolved), "rb") as stream:
             if wide := wide_finding(stream.peek(_HEAD), file.path):
                 return LoadedFile(findings=(wide,))
             tables = read_delimited(stream, name, sample_count(file))

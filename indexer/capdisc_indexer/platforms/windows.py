@@ -1,0 +1,320 @@
+"""Windows. `posix` has the same names and says what they are for; here stands what differs.
+
+Who may read and write a file is decided by the folder that it lies in: those of a user's profile are
+private. The permissions and owners of POSIX do not exist, so nothing is found wrong with them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+NAME: str = sys.platform
+MOUNT_TABLE, WATCH_LIMITS = "", ""
+STOP_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", 21))
+RUNS_PROGRAMS = False
+
+# Without O_BINARY, line ends and the byte 26 would be changed.
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_READ = os.O_RDONLY | _BINARY
+_WRITE = os.O_WRONLY | os.O_CREAT | _BINARY
+# The bit of `st_file_attributes` of links and of junctions, which are links to folders.
+_REPARSE_POINT = 0x400
+_ELOOP = 40
+
+
+def open_file(
+    path: str | os.PathLike[str], dir_fd: int | None = None, follow_link: bool = False
+) -> int:
+    if follow_link:
+        return os.open(path, _READ)
+    _refuse_link(os.fspath(path))
+    handle = os.open(path, _READ)
+    # Whoever swapped the file for a link meanwhile has another file opened than was looked at.
+    try:
+        _refuse_link(os.fspath(path))
+        if not os.path.samestat(os.fstat(handle), os.lstat(path)):
+            raise OSError(_ELOOP, "it became a link", os.fspath(path))
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _refuse_link(path: str) -> None:
+    status = os.lstat(path)
+    attributes: int = getattr(status, "st_file_attributes", 0)
+    if stat.S_ISLNK(status.st_mode) or attributes & _REPARSE_POINT:
+        raise OSError(_ELOOP, "it is a link", path)
+
+
+def open_folder(path: str) -> int | None:
+    folder = path
+    while (parent := os.path.dirname(folder)) != folder:
+        _refuse_link(folder)
+        folder = parent
+    return None
+
+
+def open_without_links(path: str) -> int:
+    open_folder(os.path.dirname(path))
+    return open_file(path)
+
+
+def create_file(path: str | os.PathLike[str], dir_fd: int | None = None) -> int:
+    return os.open(path, _WRITE | os.O_EXCL, 0o600)
+
+
+def open_to_append(path: str | os.PathLike[str]) -> int:
+    _refuse_existing_link(path)
+    return os.open(path, _WRITE | os.O_APPEND, 0o600)
+
+
+def open_to_lock(path: str | os.PathLike[str]) -> int:
+    _refuse_existing_link(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+
+
+def _refuse_existing_link(path: str | os.PathLike[str]) -> None:
+    with suppress(FileNotFoundError):
+        _refuse_link(os.fspath(path))
+
+
+def read_at(handle: int, count: int, offset: int) -> bytes:
+    os.lseek(handle, offset, os.SEEK_SET)
+    return os.read(handle, count)
+
+
+def rewrite(handle: int, data: bytes) -> None:
+    os.ftruncate(handle, 0)
+    os.lseek(handle, 0, os.SEEK_SET)
+    os.write(handle, data)
+
+
+def set_blocking(handle: int) -> None:
+    """Streams wait for data as they are."""
+
+
+# A virus scanner or a reader holds a file open for a moment.
+_REPLACE_S, _PAUSE_S = 2.0, 0.02
+
+
+def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    deadline = time.monotonic() + _REPLACE_S
+    while True:
+        try:
+            os.replace(source, target)
+            return
+        except PermissionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_S)
+
+
+def link_for_reading(source: str, target: str) -> None:
+    """A hard link: symbolic ones need a privilege."""
+    os.link(source, target)
+
+
+def sync_file(handle: int) -> None:
+    os.fsync(handle)
+
+
+def sync_entry(path: str | os.PathLike[str], mode: int) -> None:
+    if not os.path.isdir(path):
+        handle = os.open(path, os.O_RDWR | _BINARY)  # only a writer can sync
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """NTFS writes names durably by itself, and a folder cannot be opened."""
+
+
+# Locks. A locked byte cannot be read either, so the byte lies behind all content.
+
+NO_LOCK_ERRNOS = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
+_LOCKED_BYTE = 1 << 30
+_FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
+_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 33, 997
+
+
+class _Overlapped(ctypes.Structure):
+    """OVERLAPPED of minwinbase.h: where the locked bytes begin."""
+
+    _fields_ = (
+        ("Internal", ctypes.c_void_p),
+        ("InternalHigh", ctypes.c_void_p),
+        ("Offset", ctypes.c_uint32),
+        ("OffsetHigh", ctypes.c_uint32),
+        ("hEvent", ctypes.c_void_p),
+    )
+
+
+def lock_file(handle: int, is_shared: bool = False, waits: bool = False) -> None:
+    """LockFileEx: `msvcrt.locking` has no shared locks."""
+    flags = (0 if is_shared else _EXCLUSIVE) | (0 if waits else _FAIL_IMMEDIATELY)
+    code = _lock_byte(handle, flags)
+    if code in {_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING}:
+        raise BlockingIOError(code, "another process has a lock on it")
+    if code:
+        raise OSError(code, "it cannot be locked")
+
+
+def _lock_byte(handle: int, flags: int) -> int:
+    """The error code of Windows; 0 where the byte is locked."""
+    import msvcrt
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
+    place = _Overlapped(Offset=_LOCKED_BYTE)
+    os_handle = ctypes.c_void_p(msvcrt.get_osfhandle(handle))  # type: ignore[attr-defined, unused-ignore]
+    if kernel.LockFileEx(os_handle, flags, 0, 1, 0, ctypes.byref(place)):
+        return 0
+    return int(ctypes.get_last_error())  # type: ignore[attr-defined, unused-ignore]
+
+
+def lock_folder(path: str | os.PathLike[str]) -> int | None:
+    return None
+
+
+def own_user() -> int:
+    """0, as `st_uid` is for every file."""
+    return 0
+
+
+def user_name(number: int) -> str:
+    raise KeyError(number)
+
+
+def can_others_write(status: os.stat_result) -> bool:
+    return False
+
+
+def can_others_read(status: os.stat_result) -> bool:
+    return False
+
+
+def set_mode(handle: int, mode: int) -> None:
+    """There are no permissions."""
+
+
+def copy_owner(handle: int, like: os.stat_result) -> None:
+    """There are no owners."""
+
+
+def read_umask() -> int:
+    return 0
+
+
+def allocated_bytes(status: os.stat_result) -> int:
+    return status.st_size
+
+
+def find_free_space(folder: str | os.PathLike[str]) -> tuple[int, int | None]:
+    import shutil
+
+    return shutil.disk_usage(folder).free, None
+
+
+def host_name() -> str:
+    return os.environ.get("COMPUTERNAME", "")
+
+
+def process_state(pid: int) -> str:
+    """`os.kill` would end it. A system without the program that lists processes has it running."""
+    try:
+        lines = subprocess.run(
+            ["tasklist", "/FI", f"PID eq {pid}", "/NH", "/FO", "CSV"],
+            capture_output=True,
+            check=False,
+            timeout=10,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return "running"
+    return "running" if f'"{pid}"'.encode() in lines else "gone"
+
+
+# CREATE_NEW_PROCESS_GROUP, DETACHED_PROCESS and CREATE_NO_WINDOW of winbase.h.
+_NEW_GROUP, _DETACHED, _NO_WINDOW = 0x200, 0x8, 0x08000000
+
+
+def group_options() -> Mapping[str, Any]:
+    return {"creationflags": _NEW_GROUP | _NO_WINDOW}
+
+
+def start_options(lock: int | None) -> Mapping[str, Any]:
+    """The lock ends with this process: a second one may start as well, and wait for the first."""
+    return {"creationflags": _NEW_GROUP | _DETACHED}
+
+
+def kill_group(pid: int) -> None:
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(
+            ["taskkill", "/F", "/T", "/PID", str(pid)],
+            capture_output=True,
+            check=False,
+            timeout=10,
+        )
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    return child.poll() is not None
+
+
+def limit_process(
+    cpu_s: int, address_bytes: int | None = None, data_bytes: int | None = None
+) -> None:
+    """There are no such limits."""
+
+
+def memory_limit_bytes() -> int | None:
+    return None
+
+
+def run_limited(
+    run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
+) -> int:
+    """In this process, without limits."""
+    run()
+    return 0
+
+
+def run_captured(
+    run: Callable[[], int], command: Sequence[str], limit_s: float, max_bytes: int
+) -> tuple[bytes, bytes, int | None, float]:
+    """By the command: nothing can fork. What it took of the processor is not known."""
+    try:
+        child = subprocess.run(command, capture_output=True, check=False, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        return b"", b"", None, limit_s
+    code = child.returncode if len(child.stdout) <= max_bytes else None
+    return child.stdout, child.stderr, code, 0.0
+
+
+def open_signal_pipe() -> int | None:
+    """Only sockets could wake a thread here."""
+    return None
+
+
+def describe_end(number: int, max_cpu_s: int) -> str:
+    return f"signal {number} ended it"
+
+
+def discard_typed_text(handle: int) -> None:
+    import msvcrt
+
+    while msvcrt.kbhit():  # type: ignore[attr-defined, unused-ignore]
+        msvcrt.getwch()  # type: ignore[attr-defined, unused-ignore]
