@@ -18,9 +18,16 @@ assert sys.platform != "win32"  # mypy then reads nothing of this file for Windo
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from types import FrameType
-    from typing import Any
+    from typing import TypedDict
+
+    class StartOptions(TypedDict, total=False):
+        """Options of `subprocess.Popen`."""
+
+        start_new_session: bool
+        pass_fds: Collection[int]
+
 
 # As `sys.platform` names it: "linux", "darwin".
 NAME: str = sys.platform
@@ -30,15 +37,24 @@ MOUNT_TABLE, WATCH_LIMITS = "/proc/self/mountinfo", "/proc/sys/fs/inotify"
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 # Whether programs can be run with limits and ended with everything that they started.
 RUNS_PROGRAMS = True
+# The errors of file systems without locks.
+NO_LOCK_ERRNOS = frozenset(
+    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+)
+# The errors of network and FUSE file systems when a folder is synced.
+_UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_BLOCK_BYTES = 65_536
 
 
-# Opening files. A handle is not inherited by programs. Without O_NONBLOCK, opening a pipe that nobody
-# writes to would wait for ever.
-
+# A handle is not inherited by programs. Without O_NONBLOCK, opening a pipe that nobody writes to would
+# wait for ever.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 # With O_PATH a folder needs no read permission, which the folders above a home often lack.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
+
+# Opening files
 
 
 def open_file(
@@ -124,9 +140,6 @@ def link_for_reading(source: str, target: str) -> None:
 
 # Durability
 
-# The errors of network and FUSE file systems when a folder is synced.
-_UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
-
 
 def sync_file(handle: int) -> None:
     """Let the content survive a power cut. On macOS fsync(2) leaves it in the disk's own memory;
@@ -179,11 +192,6 @@ def _sync_names(handle: int) -> None:
 
 
 # Locks of the kernel, which it drops when their process dies.
-
-# The errors of file systems without locks.
-NO_LOCK_ERRNOS = frozenset(
-    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-)
 
 
 def lock_file(handle: int, is_shared: bool = False, waits: bool = False) -> None:
@@ -288,12 +296,12 @@ def _is_there(pid: int) -> bool:
     return True
 
 
-def group_options() -> Mapping[str, Any]:
+def group_options() -> StartOptions:
     """The options of `Popen` that make the program the leader of a group of processes."""
     return {"start_new_session": True}
 
 
-def start_options(lock: int | None) -> Mapping[str, Any]:
+def start_options(lock: int | None) -> StartOptions:
     """The options of `Popen` for a process that outlives this one and keeps the file `lock` open."""
     return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
 
@@ -414,9 +422,6 @@ def _run_child(outputs: Sequence[tuple[int, int]], run: Callable[[], int]) -> No
         status = run()
     finally:
         os._exit(status)
-
-
-_BLOCK_BYTES = 65_536
 
 
 def _read_outputs(

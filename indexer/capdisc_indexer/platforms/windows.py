@@ -7,6 +7,7 @@ private. The permissions and owners of POSIX do not exist, so nothing is found w
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import stat
@@ -17,8 +18,14 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import TypedDict
+
+    class StartOptions(TypedDict):
+        """Options of `subprocess.Popen`."""
+
+        creationflags: int
+
 
 NAME: str = sys.platform
 MOUNT_TABLE, WATCH_LIMITS = "", ""
@@ -31,7 +38,15 @@ _READ = os.O_RDONLY | _BINARY
 _WRITE = os.O_WRONLY | os.O_CREAT | _BINARY
 # The bit of `st_file_attributes` of links and of junctions, which are links to folders.
 _REPARSE_POINT = 0x400
-_ELOOP = 40
+# A virus scanner or a reader holds a file open for a moment.
+_REPLACE_S, _PAUSE_S = 2.0, 0.02
+NO_LOCK_ERRNOS = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
+# A locked byte cannot be read either, so it lies behind all content.
+_LOCKED_BYTE = 1 << 30
+_FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
+_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 33, 997
+# CREATE_NEW_PROCESS_GROUP, DETACHED_PROCESS and CREATE_NO_WINDOW of winbase.h.
+_NEW_GROUP, _DETACHED, _NO_WINDOW = 0x200, 0x8, 0x08000000
 
 
 def open_file(
@@ -45,7 +60,7 @@ def open_file(
     try:
         _refuse_link(os.fspath(path))
         if not os.path.samestat(os.fstat(handle), os.lstat(path)):
-            raise OSError(_ELOOP, "it became a link", os.fspath(path))
+            raise OSError(errno.ELOOP, "it became a link", os.fspath(path))
     except OSError:
         os.close(handle)
         raise
@@ -56,7 +71,7 @@ def _refuse_link(path: str) -> None:
     status = os.lstat(path)
     attributes: int = getattr(status, "st_file_attributes", 0)
     if stat.S_ISLNK(status.st_mode) or attributes & _REPARSE_POINT:
-        raise OSError(_ELOOP, "it is a link", path)
+        raise OSError(errno.ELOOP, "it is a link", path)
 
 
 def open_folder(path: str) -> int | None:
@@ -106,10 +121,6 @@ def set_blocking(handle: int) -> None:
     """Streams wait for data as they are."""
 
 
-# A virus scanner or a reader holds a file open for a moment.
-_REPLACE_S, _PAUSE_S = 2.0, 0.02
-
-
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     deadline = time.monotonic() + _REPLACE_S
     while True:
@@ -142,14 +153,6 @@ def sync_entry(path: str | os.PathLike[str], mode: int) -> None:
 
 def sync_folder(path: str | os.PathLike[str]) -> None:
     """NTFS writes names durably by itself, and a folder cannot be opened."""
-
-
-# Locks. A locked byte cannot be read either, so the byte lies behind all content.
-
-NO_LOCK_ERRNOS = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
-_LOCKED_BYTE = 1 << 30
-_FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
-_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 33, 997
 
 
 class _Overlapped(ctypes.Structure):
@@ -247,15 +250,11 @@ def process_state(pid: int) -> str:
     return "running" if f'"{pid}"'.encode() in lines else "gone"
 
 
-# CREATE_NEW_PROCESS_GROUP, DETACHED_PROCESS and CREATE_NO_WINDOW of winbase.h.
-_NEW_GROUP, _DETACHED, _NO_WINDOW = 0x200, 0x8, 0x08000000
-
-
-def group_options() -> Mapping[str, Any]:
+def group_options() -> StartOptions:
     return {"creationflags": _NEW_GROUP | _NO_WINDOW}
 
 
-def start_options(lock: int | None) -> Mapping[str, Any]:
+def start_options(lock: int | None) -> StartOptions:
     """The lock ends with this process: a second one may start as well, and wait for the first."""
     return {"creationflags": _NEW_GROUP | _DETACHED}
 
