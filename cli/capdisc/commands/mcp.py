@@ -22,6 +22,7 @@ from capdisc.mcp_service.tool_offer import (
 )
 from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
 
 
@@ -98,7 +99,7 @@ def mcp(
             f"nothing is run from this index: {shared.provenance_warning}",
             "leave out --allow-run and --gateway",
         )
-    surroundings.limit_malloc_arenas()
+    system.limit_malloc_arenas()
     if runtime.stdin_is_terminal:
         _explain_to_person()
     names = tuple(name for name in names if allow_run or gateway or name not in RUN_TOOLS)

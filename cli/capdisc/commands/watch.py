@@ -130,7 +130,7 @@ def watch(
     """
     request = WatchRequest(paths or (), index_dir, encoder, lock_timeout, json, exec_)
     pace = _watch_options(interval, debounce, poll)
-    surroundings.limit_malloc_arenas()
+    system.limit_malloc_arenas()
     with standard_streams.silence_native_stderr():
         while _watch_until_outdated(request, pace):
             console.print_notice(

@@ -361,19 +361,6 @@ def today() -> str:
     return time.strftime("%Y-%m-%d")
 
 
-def limit_malloc_arenas() -> None:
-    """Keep a process that lives long from growing: glibc gives every thread of the native
-    libraries a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C
-    libraries have no such setting.
-    """
-    import ctypes
-    from contextlib import suppress
-
-    m_arena_max = -8
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(m_arena_max, 2)
-
-
 def current_runtime() -> Runtime:
     """The runtime of this process."""
     home = Path(os.environ.get("HOME") or Path.home())

@@ -21,6 +21,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from capdisc_indexer.platforms import system
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -188,9 +190,7 @@ def _submit_batch(
 
 def count_processors() -> int:
     """The number of processors that this process may use."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    return system.count_processors()
 
 
 def _start_worker() -> subprocess.Popen[bytes]:

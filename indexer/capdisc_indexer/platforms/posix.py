@@ -296,6 +296,25 @@ def _is_there(pid: int) -> bool:
     return True
 
 
+def count_processors() -> int:
+    """The number of processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def limit_malloc_arenas() -> None:
+    """Keep a process that lives long from growing: glibc gives every thread of the native libraries
+    a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C libraries
+    have no such setting.
+    """
+    import ctypes
+
+    m_arena_max = -8
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(m_arena_max, 2)
+
+
 def group_options() -> StartOptions:
     """The options of `Popen` that make the program the leader of a group of processes."""
     return {"start_new_session": True}

@@ -134,8 +134,8 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
 
 
 def link_for_reading(source: str, target: str) -> None:
-    """A hard link: symbolic ones need a privilege."""
-    os.link(source, target)
+    """A symbolic link needs a privilege, and a hard link is on the same disk."""
+    raise OSError(errno.ENOSYS, "files cannot be linked", target)
 
 
 def sync_file(handle: int) -> None:
@@ -248,6 +248,14 @@ def process_state(pid: int) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "running"
     return "running" if f'"{pid}"'.encode() in lines else "gone"
+
+
+def count_processors() -> int:
+    return os.cpu_count() or 1
+
+
+def limit_malloc_arenas() -> None:
+    """There are no arenas."""
 
 
 def group_options() -> StartOptions:

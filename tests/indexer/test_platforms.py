@@ -1,0 +1,39 @@
+"""Both families of operating systems offer the same: a name that only one has fails on the other."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import capdisc_indexer.platforms
+
+FOLDER = Path(capdisc_indexer.platforms.__file__).parent
+
+
+def offered_names(name):
+    """The public constants, and the functions with their parameters and their defaults."""
+    names = {}
+    for statement in ast.parse((FOLDER / f"{name}.py").read_text()).body:
+        match statement:
+            case ast.FunctionDef(name=function, args=arguments):
+                names[function] = ast.unparse(arguments)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+                names |= {target.id: "" for target in targets}
+            case ast.Assign(targets=[ast.Name(id=constant)]) | ast.AnnAssign(
+                target=ast.Name(id=constant)
+            ):
+                names[constant] = ""
+    return {name: arguments for name, arguments in names.items() if not name.startswith("_")}
+
+
+def test_windows_and_posix_offer_the_same():
+    posix = offered_names("posix")
+    assert posix == offered_names("windows")
+    assert "lock_file" in posix
+    assert "STOP_SIGNALS" in posix
+
+
+def test_the_module_for_windows_can_be_imported_here():
+    script = "from capdisc_indexer.platforms import windows; print(windows.own_user())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
