@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypedDict
 
-    class StartOptions(TypedDict):
+    class CreationFlags(TypedDict):
         """Options of `subprocess.Popen`."""
 
         creationflags: int
@@ -258,11 +258,11 @@ def limit_malloc_arenas() -> None:
     """There are no arenas."""
 
 
-def group_options() -> StartOptions:
+def group_options() -> CreationFlags:
     return {"creationflags": _NEW_GROUP | _NO_WINDOW}
 
 
-def start_options(lock: int | None) -> StartOptions:
+def start_options(lock: int | None) -> CreationFlags:
     """The lock ends with this process: a second one may start as well, and wait for the first."""
     return {"creationflags": _NEW_GROUP | _DETACHED}
 
