@@ -57,6 +57,11 @@ def tantivy() -> Any:
     extra do.
     """
     try:
+        if "datetime" not in sys.modules:  # which tantivy loads
+            # Before Python 3.12 it is 1 ms of Python code, which gives way to this.
+            import _datetime  # type: ignore[import-not-found]
+
+            sys.modules["datetime"] = _datetime
         import tantivy
     except ImportError as error:
         raise _load_error("tantivy", error) from error

@@ -121,11 +121,9 @@ def test_a_long_list_lets_go_of_what_it_has_printed(indexes, capdisc, monkeypatc
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexes[1]))
     before = capdisc("list", "--json")
     opened: list[object] = []
-    open_again = documents.Documents._open_searcher
+    open_again = documents.open_searcher
     monkeypatch.setattr(
-        documents.Documents,
-        "_open_searcher",
-        lambda *given: opened.append(given) or open_again(*given),
+        documents, "open_searcher", lambda *given: opened.append(given) or open_again(*given)
     )
     monkeypatch.setattr(documents, "_BATCH_SIZE", 50)
     monkeypatch.setattr(documents, "_REOPEN_AFTER", 100)

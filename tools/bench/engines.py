@@ -142,7 +142,9 @@ def _documents(texts: Sequence[str]) -> Iterator[IndexedDocument]:
             text=text,
             head=b'{"id":"%s"}' % _id(number).encode(),
             body=b"{}",
+            topics="",
             pieces=b"",
+            line=b"{}",
         )
 
 

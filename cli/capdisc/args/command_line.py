@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, UnionType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from capdisc.args.params import QUIET, Param, parse_count
 from capdisc.output import console
-from capdisc_indexer.model.frozen import defaults
+from capdisc_indexer.model.frozen import defaults, frozen
 
 Command: TypeAlias = Callable[..., int]
 # The values of parameters by name, of the types that their declarations make.
@@ -43,7 +43,8 @@ class _NotPlainError(ValueError):
     """The command line is left to typer."""
 
 
-class CommandParameter(NamedTuple):
+@frozen
+class CommandParameter:
     """An option or argument of a command; `type` is that of one value, several of which make a
     list. `group` is the parameter of the command that takes it, together with others, where that
     is not the one of its own name.

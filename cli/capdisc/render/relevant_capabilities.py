@@ -102,7 +102,7 @@ class CatalogueReader:
             self.missing[header["id"]] = names
         if not self._form.is_counted_ahead:  # nothing of the body is printed
             return from_record(header)
-        descriptor, counts = self._ctx.index.with_counts(header)
+        descriptor, counts = self._ctx.index.with_counts(header, is_whole=False)
         learn_counts(self._counter, self._form, descriptor, counts, with_detail=False)
         return descriptor
 
@@ -131,9 +131,11 @@ def find_relevant(
     query: Query,
     read_catalogue: Callable[[], CatalogueReader],
     with_distant_hits: bool,
+    details: int,
 ) -> RelevantCapabilities:
-    """The capabilities that fit a query which `check_query` accepts; where none does, what
-    `--on-empty` names. With `with_distant_hits`, also those far behind the best one.
+    """The capabilities that fit a query which `check_query` accepts, the first `details` whole;
+    where none does, what `--on-empty` names. With `with_distant_hits`, also those far behind the
+    best one.
     """
     if not query.texts:
         if request.on_empty == "all":
@@ -153,11 +155,8 @@ def find_relevant(
         return RelevantCapabilities(
             ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
         )
-    headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-    return RelevantCapabilities(
-        ranking=ranking,
-        stored=tuple(ctx.index.with_counts(headers[hit.id]) for hit in ranking.hits),
-    )
+    stored = ctx.index.list_with_counts([hit.id for hit in ranking.hits], details)
+    return RelevantCapabilities(ranking=ranking, stored=tuple(stored))
 
 
 def empty_ranking(query: Query) -> Ranking:

@@ -136,9 +136,8 @@ def _load_active(
     headers = ctx.index.documents.headers_for(ids, Query(texts=())) if ids else {}
     for identifier in (identifier for identifier in ids if identifier not in headers):
         console.print_notice(f"notice: {identifier} is active and no longer in the index")
-    return tuple(
-        ctx.index.with_counts(headers[identifier]) for identifier in ids if identifier in headers
-    )
+    known_ids = [identifier for identifier in ids if identifier in headers]
+    return tuple(ctx.index.list_with_counts(known_ids, len(ids)))
 
 
 # The setting `pin` names capabilities that have a line in every prompt and stand in every list of
@@ -305,4 +304,4 @@ def _find_capabilities(
             catalogue_reader=read_catalogue(),
         )
     is_named = limits.is_summary_count_set or limits.is_total_set
-    return find_relevant(ctx, options.request, query, read_catalogue, is_named)
+    return find_relevant(ctx, options.request, query, read_catalogue, is_named, limits.details)

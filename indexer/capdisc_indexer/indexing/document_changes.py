@@ -496,6 +496,10 @@ def assemble_document(
 ) -> IndexedDocument:
     """The document of a capability from its stored parts."""
     d = descriptor
+    line = {
+        "counts": {name: body["counts"][name] for name in ("pieces", "locations")},
+        "extra": d.extra if find_skill_requirements(d.extra) else {},
+    }
     plain_id = d.id.partition("@")[0]
     categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
     qualified = (f"{category}/{d.name}" for category in sorted(categories))
@@ -511,4 +515,5 @@ def assemble_document(
         head=encode_json(header),
         body=encode_json(body),
         pieces=pieces,
+        line=encode_json(line),
     )

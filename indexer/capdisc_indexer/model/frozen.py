@@ -15,9 +15,9 @@ T = TypeVar("T")
 # The fields of a value by name.
 FieldValues: TypeAlias = dict[str, Any]
 
-# To compile a constructor takes 150 microseconds, as long as 40 values take that are made by the
+# To compile a constructor takes 150 microseconds, as long as 100 values take that are made by the
 # shared one. Most classes have a handful of values in a command; of hits there are hundreds.
-_SHARED_INIT_VALUES = 16
+_SHARED_INIT_VALUES = 64
 
 _set_attribute = object.__setattr__
 
@@ -119,7 +119,7 @@ def _make_value_class(cls: type, kw_only: bool) -> type:
         "__value_fields__": (*inherited, *names),
         "__value_defaults__": getattr(cls, "__value_defaults__", {}) | preset,
         "__value_kw_only__": kw_only,
-        "__value_count__": 0,
+        "__value_count__": [0],
         "__init__": _shared_init,
     }
     return type(cls)(cls.__name__, cls.__bases__, _METHODS | body)
@@ -129,67 +129,46 @@ def _shared_init(self: Any, *args: Any, **named: Any) -> None:
     """The constructor of the first values of each class; then the class gets its own, which also
     words the error where arguments are missing or unknown.
     """
-    kind: Any = next(base for base in type(self).__mro__ if "__value_fields__" in vars(base))
-    count = kind.__value_count__
-    if count < _SHARED_INIT_VALUES and (values := _bind_arguments(kind, args, named)) is not None:
-        type.__setattr__(kind, "__value_count__", count + 1)
-        for name, value in values.items():
-            _set_attribute(self, name, value)
+    kind: Any = type(self)
+    names, count = kind.__value_fields__, kind.__value_count__
+    given = dict(zip(names, args, strict=False)) | named
+    values = kind.__value_defaults__ | given
+    count[0] += 1
+    if (
+        count[0] > _SHARED_INIT_VALUES
+        or len(given) < len(args) + len(named)
+        or values.keys() != set(names)
+        or (args and kind.__value_kw_only__)
+    ):
+        kind = next(base for base in kind.__mro__ if "__value_fields__" in vars(base))
+        constructor = _compile_init(kind)
+        type.__setattr__(kind, "__init__", constructor)
+        constructor(self, *args, **named)
         return
-    constructor = _compile_init(kind)
-    type.__setattr__(kind, "__init__", constructor)
-    constructor(self, *args, **named)
-
-
-def _bind_arguments(kind: Any, args: tuple[Any, ...], named: FieldValues) -> FieldValues | None:
-    """The value of each field; None where the arguments do not fit the fields."""
-    names: tuple[str, ...] = kind.__value_fields__
-    if len(args) > (0 if kind.__value_kw_only__ else len(names)):
-        return None
-    values = dict(zip(names, args, strict=False))
-    if not values.keys().isdisjoint(named) or not named.keys() <= set(names):
-        return None
-    values |= named
-    for name, default in kind.__value_defaults__.items():
-        if name not in values:
-            values[name] = default.factory() if isinstance(default, _DefaultFactory) else default
-    return values if len(values) == len(names) else None
+    for name, value in values.items():
+        is_late = type(value) is _DefaultFactory
+        _set_attribute(self, name, value.factory() if is_late else value)
 
 
 def _compile_init(kind: Any) -> Callable[..., None]:
-    preset = kind.__value_defaults__
-    names = {
-        f"_{name}": default.factory if isinstance(default, _DefaultFactory) else default
-        for name, default in preset.items()
-    }
-    parameters = [_parameter_source(name, preset) for name in kind.__value_fields__]
-    lines = [
-        f" _set(self, {name!r}, {_argument_source(name, preset)})"
-        for name in kind.__value_fields__
-    ]
-    head = ", ".join(
-        ["self", *(["*"] if kind.__value_kw_only__ and parameters else []), *parameters]
-    )
-    names |= {"_set": _set_attribute, "_unset": _UNSET}
+    names: FieldValues = {"_set": _set_attribute, "_unset": _UNSET}
+    parameters = ["self", *(["*"] if kind.__value_kw_only__ and kind.__value_fields__ else [])]
+    lines = [" pass"]
+    for name in kind.__value_fields__:
+        parameter = value = name
+        if name in kind.__value_defaults__:
+            default, parameter = kind.__value_defaults__[name], f"{name}=_{name}"
+            if isinstance(default, _DefaultFactory):
+                default, parameter = default.factory, f"{name}=_unset"
+                value = f"_{name}() if {name} is _unset else {name}"
+            names[f"_{name}"] = default
+        parameters.append(parameter)
+        lines.append(f" _set(self, {name!r}, {value})")
     # The source holds only names of fields, which come from our own classes.
-    exec("\n".join([f"def __init__({head}):", *(lines or [" pass"])]), names)
+    exec("\n".join([f"def __init__({', '.join(parameters)}):", *lines]), names)
     init: Callable[..., None] = names["__init__"]
     init.__qualname__ = f"{kind.__qualname__}.__init__"
     return init
-
-
-def _parameter_source(name: str, preset: FieldValues) -> str:
-    if name not in preset:
-        return name
-    return f"{name}=_unset" if isinstance(preset[name], _DefaultFactory) else f"{name}=_{name}"
-
-
-def _argument_source(name: str, preset: FieldValues) -> str:
-    return (
-        f"_{name}() if {name} is _unset else {name}"
-        if isinstance(preset.get(name), _DefaultFactory)
-        else name
-    )
 
 
 def _eq(self: Any, right: Any) -> Any:

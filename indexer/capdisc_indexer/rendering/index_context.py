@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import PurePath
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Budgets, Context, Descriptor, Query, Ranking
+from capdisc_indexer.model.types import Budgets, Context, Descriptor, Ranking
 from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.formats import find_format
@@ -66,8 +66,7 @@ def assemble_ranking(
     """The context of a ranking, of at most `budget` tokens by this counter. Raises UsageError for a
     budget too small for anything.
     """
-    headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-    stored = (index.with_counts(headers[hit.id]) for hit in ranking.hits)
+    stored = index.list_with_counts([hit.id for hit in ranking.hits], TOP_DETAILS)
     words = request_words(ranking.query.texts)
     descriptors = learn_stored_counts(counter, form, stored, TOP_DETAILS, words)
     inputs = RenderInputs(

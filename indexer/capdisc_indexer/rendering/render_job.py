@@ -114,7 +114,8 @@ class RenderJob:
 
     The other fields are caches, since a fit by bisection asks for the same in each step:
     `full_tokens` has the tokens of capabilities in full by id, which took 6 s for 1,800
-    capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `locations` by id;
+    capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `rules` those of
+    where files lie, by tier; `locations` by id;
     `texts` what an excerpt is chosen from, by id and guidance; `whole_texts` the tokens of printed
     contexts.
     """
@@ -129,6 +130,7 @@ class RenderJob:
     full_tokens: dict[str, int] = field(default_factory=dict)
     in_full: frozenset[str] | None = None
     lines: dict[tuple[str, str, str], list[Block]] = field(default_factory=dict)
+    rules: dict[int, Mapping[str, str]] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
     texts: dict[tuple[str, str], Any] = field(default_factory=dict)
     whole_texts: dict[str, int] = field(default_factory=dict)

@@ -84,7 +84,9 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
     In a listing a line may be the id alone; of hits only that of the first one, where no line fits.
     Before the text of the best hits is chosen, only hits near the best one have long lines.
     """
-    rules = _find_rules(job, descriptors)
+    if level not in job.rules:
+        job.rules[level] = _find_rules(job, descriptors)
+    rules = job.rules[level]
     is_listing = level != 1 or job.inputs.summaries is None
     is_before_details = not is_listing and job.in_full is None and _has_details(job)
     if not is_before_details:

@@ -6,6 +6,7 @@ of links, since tantivy waits for lock files that others may hold.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,6 +101,15 @@ def _remove_folder(folder: str) -> None:
             return
 
 
+def open_searcher(source: Path, schema: Any) -> Any:
+    """A searcher of the text index with this schema, as it is now."""
+    with link_folder(source) as folder:
+        index = lazy_imports.tantivy().Index(schema, path=str(folder), reuse=True)
+        index.register_tokenizer(ANALYSER_NAME, build_analyser())
+        index.config_reader("manual")
+        return index.searcher()
+
+
 # A folder is needed for a moment: one this old was left by a reader that was killed.
 _ABANDONED_AFTER_S = 3600
 _FOLDER_NAME = compile_late(r"capdisc-\d+-\d+")
@@ -117,7 +127,7 @@ def remove_abandoned_folders() -> None:
                         _remove_folder(entry.path)
 
 
-# Headers in the memory of a long-lived process: some 40 MB at most; reading a header again takes
+# Headers in the memory of a long-lived process: some 50 MB at most; reading a header again takes
 # 20 microseconds.
 _CACHE_SIZE = 20_000
 _BATCH_SIZE = 500
@@ -135,18 +145,12 @@ class Documents:
         self._headers: dict[tuple[int, int], CapabilityHeader] = {}
         self._headers_by_id: dict[str, CapabilityHeader] = {}
         self._token_bags: dict[str, bytes] = {}
+        self._lines: dict[str, bytes] = {}
         self._heading_terms: dict[str, frozenset[str]] = {}
         with translate_native_errors("the text index could not be opened", _REBUILD_HINT):
-            self._searcher = self._open_searcher(source)
+            self._searcher = open_searcher(source, self._schema)
             self._statistics = TermStatistics(self._searcher, self._schema, source)
         self._analyser = build_analyser()
-
-    def _open_searcher(self, source: Path) -> Any:
-        with link_folder(source) as folder:
-            index = lazy_imports.tantivy().Index(self._schema, path=str(folder), reuse=True)
-            index.register_tokenizer(ANALYSER_NAME, build_analyser())
-            index.config_reader("manual")
-            return index.searcher()
 
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
@@ -264,8 +268,14 @@ class Documents:
         with translate_native_errors("the text index could not be read", _REBUILD_HINT):
             engine_query = lazy_imports.tantivy().Query.term_query(self._schema, "id", identifier)
             for _, address in self._searcher.search(engine_query, limit=1, count=False).hits:
-                return bytes(self._searcher.doc(address).get_first("body"))
+                return _read_body(self._searcher.doc(address))
         return b""
+
+    def line(self, identifier: str) -> bytes:
+        """What the lines of a capability that exists need beside its header, as JSON."""
+        if identifier not in self._lines:
+            self.headers_for([identifier], Query(texts=()))
+        return self._lines[identifier]
 
     def full_records(
         self, ids: Sequence[str]
@@ -274,29 +284,9 @@ class Documents:
 
         Only a few are in memory at a time.
         """
-        for start in range(0, len(ids), _BATCH_SIZE):
-            chunk = ids[start : start + _BATCH_SIZE]
-            documents = self._read_documents(chunk)
-            yield from (documents[key] for key in chunk if key in documents)
-
-    def _read_documents(
-        self, ids: Sequence[str]
-    ) -> dict[str, tuple[CapabilityHeader, JsonObject, bytes]]:
-        import json
-
-        with translate_native_errors("the text index could not be read", _REBUILD_HINT):
-            engine_query = text_queries.any_of_query(self._schema, "id", ids)
-            hits = self._searcher.search(engine_query, limit=max(len(ids), 1), count=False).hits
-            documents = [self._searcher.doc(address) for _, address in hits]
-            headers = [decode_header(document) for document in documents]
-            return {
-                header["id"]: (
-                    header,
-                    json.loads(document.get_first("body")),
-                    bytes(document.get_first("pieces") or b""),
-                )
-                for header, document in zip(headers, documents, strict=True)
-            }
+        for header, document in self._read_in_order(ids, Query(texts=())):
+            body = json.loads(_read_body(document))
+            yield header, body, bytes(document.get_first("pieces") or b"")
 
     def token_bags(self, ids: Sequence[str]) -> dict[str, bytes]:
         """The encoded token bag of each capability, b"" for an unknown id; most are cached since
@@ -321,18 +311,27 @@ class Documents:
         """The headers of the capabilities that exist and pass the query's filters, in the order of
         the ids; only a few are in memory at a time, and none is cached.
         """
+        return (header for header, _ in self._read_in_order(ids, query))
+
+    def _read_in_order(
+        self, ids: Sequence[str], query: Query
+    ) -> Iterator[tuple[CapabilityHeader, Any]]:
+        """The same headers, each with its document."""
         searcher = self._searcher
         for start in range(0, len(ids), _BATCH_SIZE):
             chunk = ids[start : start + _BATCH_SIZE]
             with translate_native_errors("the text index could not be read", _REBUILD_HINT):
                 if start and start % _REOPEN_AFTER == 0:
-                    searcher = self._open_searcher(self._source)
+                    searcher = open_searcher(self._source, self._schema)
                 engine_query = text_queries.apply_filters(
                     self._schema, text_queries.any_of_query(self._schema, "id", chunk), query
                 )
                 hits = searcher.search(engine_query, limit=max(len(chunk), 1), count=False).hits
-                headers = [decode_header(searcher.doc(address)) for _, address in hits]
-            by_id = {header["id"]: header for header in headers}
+                documents = [searcher.doc(address) for _, address in hits]
+            headers = map(decode_header, documents)
+            by_id = {
+                header["id"]: (header, d) for header, d in zip(headers, documents, strict=True)
+            }
             yield from (by_id[key] for key in chunk if key in by_id)
 
     def _search_headers(
@@ -346,16 +345,17 @@ class Documents:
         """The header of a document, cached: the clauses of one query find the same documents again
         and again.
         """
-        key = _address_key(address)
+        key = address.segment_ord, address.doc
         header = self._headers.get(key)
         if header is None:
             if len(self._headers) >= _CACHE_SIZE:
-                for cache in (self._headers, self._headers_by_id, self._token_bags):
+                for cache in (self._headers, self._headers_by_id, self._token_bags, self._lines):
                     cache.clear()
             document = self._searcher.doc(address)
             header = self._headers[key] = decode_header(document)
             self._headers_by_id[header["id"]] = header
             self._token_bags[header["id"]] = bytes(document.get_first("pieces") or b"")
+            self._lines[header["id"]] = bytes(document.get_first("line"))
         return header
 
     def _make_term_query(self, field: str, term: str) -> Any:
@@ -370,13 +370,13 @@ class Documents:
         )
 
 
-def _address_key(address: Any) -> tuple[int, int]:
-    return address.segment_ord, address.doc
+def _read_body(document: Any) -> bytes:
+    from zlib import decompress  # which no search needs
+
+    return decompress(document.get_first("body"))
 
 
 def decode_header(document: Any) -> CapabilityHeader:
     """The stored header of a document."""
-    import json
-
     header: CapabilityHeader = json.loads(document.get_first("head"))
     return header

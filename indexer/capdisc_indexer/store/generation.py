@@ -44,7 +44,7 @@ from capdisc_indexer.platforms import system
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at reranker reranker_fingerprint".split()

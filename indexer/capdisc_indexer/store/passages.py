@@ -20,7 +20,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store import text_queries
-from capdisc_indexer.store.documents import link_folder
+from capdisc_indexer.store.documents import open_searcher
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.text_queries import (
@@ -151,14 +151,8 @@ class Passages:
         self._schema, self._count = build_passage_schema(), count
         self._heads: dict[tuple[int, int], PassageHead] = {}
         self.matrix = Matrix(source / "matrix", dim)
-        with (
-            translate_native_errors("the passages could not be opened", _REBUILD_HINT),
-            link_folder(source / "text") as folder,
-        ):
-            index = lazy_imports.tantivy().Index(self._schema, path=str(folder), reuse=True)
-            index.register_tokenizer(ANALYSER_NAME, build_analyser())
-            index.config_reader("manual")
-            self._searcher = index.searcher()
+        with translate_native_errors("the passages could not be opened", _REBUILD_HINT):
+            self._searcher = open_searcher(source / "text", self._schema)
             self._statistics = TermStatistics(self._searcher, self._schema, source / "text")
         if int(self._searcher.num_docs) != count or len(self.matrix) != count:
             raise IndexStateError("the index is damaged: its stores do not agree", _REBUILD_HINT)

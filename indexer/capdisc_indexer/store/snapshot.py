@@ -231,14 +231,24 @@ class Index:
 
     def full_descriptor(self, header: CapabilityHeader) -> Descriptor:
         """The capability of a header, with its long parts."""
-        return from_record(header, json.loads(self.documents.body(header["id"]) or b"{}"))
+        return self.with_counts(header)[0]
 
-    def with_counts(self, header: CapabilityHeader) -> tuple[Descriptor, JsonObject]:
+    def with_counts(
+        self, header: CapabilityHeader, is_whole: bool = True
+    ) -> tuple[Descriptor, JsonObject]:
         """The whole capability of a header, and the token counts of its rendered pieces as the
-        build stored them.
+        build stored them; without `is_whole` only what its lines need of both.
         """
-        body = json.loads(self.documents.body(header["id"]))
+        read = self.documents.body if is_whole else self.documents.line
+        body = json.loads(read(header["id"]))
         return from_record(header, body), body["counts"]
+
+    def list_with_counts(
+        self, ids: Sequence[str], details: int
+    ) -> list[tuple[Descriptor, JsonObject]]:
+        """The same of each of these capabilities, of which the first `details` are whole."""
+        headers = self.documents.headers_for(ids, Query(texts=()))
+        return [self.with_counts(headers[key], place < details) for place, key in enumerate(ids)]
 
     def _suggest_ids(self, name: str) -> str:
         from capdisc_indexer.text.similar_names import nearest_names

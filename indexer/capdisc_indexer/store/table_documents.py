@@ -152,6 +152,10 @@ class TableDocuments(Documents):
             return bytes(body)
         return b""
 
+    def line(self, identifier: str) -> bytes:
+        """What the lines of a capability need beside its header, and more, as JSON."""
+        return self.body(identifier)
+
     def full_records(
         self, ids: Sequence[str]
     ) -> Iterator[tuple[CapabilityHeader, JsonObject, bytes]]:
