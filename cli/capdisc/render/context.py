@@ -18,7 +18,6 @@ from capdisc.render.relevant_capabilities import (
     offered_places,
 )
 from capdisc.render.render_context import RenderContext
-from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CategoryRecord, JsonObject, OverviewCard, Requirements
@@ -274,6 +273,9 @@ def overview_lines(
     """
     if not kinds_first and not query.filters:
         return ctx.index.overview["categories"]
+    # Which most contexts do not need.
+    from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
+
     cards = _cards(ctx, query)
     return summarise_by_kind(cards) if kinds_first else summarise_categories(cards)
 

@@ -131,12 +131,12 @@ def _shared_init(self: Any, *args: Any, **named: Any) -> None:
     """
     kind: Any = type(self)
     names, count = kind.__value_fields__, kind.__value_count__
-    given = dict(zip(names, args, strict=False)) | named
-    values = kind.__value_defaults__ | given
+    arguments = dict(zip(names, args, strict=False)) | named
+    values = kind.__value_defaults__ | arguments
     count[0] += 1
     if (
         count[0] > _SHARED_INIT_VALUES
-        or len(given) < len(args) + len(named)
+        or len(arguments) < len(args) + len(named)
         or values.keys() != set(names)
         or (args and kind.__value_kw_only__)
     ):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -71,15 +71,13 @@ def merge_near_duplicates(
     """
     unique_hits: list[Hit] = []
     keys_by_name: dict[str, list[tuple[int, DuplicateKey]]] = {}
-    keys_with_content: list[tuple[int, DuplicateKey]] = []
+    keys_by_word: dict[str, list[tuple[int, DuplicateKey]]] = {}
     dropped_ids: set[str] = set()
     for hit in hits:
         header = None if hit.via else headers.get(hit.id)
         key = _duplicate_key(header) if header is not None else None
         same_name = keys_by_name.setdefault(key.name, []) if key is not None else []
-        position = _find_original(key, same_name) if key is not None else None
-        if position is None and key is not None:
-            position = _find_renamed(key, keys_with_content)
+        position = _find_original(key, same_name, keys_by_word) if key is not None else None
         if hit.via in dropped_ids:
             dropped_ids.add(hit.id)
         elif position is not None:
@@ -90,29 +88,31 @@ def merge_near_duplicates(
         else:
             if key is not None:
                 same_name.append((len(unique_hits), key))
-                keys_with_content += [(len(unique_hits), key)] if key.content is not None else []
+                for word in key.words if key.content is not None else ():
+                    keys_by_word.setdefault(word, []).append((len(unique_hits), key))
             unique_hits.append(hit)
     return unique_hits
 
 
-def _find_original(key: DuplicateKey, same_name: Sequence[tuple[int, DuplicateKey]]) -> int | None:
-    """The position of the first hit that this one is a copy of."""
-    for position, earlier_key in same_name:
-        if _are_duplicates(key, earlier_key):
-            return position
-    return None
-
-
-def _find_renamed(key: DuplicateKey, earlier: Sequence[tuple[int, DuplicateKey]]) -> int | None:
-    """The position of the first hit with the same description and body under a longer or shorter
-    name, as collections rename what they copy. What has no body may differ in its name alone.
+def _find_original(
+    key: DuplicateKey,
+    same_name: Iterable[tuple[int, DuplicateKey]],
+    keys_by_word: Mapping[str, Sequence[tuple[int, DuplicateKey]]],
+) -> int | None:
+    """The position of the first hit that this one is a copy of: under its name, else under a longer
+    or shorter one, as collections rename what they copy. What has no body may differ in its name
+    alone: it is not among `keys_by_word`.
     """
-    if key.content is None:
-        return None
-    for position, earlier_key in earlier:
-        is_renamed = key.words < earlier_key.words or key.words > earlier_key.words
-        if is_renamed and _are_duplicates(key, earlier_key):
-            return position
+    renamed = (
+        (position, earlier_key)
+        for word in key.words
+        for position, earlier_key in keys_by_word.get(word, ())
+        if key.words < earlier_key.words or key.words > earlier_key.words
+    )
+    for keys in (same_name, renamed):
+        positions = [place for place, earlier_key in keys if _are_duplicates(key, earlier_key)]
+        if positions:
+            return min(positions)
     return None
 
 

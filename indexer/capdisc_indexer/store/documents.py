@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -38,6 +38,8 @@ from capdisc_indexer.text.normalization import (
     without_stop_words,
 )
 
+T = TypeVar("T")
+
 # Paths are plain text here, since this is part of every cold query.
 # ruff: noqa: PTH102, PTH106, PTH108
 
@@ -46,49 +48,41 @@ from capdisc_indexer.text.normalization import (
 _TEMPORARY_FOLDERS = ("/dev/shm", "/tmp")
 
 
-@contextmanager
-def link_folder(source: Path) -> Iterator[Path]:
-    """A temporary folder of links to the files of `source` without its locks; `source` itself when
-    no folder or link can be made.
+def open_searcher(source: Path, schema: Any) -> Any:
+    """A searcher of the text index with this schema, as it is now.
 
-    tantivy opens a lock file for writing and waits without limit for its holder. With a folder of
-    its own a reader waits for nobody, and writes nothing into the index. It is needed only while
-    the files are opened: 0.5 ms.
+    tantivy opens a lock file for writing and waits without limit for its holder. In a temporary
+    folder of links to the files of `source` without its locks a reader waits for nobody, and writes
+    nothing into the index. It is needed only while the files are opened: 0.5 ms. Where no folder or
+    link can be made, the index itself is opened.
     """
+    path, folder = str(source), ""
     try:
-        folder = _make_folder()
-    except OSError:
-        yield source
-        return
-    try:
-        try:
-            _link_files(os.path.realpath(source), folder)
-        except OSError:
-            yield source
-        else:
-            yield Path(folder)
+        with suppress(OSError):
+            folder, top = _make_folder(), os.path.realpath(source)
+            for name in os.listdir(top):
+                if not name.endswith(".lock"):
+                    system.link_for_reading(f"{top}/{name}", f"{folder}/{name}")
+            path = folder
+        index = lazy_imports.tantivy().Index(schema, path=path, reuse=True)
+        index.register_tokenizer(ANALYSER_NAME, build_analyser())
+        index.config_reader("manual")
+        return index.searcher()
     finally:
-        _remove_folder(folder)
+        if folder:
+            _remove_folder(folder)
 
 
 def _make_folder() -> str:
     """A new folder that only its owner may enter."""
     for parent in _TEMPORARY_FOLDERS:
         folder = f"{parent}/capdisc-{os.getpid()}-{time.monotonic_ns()}"
-        try:
+        with suppress(OSError):
             os.mkdir(folder, 0o700)
-        except OSError:
-            continue
-        return folder
+            return folder
     import tempfile
 
     return tempfile.mkdtemp(prefix="capdisc-")
-
-
-def _link_files(source: str, folder: str) -> None:
-    for name in os.listdir(source):
-        if not name.endswith(".lock"):
-            system.link_for_reading(f"{source}/{name}", f"{folder}/{name}")
 
 
 def _remove_folder(folder: str) -> None:
@@ -99,15 +93,6 @@ def _remove_folder(folder: str) -> None:
                 os.unlink(f"{folder}/{name}")
             os.rmdir(folder)
             return
-
-
-def open_searcher(source: Path, schema: Any) -> Any:
-    """A searcher of the text index with this schema, as it is now."""
-    with link_folder(source) as folder:
-        index = lazy_imports.tantivy().Index(schema, path=str(folder), reuse=True)
-        index.register_tokenizer(ANALYSER_NAME, build_analyser())
-        index.config_reader("manual")
-        return index.searcher()
 
 
 # A folder is needed for a moment: one this old was left by a reader that was killed.
@@ -246,7 +231,7 @@ class Documents:
             queries = [self._make_term_query("text", term) for term in chunk]
             for bits, header in self._search_headers(
                 text_queries.bitmask_query(self._schema, "id", list(terms_by_id), queries),
-                max(len(terms_by_id), 1),
+                len(terms_by_id),
             ):
                 terms_by_id[header["id"]] |= {
                     term for bit, term in enumerate(chunk) if int(bits) >> bit & 1
@@ -260,15 +245,13 @@ class Documents:
         )
         return sorted(
             (header for _, header in self._search_headers(engine_query, 50)),
-            key=lambda header: str(header["id"]),
+            key=lambda header: header["id"],
         )
 
     def body(self, identifier: str) -> bytes:
         """The long parts of one capability as JSON; b"" when there is no such capability."""
-        with translate_native_errors("the text index could not be read", _REBUILD_HINT):
-            engine_query = lazy_imports.tantivy().Query.term_query(self._schema, "id", identifier)
-            for _, address in self._searcher.search(engine_query, limit=1, count=False).hits:
-                return _read_body(self._searcher.doc(address))
+        for _, body in self._read_in_order([identifier], Query(texts=()), _read_body):
+            return body
         return b""
 
     def line(self, identifier: str) -> bytes:
@@ -284,9 +267,8 @@ class Documents:
 
         Only a few are in memory at a time.
         """
-        for header, document in self._read_in_order(ids, Query(texts=())):
-            body = json.loads(_read_body(document))
-            yield header, body, bytes(document.get_first("pieces") or b"")
+        records = self._read_in_order(ids, Query(texts=()), _decode_long_parts)
+        return ((header, *parts) for header, parts in records)
 
     def token_bags(self, ids: Sequence[str]) -> dict[str, bytes]:
         """The encoded token bag of each capability, b"" for an unknown id; most are cached since
@@ -304,19 +286,19 @@ class Documents:
         engine_query = text_queries.apply_filters(
             self._schema, all_documents, query or Query(texts=())
         )
-        headers = [header for _, header in self._search_headers(engine_query, max(len(self), 1))]
-        yield from sorted(headers, key=lambda header: str(header["id"]))
+        headers = [header for _, header in self._search_headers(engine_query, len(self))]
+        yield from sorted(headers, key=lambda header: header["id"])
 
     def in_order(self, ids: Sequence[str], query: Query) -> Iterator[CapabilityHeader]:
         """The headers of the capabilities that exist and pass the query's filters, in the order of
         the ids; only a few are in memory at a time, and none is cached.
         """
-        return (header for header, _ in self._read_in_order(ids, query))
+        return (header for header, _ in self._read_in_order(ids, query, lambda _: None))
 
     def _read_in_order(
-        self, ids: Sequence[str], query: Query
-    ) -> Iterator[tuple[CapabilityHeader, Any]]:
-        """The same headers, each with its document."""
+        self, ids: Sequence[str], query: Query, decode: Callable[[Any], T]
+    ) -> Iterator[tuple[CapabilityHeader, T]]:
+        """The same headers, each with what `decode` makes of its document."""
         searcher = self._searcher
         for start in range(0, len(ids), _BATCH_SIZE):
             chunk = ids[start : start + _BATCH_SIZE]
@@ -326,19 +308,17 @@ class Documents:
                 engine_query = text_queries.apply_filters(
                     self._schema, text_queries.any_of_query(self._schema, "id", chunk), query
                 )
-                hits = searcher.search(engine_query, limit=max(len(chunk), 1), count=False).hits
-                documents = [searcher.doc(address) for _, address in hits]
-            headers = map(decode_header, documents)
-            by_id = {
-                header["id"]: (header, d) for header, d in zip(headers, documents, strict=True)
-            }
+                hits = searcher.search(engine_query, limit=len(chunk), count=False).hits
+                documents = (searcher.doc(address) for _, address in hits)
+                records = [(decode_header(document), decode(document)) for document in documents]
+            by_id = {record[0]["id"]: record for record in records}
             yield from (by_id[key] for key in chunk if key in by_id)
 
     def _search_headers(
         self, engine_query: Any, limit: int
     ) -> list[tuple[float, CapabilityHeader]]:
         with translate_native_errors("the text index could not be searched", _REBUILD_HINT):
-            hits = self._searcher.search(engine_query, limit=limit, count=False).hits
+            hits = self._searcher.search(engine_query, limit=max(limit, 1), count=False).hits
             return [(float(score), self._read_header(address)) for score, address in hits]
 
     def _read_header(self, address: Any) -> CapabilityHeader:
@@ -374,6 +354,10 @@ def _read_body(document: Any) -> bytes:
     from zlib import decompress  # which no search needs
 
     return decompress(document.get_first("body"))
+
+
+def _decode_long_parts(document: Any) -> tuple[JsonObject, bytes]:
+    return json.loads(_read_body(document)), bytes(document.get_first("pieces") or b"")
 
 
 def decode_header(document: Any) -> CapabilityHeader:
