@@ -155,8 +155,10 @@ def find_relevant(
         return RelevantCapabilities(
             ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
         )
-    stored = ctx.index.list_with_counts([hit.id for hit in ranking.hits], details)
-    return RelevantCapabilities(ranking=ranking, stored=tuple(stored))
+    return RelevantCapabilities(
+        ranking=ranking,
+        stored=ctx.index.list_with_counts([hit.id for hit in ranking.hits], details),
+    )
 
 
 def empty_ranking(query: Query) -> Ranking:

@@ -137,7 +137,7 @@ def _load_active(
     for identifier in (identifier for identifier in ids if identifier not in headers):
         console.print_notice(f"notice: {identifier} is active and no longer in the index")
     known_ids = [identifier for identifier in ids if identifier in headers]
-    return tuple(ctx.index.list_with_counts(known_ids, len(ids)))
+    return ctx.index.list_with_counts(known_ids, len(ids))
 
 
 # The setting `pin` names capabilities that have a line in every prompt and stand in every list of

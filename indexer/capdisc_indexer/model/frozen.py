@@ -146,13 +146,12 @@ def _shared_init(self: Any, *args: Any, **named: Any) -> None:
         constructor(self, *args, **named)
         return
     for name, value in values.items():
-        is_late = type(value) is _DefaultFactory
-        _set_attribute(self, name, value.factory() if is_late else value)
+        _set_attribute(self, name, value.factory() if type(value) is _DefaultFactory else value)
 
 
 def _compile_init(kind: Any) -> Callable[..., None]:
     names: FieldValues = {"_set": _set_attribute, "_unset": _UNSET}
-    parameters = ["self", *(["*"] if kind.__value_kw_only__ and kind.__value_fields__ else [])]
+    parameters = ["self", *("*" if kind.__value_kw_only__ and kind.__value_fields__ else "")]
     lines = [" pass"]
     for name in kind.__value_fields__:
         parameter = value = name

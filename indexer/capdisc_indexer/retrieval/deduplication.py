@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -61,6 +62,10 @@ class DuplicateKey:
     text: str = ""
 
 
+# A key with the position of its hit among those that are kept.
+PlacedKey: TypeAlias = tuple[int, DuplicateKey]
+
+
 def merge_near_duplicates(
     hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
 ) -> list[Hit]:
@@ -70,8 +75,8 @@ def merge_near_duplicates(
     hit that only a copy requires is dropped with the copy.
     """
     unique_hits: list[Hit] = []
-    keys_by_name: dict[str, list[tuple[int, DuplicateKey]]] = {}
-    keys_by_word: dict[str, list[tuple[int, DuplicateKey]]] = {}
+    keys_by_name: dict[str, list[PlacedKey]] = {}
+    keys_by_word: dict[str, list[PlacedKey]] = {}
     dropped_ids: set[str] = set()
     for hit in hits:
         header = None if hit.via else headers.get(hit.id)
@@ -96,8 +101,8 @@ def merge_near_duplicates(
 
 def _find_original(
     key: DuplicateKey,
-    same_name: Iterable[tuple[int, DuplicateKey]],
-    keys_by_word: Mapping[str, Sequence[tuple[int, DuplicateKey]]],
+    same_name: Iterable[PlacedKey],
+    keys_by_word: Mapping[str, Sequence[PlacedKey]],
 ) -> int | None:
     """The position of the first hit that this one is a copy of: under its name, else under a longer
     or shorter one, as collections rename what they copy. What has no body may differ in its name
@@ -110,8 +115,9 @@ def _find_original(
         if key.words < earlier_key.words or key.words > earlier_key.words
     )
     for keys in (same_name, renamed):
-        positions = [place for place, earlier_key in keys if _are_duplicates(key, earlier_key)]
-        if positions:
+        if positions := [
+            place for place, earlier_key in keys if _are_duplicates(key, earlier_key)
+        ]:
             return min(positions)
     return None
 

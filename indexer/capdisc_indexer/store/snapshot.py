@@ -245,10 +245,12 @@ class Index:
 
     def list_with_counts(
         self, ids: Sequence[str], details: int
-    ) -> list[tuple[Descriptor, JsonObject]]:
+    ) -> tuple[tuple[Descriptor, JsonObject], ...]:
         """The same of each of these capabilities, of which the first `details` are whole."""
         headers = self.documents.headers_for(ids, Query(texts=()))
-        return [self.with_counts(headers[key], place < details) for place, key in enumerate(ids)]
+        return tuple(
+            self.with_counts(headers[key], place < details) for place, key in enumerate(ids)
+        )
 
     def _suggest_ids(self, name: str) -> str:
         from capdisc_indexer.text.similar_names import nearest_names
