@@ -161,3 +161,17 @@ def test_the_overview_is_printed_without_typer(hermetic) -> None:
     code = "import sys; from capdisc.args.command_table import run_command; run_command(['--help']); print('typer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_modules_that_a_cold_command_avoids_are_whole_for_everybody_else():
+    script = (
+        "from capdisc import __main__; __main__._import_pathlib()\n"
+        "from capdisc_indexer import lazy_imports; lazy_imports.tantivy()\n"
+        "import datetime, pathlib, pickle, urllib.parse\n"
+        "day = pickle.loads(pickle.dumps(datetime.datetime(2026, 7, 31, tzinfo=datetime.UTC)))\n"
+        "print(pathlib.Path('/a b').as_uri(), urllib.parse.unquote('%41'), day.isoformat())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "file:///a%20b A 2026-07-31T00:00:00+00:00\n"

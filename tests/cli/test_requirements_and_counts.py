@@ -40,6 +40,11 @@ def test_a_line_says_what_is_required_however_it_is_declared(capdisc, articles, 
     lines = capdisc("render", f"{name} an article", "--tier", "1", "--budget", "2000").out
     (line,) = [line for line in lines.splitlines() if f":{name}: " in line]
     assert "Requires: " in line and "spell-check" in line
+    # Of what has a line alone the body is not read.
+    alone = capdisc(
+        "render", f"{name} an article", "--tier", "1", "--tier-top", "2=0", "--budget", "2000"
+    )
+    assert line in alone.out.splitlines()
     details = capdisc("render", f"{name} an article", "--tier", "2").out
     assert "spell-check" in details.partition("Requires: ")[2].partition("\n")[0]
     hits = capdisc("search", f"{name} an article", "--json").json["hits"]
