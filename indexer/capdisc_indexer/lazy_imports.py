@@ -57,12 +57,18 @@ def tantivy() -> Any:
     extra do.
     """
     try:
-        if "datetime" not in sys.modules:  # which tantivy loads
-            # Before Python 3.12 it is 1 ms of Python code, which gives way to this.
+        if "datetime" in sys.modules:
+            import tantivy
+        else:
+            # tantivy needs the classes in C. Before Python 3.12 the module around them is 1 ms of
+            # Python code; others get it whole.
             import _datetime  # type: ignore[import-not-found]
 
             sys.modules["datetime"] = _datetime
-        import tantivy
+            try:
+                import tantivy
+            finally:
+                del sys.modules["datetime"]
     except ImportError as error:
         raise _load_error("tantivy", error) from error
     return tantivy
