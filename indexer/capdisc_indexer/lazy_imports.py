@@ -36,9 +36,10 @@ def hex_sha256(data: bytes) -> str:
 
 
 def _load_sha256() -> Any:
-    try:
-        from _sha2 import sha256  # type: ignore[import-not-found]
-    except ImportError:  # before Python 3.12
+    # To try the other one first, in vain, takes 0.1 ms each time.
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256
+    else:
         from _sha256 import sha256  # type: ignore[import-not-found]
     return sha256
 

@@ -105,9 +105,14 @@ class EmbeddingBatcher:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add_texts(self, embedding_texts: Iterable[str]) -> tuple[str, ...]:
-        """The hashes of a capability's embedding texts; the new ones wait to be encoded."""
-        texts = {hash_text(text): text for text in embedding_texts}
+    def add_texts(
+        self, embedding_texts: Sequence[str], rows: Sequence[bytes] = ()
+    ) -> tuple[str, ...]:
+        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless
+        their `rows` are at hand.
+        """
+        hashes = [hash_text(text) for text in embedding_texts]
+        texts = dict(zip(hashes, embedding_texts, strict=True))
         if self._encoder is not None:
             new = {
                 key: text
@@ -118,6 +123,10 @@ class EmbeddingBatcher:
                 for key in filter(self._stored.numbers.__contains__, list(new)):
                     del new[key]
                     self._append_rows([key], self._stored.row(key))
+            for key, row in zip(hashes, rows, strict=False):
+                if new.pop(key, None) is not None:
+                    self._append_rows([key], row)
+                    self.encoded_count += 1
             self._pending.update(new)
             if len(self._pending) >= _BATCH_SIZE:
                 self.encode()
@@ -189,14 +198,19 @@ BuildJob: TypeAlias = tuple[str, bytes]
 _JOBS_AT_A_TIME = 32
 
 
+def _encode_later(texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+    return ()
+
+
 @frozen(kw_only=True)
 class BuiltDocument:
-    """What is made of one capability: its document, the texts that become vectors, its card, and
-    the passages of its body.
+    """What is made of one capability: its document, the texts that become vectors, the `rows` of
+    these if they are encoded with it, its card, and the passages of its body.
     """
 
     document: IndexedDocument
     texts: tuple[str, ...]
+    rows: tuple[bytes, ...]
     card: CapabilityCard
     passages: PassageBlock
 
@@ -206,7 +220,8 @@ class DocumentBuilder:
 
     `count` says how many documents to expect; `encoder_fingerprint` is the shipped encoder's, ""
     where it cannot be used. An encoder that is `checked_encoder` is not checked again. Paths are
-    also counted as they are printed in `workspace`.
+    also counted as they are printed in `workspace`. With `encodes_texts`, the texts are encoded
+    by the shipped encoder.
     """
 
     def __init__(
@@ -215,6 +230,7 @@ class DocumentBuilder:
         limits: PassageLimits,
         workspace: str = "",
         checked_encoder: Encoder | None = None,
+        encodes_texts: bool = False,
     ) -> None:
         load = load_counter if count <= SMALL_BUILD else lazy_imports.load_token_counter
         is_large = count >= MIN_PARALLEL_ITEMS
@@ -226,6 +242,7 @@ class DocumentBuilder:
         self.encoder_fingerprint = reader.fingerprint if reader else ""
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
         self._encode_rows = partial(encode_rows, reader) if reader else None
+        self._encode_texts = reader.encode if reader and encodes_texts else _encode_later
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         """Document, texts, card and passages of each record; where capdisc itself fails on one,
@@ -245,10 +262,19 @@ class DocumentBuilder:
         counts = count_pieces(descriptors, self.counter, self._workspace)
         passages = build_passages(descriptors, self._limits, self._encode_rows)
         pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
-        return [*map(self._build_document, descriptors, counts, passages, pieces)]
+        texts = [embedding_texts(descriptor) for descriptor in descriptors]
+        all_rows = iter(self._encode_texts([*chain.from_iterable(texts)]))
+        rows = [tuple(row.tobytes() for row in islice(all_rows, len(own))) for own in texts]
+        return [*map(self._build_document, descriptors, counts, passages, pieces, texts, rows)]
 
     def _build_document(
-        self, descriptor: Descriptor, counts: PieceCounts, passages: PassageBlock, pieces: bytes
+        self,
+        descriptor: Descriptor,
+        counts: PieceCounts,
+        passages: PassageBlock,
+        pieces: bytes,
+        texts: tuple[str, ...],
+        rows: tuple[bytes, ...],
     ) -> BuiltDocument:
         card: CapabilityCard = {
             "kind": descriptor.kind,
@@ -262,7 +288,8 @@ class DocumentBuilder:
             card["interface"] = interface
         return BuiltDocument(
             document=build_document(descriptor, counts, pieces),
-            texts=embedding_texts(descriptor),
+            texts=texts,
+            rows=rows,
             card=card,
             passages=passages,
         )
@@ -276,15 +303,15 @@ def _read_record(job: BuildJob) -> Descriptor:
 
 
 @cache
-def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
-    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace)
+def _worker_builder(workspace: str, limits: PassageLimits, encodes_texts: bool) -> DocumentBuilder:
+    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace, encodes_texts=encodes_texts)
 
 
 def build_in_worker(
-    workspace: str, limits: PassageLimits, jobs: Sequence[BuildJob]
+    workspace: str, limits: PassageLimits, encodes_texts: bool, jobs: Sequence[BuildJob]
 ) -> list[BuiltDocument | Finding]:
     """The same in a worker process, which keeps one builder."""
-    return _worker_builder(workspace, limits).build(jobs)
+    return _worker_builder(workspace, limits, encodes_texts).build(jobs)
 
 
 class DocumentBuild:
@@ -306,7 +333,8 @@ class DocumentBuild:
     ) -> None:
         limits = passages.limits
         self.builder = DocumentBuilder(len(changes.descriptors), limits, workspace, encoder)
-        self._build_in_worker = partial(build_in_worker, workspace, limits)
+        is_shipped = encoder and encoder.fingerprint == self.builder.encoder_fingerprint
+        self._build_in_worker = partial(build_in_worker, workspace, limits, bool(is_shipped))
         self.declared_ids: dict[str, DeclaredId] = {}
         self._failed: dict[str, Finding] = {}
         self._changes, self._batcher, self._workers = changes, batcher, workers
@@ -339,7 +367,7 @@ class DocumentBuild:
                 continue
             self.declared_ids[identifier] = DeclaredId(
                 id=identifier,
-                texts=self._batcher.add_texts(built.texts),
+                texts=self._batcher.add_texts(built.texts, built.rows),
                 digest=self._changes.digests[identifier],
                 card=built.card,
             )
