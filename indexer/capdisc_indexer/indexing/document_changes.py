@@ -307,6 +307,14 @@ def _worker_builder(workspace: str, limits: PassageLimits, encodes_texts: bool) 
     return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace, encodes_texts=encodes_texts)
 
 
+def load_tables() -> None:
+    """Loads what all builders of workers look into: half a second."""
+    lazy_imports.load_bulk_token_counter()([""])
+    if reader := load_reader():
+        reader.encode([""])
+        reader.bulk_token_ids("")
+
+
 def build_in_worker(
     workspace: str, limits: PassageLimits, encodes_texts: bool, jobs: Sequence[BuildJob]
 ) -> list[BuiltDocument | Finding]:

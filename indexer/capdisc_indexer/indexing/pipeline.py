@@ -428,7 +428,11 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
 
 def _worker_pool(previous: PreviousBuild) -> WorkerPool:
     """A pool of workers; for a first build this process loads numpy while they read files."""
-    return WorkerPool(None if previous.generation else lazy_imports.numpy)
+    if previous.generation:
+        return WorkerPool()
+    from capdisc_indexer.indexing.document_changes import load_tables
+
+    return WorkerPool(lazy_imports.numpy, load_tables)
 
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:

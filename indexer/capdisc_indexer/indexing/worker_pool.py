@@ -1,8 +1,9 @@
 """Worker processes for large builds, and a background thread for one blocking call.
 
 Parsing texts and building documents is pure Python, which one process runs on one core only. A
-worker answers batches of jobs through its pipes and ends when they close: when the builder is
-killed, so are its workers.
+worker answers batches of jobs through its pipes and ends when they close, as they do when the
+builder is killed. On Linux, one process is started, loads what all of them need, and forks the
+others: that takes half a second, and once instead of once for each.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from itertools import chain, islice
+from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from capdisc_indexer.platforms import system
 
@@ -63,7 +64,7 @@ class BackgroundTask(Generic[TaskResultT]):
             self._error = error
 
 
-# Starting a worker costs half a second of its time, in which it would parse 200 files.
+# Starting workers costs half a second, in which one would parse 200 files.
 MIN_PARALLEL_ITEMS = 1_000
 # A build makes many values, keeps them, and makes no cycles of references: with the default
 # thresholds the garbage collector took a tenth of the time.
@@ -72,31 +73,55 @@ _MAX_WORKERS = 8
 _BATCH_SIZE = 32
 _WORKER_SCRIPT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from capdisc_indexer.indexing import worker_pool; worker_pool.serve()"
+    " from capdisc_indexer.indexing import worker_pool; worker_pool.serve(sys.argv[2])"
 )
 # What the builder and a worker catch when the other one was killed, or an answer cannot be sent.
 _WORKER_ERRORS = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.PickleError)
+
+
+class Worker(NamedTuple):
+    """The pipes of a worker, and the process that was started for it: itself, or the one that
+    forked it.
+    """
+
+    jobs: IO[bytes]
+    answers: IO[bytes]
+    process: subprocess.Popen[bytes]
+
+    def close(self) -> None:
+        """Closes the pipes, which ends the worker."""
+        for pipe in self[:2]:
+            with suppress(OSError):
+                pipe.close()
 
 
 class WorkerPool:
     """Worker processes, one for each processor, started by the first large `map`; none where there
     is only one processor.
 
-    Once workers run, this process mostly waits for answers: it calls `meanwhile` in a thread.
+    Once workers run, this process mostly waits for answers: it calls `meanwhile` in a thread. A
+    process that forks workers calls `prepare`, a function of a module, before.
     """
 
-    def __init__(self, meanwhile: Callable[[], None] | None = None) -> None:
-        self._children: list[subprocess.Popen[bytes]] = []
-        self._meanwhile = meanwhile
+    def __init__(
+        self,
+        meanwhile: Callable[[], None] | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self._workers: list[Worker] = []
+        self._meanwhile, self._prepare = meanwhile, prepare
         self._background: BackgroundTask[None] | None = None
 
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for child in self._children:
-            child.kill()
-            child.communicate()
+    def __exit__(self, error: object, *_: object) -> None:
+        for worker in self._workers:
+            worker.close()
+        for worker in self._workers:
+            if error:
+                worker.process.kill()
+            worker.process.wait()
 
     def wait_for_background(self) -> None:
         """Waits until `meanwhile` has returned, if it was called. Raises what it raised."""
@@ -121,13 +146,16 @@ class WorkerPool:
         return self._map_parallel(work, items, run_here or work, batch_size)
 
     def _start_workers(self) -> bool:
-        if not self._children and (count := count_processors()) > 1 and sys.executable:
+        if not self._workers and (count := count_processors()) > 1 and sys.executable:
+            count = min(count, _MAX_WORKERS)
+            # Elsewhere, a fork of a process with native libraries may fail.
+            forks, prepare = (count - 1, self._prepare) if sys.platform == "linux" else (0, None)
             with suppress(OSError):  # this user may have no more processes: fewer workers
-                for _ in range(min(count, _MAX_WORKERS)):
-                    self._children.append(_start_worker())
-            if self._meanwhile and self._children:
+                while len(self._workers) < count:
+                    self._workers += _start_workers(forks, prepare)
+            if self._meanwhile and self._workers:
                 self._background = BackgroundTask(self._meanwhile)
-        return bool(self._children)
+        return bool(self._workers)
 
     def _map_parallel(
         self,
@@ -139,20 +167,20 @@ class WorkerPool:
         from concurrent.futures import Future, ThreadPoolExecutor
         from queue import SimpleQueue
 
-        free: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        for child in self._children:
-            free.put(child)
+        free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            free.put(worker)
 
         def run_batch(batch: Sequence[JobT]) -> list[ResultT]:
-            child = free.get()
+            worker = free.get()
             try:
-                return _run_in_worker(child, work, batch)
+                return _run_in_worker(worker, work, batch)
             except BaseException:
                 # Half an answer may be in the pipe, and the next batch would read it as its own.
-                child.kill()
+                worker.close()
                 raise
             finally:
-                free.put(child)
+                free.put(worker)
 
         def batch_results(
             batch: Sequence[JobT], answer: Future[list[ResultT]]
@@ -163,10 +191,10 @@ class WorkerPool:
                 return map(run_here, batch)
 
         remaining, waiting = iter(items), deque[tuple[list[JobT], Future[list[ResultT]]]]()
-        with ThreadPoolExecutor(len(self._children)) as pool:
+        with ThreadPoolExecutor(len(self._workers)) as pool:
             while batch := list(islice(remaining, batch_size)):
                 waiting.append((batch, _submit_batch(pool, run_batch, batch)))
-                if len(waiting) > 2 * len(self._children):
+                if len(waiting) > 2 * len(self._workers):
                     yield from batch_results(*waiting.popleft())
             while waiting:
                 yield from batch_results(*waiting.popleft())
@@ -193,30 +221,70 @@ def count_processors() -> int:
     return system.count_processors()
 
 
-def _start_worker() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-I", "-c", _WORKER_SCRIPT, json.dumps(sys.path)]
-    pipe, discard = subprocess.PIPE, subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=discard)
+def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worker]:
+    """A new process, and so many forks of it after it has called `prepare`."""
+    pipes = [(*os.pipe(), *os.pipe()) for _ in range(forks)]
+    ends = [(jobs, answers) for jobs, _, _, answers in pipes]
+    arguments = json.dumps(sys.path), pickle.dumps((ends, prepare)).hex()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _WORKER_SCRIPT, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[*chain.from_iterable(ends)],
+        )
+    except OSError:
+        for end in chain.from_iterable(pipes):
+            os.close(end)
+        raise
+    for end in chain.from_iterable(ends):
+        os.close(end)
+    assert process.stdin and process.stdout
+    forked = [(os.fdopen(jobs, "wb"), os.fdopen(answers, "rb")) for _, jobs, answers, _ in pipes]
+    return [Worker(*pair, process) for pair in ((process.stdin, process.stdout), *forked)]
 
 
 def _run_in_worker(
-    child: subprocess.Popen[bytes], work: Callable[[JobT], ResultT], batch: Sequence[JobT]
+    worker: Worker, work: Callable[[JobT], ResultT], batch: Sequence[JobT]
 ) -> list[ResultT]:
-    assert child.stdin and child.stdout
-    child.stdin.write(pickle.dumps((work, batch)))
-    child.stdin.flush()
-    answers: list[ResultT] = pickle.load(child.stdout)
+    worker.jobs.write(pickle.dumps((work, batch)))
+    worker.jobs.flush()
+    answers: list[ResultT] = pickle.load(worker.answers)
     return answers
 
 
-def serve() -> None:
-    """Answers batches of jobs on stdin until the builder is gone: the main loop of a worker."""
+def serve(start: str) -> None:
+    """Answers batches of jobs until the builder is gone: the main loop of a worker, and of the forks
+    that `start` asks for.
+    """
     # A terminal sends an interrupt to all processes; the builder ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*GC_THRESHOLDS)
-    with os.fdopen(os.dup(1), "wb") as answers, suppress(*_WORKER_ERRORS):
-        os.dup2(2, 1)  # what a library prints must not mix with the answers
+    forks, prepare = pickle.loads(bytes.fromhex(start))
+    if prepare:
+        prepare()
+        gc.freeze()
+    jobs, answers = own = 0, os.dup(1)
+    os.dup2(2, 1)  # what a library prints must not mix with the answers
+    for fork in forks:
+        with suppress(OSError):  # no more processes: its pipes end, as if it was killed
+            if not os.fork():
+                jobs, answers = fork
+                break
+    # A pipe ends with its worker only if no other process holds it.
+    for end in {*own, *chain.from_iterable(forks)} - {jobs, answers}:
+        os.close(end)
+    with (
+        suppress(*_WORKER_ERRORS),
+        os.fdopen(jobs, "rb") as questions,
+        os.fdopen(answers, "wb") as replies,
+    ):
         while True:
-            work, batch = pickle.load(sys.stdin.buffer)
-            pickle.dump([work(job) for job in batch], answers)
-            answers.flush()
+            work, batch = pickle.load(questions)
+            pickle.dump([work(job) for job in batch], replies)
+            replies.flush()
+    with suppress(OSError):  # until the forks have ended
+        while jobs == own[0]:
+            os.wait()
+    os._exit(0)  # to free the tables takes time
