@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -29,11 +32,47 @@ def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
     with WorkerPool() as many:
         found = many.map(str, range(500), 500, run_here=lambda number: f"{number} here")
         first = next(found)
-        for child in many._children:
-            os.kill(child.pid, signal.SIGKILL)
+        for process in _processes(many):
+            os.kill(process, signal.SIGKILL)
         answers = [first, *found]
     assert [answer.split()[0] for answer in answers] == [str(number) for number in range(500)]
     assert answers[-1] == "499 here"
+
+
+def test_all_hands_are_gone_with_their_pool(always) -> None:
+    with WorkerPool() as many:
+        assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
+        processes = _processes(many)
+    assert len(processes) == 2
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_every_hand_is_prepared(always, tmp_path) -> None:
+    with WorkerPool(prepare=partial(os.chdir, tmp_path)) as many:
+        found = many.map(os.path.abspath, map(str, range(500)), 500)
+        assert list(found) == [f"{tmp_path}/{number}" for number in range(500)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_where_no_process_can_be_forked_one_hand_works(always, monkeypatch) -> None:
+    head, serve = worker_pool._WORKER_SCRIPT.split("; ", 1)
+    refuse = "def fork(): raise BlockingIOError()\nimport os\nos.fork = fork\nimport json, sys\n"
+    monkeypatch.setattr(worker_pool, "_WORKER_SCRIPT", f"{head}\n{refuse}{serve}")
+    with WorkerPool() as many:
+        assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
+
+
+def _processes(pool: WorkerPool) -> list[int]:
+    """The processes that were started, and those that they forked."""
+    started = {worker.process.pid for worker in pool._workers}
+    tasks = [Path(f"/proc/{pid}/task/{pid}/children") for pid in started]
+    return [
+        *started,
+        *(int(pid) for task in tasks if task.exists() for pid in task.read_text().split()),
+    ]
 
 
 def test_a_hand_whose_answer_was_not_understood_is_asked_no_more(always, monkeypatch) -> None:
@@ -41,12 +80,12 @@ def test_a_hand_whose_answer_was_not_understood_is_asked_no_more(always, monkeyp
     real = worker_pool._run_in_worker
     failures = iter([True])
 
-    def asked(child, work, batch):
+    def asked(worker, work, batch):
         if next(failures, False):
-            child.stdin.write(worker_pool.pickle.dumps((work, batch)))
-            child.stdin.flush()
-            raise ValueError(child.stdout.read(1))
-        return real(child, work, batch)
+            worker.jobs.write(worker_pool.pickle.dumps((work, batch)))
+            worker.jobs.flush()
+            raise ValueError(worker.answers.read(1))
+        return real(worker, work, batch)
 
     monkeypatch.setattr(worker_pool, "_run_in_worker", asked)
     texts = ["x" * 100_000] * 200
@@ -71,7 +110,7 @@ def test_where_there_are_no_threads_for_them_all_is_done_here(always, monkeypatc
 def test_little_work_starts_no_process() -> None:
     with WorkerPool() as many:
         assert list(many.map(str, [1, 2], 2)) == ["1", "2"]
-        assert many._children == []
+        assert many._workers == []
 
 
 def test_what_is_done_meanwhile_begins_with_the_first_shared_work_and_its_error_comes_out(

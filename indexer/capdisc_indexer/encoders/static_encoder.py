@@ -120,7 +120,7 @@ class StaticEncoder:
         """
         return b"".join(array("f", self._unit_row(text)).tobytes() for text in texts)
 
-    def _unit_rows(self, token_ids: Sequence[Sequence[int]]) -> NDArray[Any]:
+    def _unit_rows(self, token_ids: Sequence[array[int]]) -> NDArray[Any]:
         """Rows of `encode` for texts of these pieces, summed in double precision, so that they round
         to the same floats as those of `encode_few`, which adds in another order.
         """
@@ -130,8 +130,7 @@ class StaticEncoder:
         # One product for each text: in one for several, most counts of pieces are zero, and numpy's
         # library takes threads for it, which wait for each other: ten times the processor time.
         for row, ids in enumerate(token_ids):
-            pieces = np.array(ids, np.intp)
-            vectors[row] = weight[pieces] @ table[pieces].astype(float)
+            vectors[row] = weight.take(ids) @ table.take(ids, 0).astype(float)
         unit_rows: NDArray[Any] = vectors / np.maximum(
             np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny
         )
@@ -184,7 +183,7 @@ class StaticEncoder:
         length = math.hypot(*total)
         return [value / length for value in total] if length else total
 
-    def token_ids(self, text: str) -> list[int]:
+    def token_ids(self, text: str) -> array[int]:
         """The ids of the text's pieces, for a few texts."""
         return self._tokenizer.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
 
@@ -204,7 +203,7 @@ class StaticEncoder:
         last = bisect_right(numbers, key, key=start_of)
         return bytes(pieces[starts[first] : starts[last]]).decode().split()
 
-    def bulk_token_ids(self, text: str) -> list[int]:
+    def bulk_token_ids(self, text: str) -> array[int]:
         """The ids of the text's pieces, for many texts: the first call loads the vocabulary."""
         return self._bulk_tokenizer.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
 

@@ -12,21 +12,15 @@ the whole word.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
 from capdisc_indexer.text.exclusions import split_exclusions
-
-if TYPE_CHECKING:
-    pass
-
 from capdisc_indexer.text.normalization import compile_late
 
 CONTINUATION = "##"
@@ -65,9 +59,9 @@ class WordPieceTokenizer:
         self._lookup = lookup
         self._cache = _TokenIdCache(lookup)
 
-    def ids(self, text: str) -> list[int]:
+    def ids(self, text: str) -> array[int]:
         """The ids of the text's pieces, in order; empty if none is known."""
-        return list(chain.from_iterable(map(self._cache.__getitem__, split_words(text))))
+        return array("i", b"".join(map(self._cache.__getitem__, split_words(text))))
 
     def has_known_word(self, text: str) -> bool:
         """Whether a word of the text is in the vocabulary as a whole; invented words hardly ever
@@ -85,17 +79,18 @@ class WordPieceTokenizer:
         )
 
 
-class _TokenIdCache(dict[str, tuple[int, ...]]):
-    """The ids of each word, computed at its first look-up."""
+class _TokenIdCache(dict[str, bytes]):
+    """The ids of each word, 32 bits each, computed at its first look-up."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
 
-    def __missing__(self, word: str) -> tuple[int, ...]:
+    def __missing__(self, word: str) -> bytes:
         if len(self) >= _CACHE_SIZE:
             self.clear()
-        pieces = self[word] = tuple(tokenize_word(word[:_MAX_WORD_CHARACTERS], self._lookup))
-        return pieces
+        ids = array("i", tokenize_word(word[:_MAX_WORD_CHARACTERS], self._lookup))
+        packed = self[word] = ids.tobytes()
+        return packed
 
 
 def split_words(text: str) -> list[str]:
@@ -105,7 +100,7 @@ def split_words(text: str) -> list[str]:
     ['getUserById', 'Ubergroßen', 'in', 'C++']
     """
     if not text.isascii():
-        text = _NON_ASCII.sub(_strip_accents, text)
+        text = _NON_ASCII.sub(lambda run: _strip_accents(run[0]), text)
     return (
         text.encode("utf-8", "surrogatepass")
         .translate(_SEPARATORS_TO_BLANKS)
@@ -114,12 +109,13 @@ def split_words(text: str) -> list[str]:
     )
 
 
-def _strip_accents(run: re.Match[str]) -> str:
+@lru_cache(maxsize=512)
+def _strip_accents(run: str) -> str:
     """A run of characters beyond ASCII without accents, with blanks in the place of separators.
 
     Each run can be treated by itself, since no accent that stays belongs to a letter of ASCII.
     """
-    plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", run[0])))
+    plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", run)))
     return _SEPARATORS.sub(" ", plain)
 
 
