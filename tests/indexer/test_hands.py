@@ -113,19 +113,6 @@ def test_little_work_starts_no_process() -> None:
         assert many._workers == []
 
 
-def test_what_is_done_meanwhile_begins_with_the_first_shared_work_and_its_error_comes_out(
-    always,
-) -> None:
-    def refused() -> None:
-        raise OSError("no memory for it")
-
-    with WorkerPool(refused) as many:
-        many.wait_for_background()
-        assert list(many.map(str, range(50), 50)) == [str(number) for number in range(50)]
-        with pytest.raises(OSError, match="no memory for it"):
-            many.wait_for_background()
-
-
 def test_a_build_with_hands_gives_the_index_of_one_without(
     hermetic, write_skill, always, monkeypatch
 ) -> None:

@@ -105,14 +105,11 @@ class EmbeddingBatcher:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add_texts(
-        self, embedding_texts: Sequence[str], rows: Sequence[bytes] = ()
-    ) -> tuple[str, ...]:
-        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless
-        their `rows` are at hand.
+    def add_texts(self, embedding_texts: Iterable[str], rows: bytes = b"") -> tuple[str, ...]:
+        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless all
+        are new and their `rows` are at hand.
         """
-        hashes = [hash_text(text) for text in embedding_texts]
-        texts = dict(zip(hashes, embedding_texts, strict=True))
+        texts = {hash_text(text): text for text in embedding_texts}
         if self._encoder is not None:
             new = {
                 key: text
@@ -123,11 +120,11 @@ class EmbeddingBatcher:
                 for key in filter(self._stored.numbers.__contains__, list(new)):
                     del new[key]
                     self._append_rows([key], self._stored.row(key))
-            for key, row in zip(hashes, rows, strict=False):
-                if new.pop(key, None) is not None:
-                    self._append_rows([key], row)
-                    self.encoded_count += 1
-            self._pending.update(new)
+            if len(rows) == 4 * self._encoder.dim * len(new):
+                self._append_rows(new, rows)
+                self.encoded_count += len(new)
+            else:
+                self._pending.update(new)
             if len(self._pending) >= _BATCH_SIZE:
                 self.encode()
         return tuple(texts)
@@ -198,19 +195,15 @@ BuildJob: TypeAlias = tuple[str, bytes]
 _JOBS_AT_A_TIME = 32
 
 
-def _encode_later(texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-    return ()
-
-
 @frozen(kw_only=True)
 class BuiltDocument:
-    """What is made of one capability: its document, the texts that become vectors, the `rows` of
-    these if they are encoded with it, its card, and the passages of its body.
+    """What is made of one capability: its document, the texts that become vectors, their rows (one
+    after the other; b"" where they are encoded later), its card, and the passages of its body.
     """
 
     document: IndexedDocument
     texts: tuple[str, ...]
-    rows: tuple[bytes, ...]
+    rows: bytes
     card: CapabilityCard
     passages: PassageBlock
 
@@ -220,8 +213,8 @@ class DocumentBuilder:
 
     `count` says how many documents to expect; `encoder_fingerprint` is the shipped encoder's, ""
     where it cannot be used. An encoder that is `checked_encoder` is not checked again. Paths are
-    also counted as they are printed in `workspace`. With `encodes_texts`, the texts are encoded
-    by the shipped encoder.
+    also counted as they are printed in `workspace`. Of many documents, the shipped encoder encodes
+    the texts as well: it has the words of most at hand.
     """
 
     def __init__(
@@ -230,7 +223,6 @@ class DocumentBuilder:
         limits: PassageLimits,
         workspace: str = "",
         checked_encoder: Encoder | None = None,
-        encodes_texts: bool = False,
     ) -> None:
         load = load_counter if count <= SMALL_BUILD else lazy_imports.load_token_counter
         is_large = count >= MIN_PARALLEL_ITEMS
@@ -242,7 +234,7 @@ class DocumentBuilder:
         self.encoder_fingerprint = reader.fingerprint if reader else ""
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
         self._encode_rows = partial(encode_rows, reader) if reader else None
-        self._encode_texts = reader.encode if reader and encodes_texts else _encode_later
+        self._encode = reader.encode if reader and is_large else None
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         """Document, texts, card and passages of each record; where capdisc itself fails on one,
@@ -262,19 +254,10 @@ class DocumentBuilder:
         counts = count_pieces(descriptors, self.counter, self._workspace)
         passages = build_passages(descriptors, self._limits, self._encode_rows)
         pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
-        texts = [embedding_texts(descriptor) for descriptor in descriptors]
-        all_rows = iter(self._encode_texts([*chain.from_iterable(texts)]))
-        rows = [tuple(row.tobytes() for row in islice(all_rows, len(own))) for own in texts]
-        return [*map(self._build_document, descriptors, counts, passages, pieces, texts, rows)]
+        return [*map(self._build_document, descriptors, counts, passages, pieces)]
 
     def _build_document(
-        self,
-        descriptor: Descriptor,
-        counts: PieceCounts,
-        passages: PassageBlock,
-        pieces: bytes,
-        texts: tuple[str, ...],
-        rows: tuple[bytes, ...],
+        self, descriptor: Descriptor, counts: PieceCounts, passages: PassageBlock, pieces: bytes
     ) -> BuiltDocument:
         card: CapabilityCard = {
             "kind": descriptor.kind,
@@ -286,10 +269,11 @@ class DocumentBuilder:
         }
         if interface := describe_interface(descriptor):
             card["interface"] = interface
+        texts = embedding_texts(descriptor)
         return BuiltDocument(
             document=build_document(descriptor, counts, pieces),
             texts=texts,
-            rows=rows,
+            rows=_as_bytes(self._encode(texts)) if self._encode else b"",
             card=card,
             passages=passages,
         )
@@ -303,8 +287,8 @@ def _read_record(job: BuildJob) -> Descriptor:
 
 
 @cache
-def _worker_builder(workspace: str, limits: PassageLimits, encodes_texts: bool) -> DocumentBuilder:
-    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace, encodes_texts=encodes_texts)
+def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
+    return DocumentBuilder(MIN_PARALLEL_ITEMS, limits, workspace)
 
 
 def load_tables() -> None:
@@ -316,10 +300,10 @@ def load_tables() -> None:
 
 
 def build_in_worker(
-    workspace: str, limits: PassageLimits, encodes_texts: bool, jobs: Sequence[BuildJob]
+    workspace: str, limits: PassageLimits, jobs: Sequence[BuildJob]
 ) -> list[BuiltDocument | Finding]:
     """The same in a worker process, which keeps one builder."""
-    return _worker_builder(workspace, limits, encodes_texts).build(jobs)
+    return _worker_builder(workspace, limits).build(jobs)
 
 
 class DocumentBuild:
@@ -341,13 +325,14 @@ class DocumentBuild:
     ) -> None:
         limits = passages.limits
         self.builder = DocumentBuilder(len(changes.descriptors), limits, workspace, encoder)
-        is_shipped = encoder and encoder.fingerprint == self.builder.encoder_fingerprint
-        self._build_in_worker = partial(build_in_worker, workspace, limits, bool(is_shipped))
+        self._build_in_worker = partial(build_in_worker, workspace, limits)
         self.declared_ids: dict[str, DeclaredId] = {}
         self._failed: dict[str, Finding] = {}
         self._changes, self._batcher, self._workers = changes, batcher, workers
         self._passages = passages
         self._has_encoder = encoder is not None
+        shipped = self.builder.encoder_fingerprint
+        self._takes_rows = encoder is not None and encoder.fingerprint == shipped
         self._is_small = len(changes.descriptors) <= SMALL_BUILD
         documents = self._build_documents()
         self.documents: Iterable[IndexedDocument] = (
@@ -375,7 +360,9 @@ class DocumentBuild:
                 continue
             self.declared_ids[identifier] = DeclaredId(
                 id=identifier,
-                texts=self._batcher.add_texts(built.texts, built.rows),
+                texts=self._batcher.add_texts(
+                    built.texts, built.rows if self._takes_rows else b""
+                ),
                 digest=self._changes.digests[identifier],
                 card=built.card,
             )

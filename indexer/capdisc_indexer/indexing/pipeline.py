@@ -364,7 +364,6 @@ def _write_generation(
             changes, batcher, passages, workers, encoder, options.workspace
         )
         if build.needs_native_libraries(has_known_rows=bool(known)):
-            workers.wait_for_background()
             # With too little memory for it, an error here; in the middle of the text engine's work
             # it would end the process.
             lazy_imports.numpy()
@@ -427,12 +426,12 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
 
 
 def _worker_pool(previous: PreviousBuild) -> WorkerPool:
-    """A pool of workers; for a first build this process loads numpy while they read files."""
+    """A pool of workers; those of a first build begin with the tables that all documents need."""
     if previous.generation:
         return WorkerPool()
     from capdisc_indexer.indexing.document_changes import load_tables
 
-    return WorkerPool(lazy_imports.numpy, load_tables)
+    return WorkerPool(load_tables)
 
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:

@@ -19,13 +19,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
-
-from capdisc_indexer.platforms import system
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 TaskResultT = TypeVar("TaskResultT")
 JobT = TypeVar("JobT")
@@ -97,36 +93,21 @@ class Worker(NamedTuple):
 
 class WorkerPool:
     """Worker processes, one for each processor, started by the first large `map`; none where there
-    is only one processor.
-
-    Once workers run, this process mostly waits for answers: it calls `meanwhile` in a thread. A
-    process that forks workers calls `prepare`, a function of a module, before.
+    is only one processor. Each begins with `prepare`, a function of a module.
     """
 
-    def __init__(
-        self,
-        meanwhile: Callable[[], None] | None = None,
-        prepare: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, prepare: Callable[[], None] | None = None) -> None:
         self._workers: list[Worker] = []
-        self._meanwhile, self._prepare = meanwhile, prepare
-        self._background: BackgroundTask[None] | None = None
+        self._prepare = prepare
 
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(self, error: object, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.close()
         for worker in self._workers:
-            if error:
-                worker.process.kill()
             worker.process.wait()
-
-    def wait_for_background(self) -> None:
-        """Waits until `meanwhile` has returned, if it was called. Raises what it raised."""
-        if self._background:
-            self._background.result()
 
     def map(
         self,
@@ -149,12 +130,10 @@ class WorkerPool:
         if not self._workers and (count := count_processors()) > 1 and sys.executable:
             count = min(count, _MAX_WORKERS)
             # Elsewhere, a fork of a process with native libraries may fail.
-            forks, prepare = (count - 1, self._prepare) if sys.platform == "linux" else (0, None)
+            forks = count - 1 if sys.platform == "linux" else 0
             with suppress(OSError):  # this user may have no more processes: fewer workers
                 while len(self._workers) < count:
-                    self._workers += _start_workers(forks, prepare)
-            if self._meanwhile and self._workers:
-                self._background = BackgroundTask(self._meanwhile)
+                    self._workers += _start_workers(forks, self._prepare)
         return bool(self._workers)
 
     def _map_parallel(
@@ -164,61 +143,38 @@ class WorkerPool:
         run_here: Callable[[JobT], ResultT],
         batch_size: int,
     ) -> Iterator[ResultT]:
-        from concurrent.futures import Future, ThreadPoolExecutor
         from queue import SimpleQueue
 
         free: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             free.put(worker)
 
-        def run_batch(batch: Sequence[JobT]) -> list[ResultT]:
+        def run_batch(batch: Sequence[JobT]) -> list[ResultT] | None:
             worker = free.get()
             try:
                 return _run_in_worker(worker, work, batch)
-            except BaseException:
+            except _WORKER_ERRORS:
                 # Half an answer may be in the pipe, and the next batch would read it as its own.
                 worker.close()
-                raise
+                return None
             finally:
                 free.put(worker)
 
-        def batch_results(
-            batch: Sequence[JobT], answer: Future[list[ResultT]]
-        ) -> Iterable[ResultT]:
-            try:
-                return answer.result()
-            except _WORKER_ERRORS:
-                return map(run_here, batch)
-
-        remaining, waiting = iter(items), deque[tuple[list[JobT], Future[list[ResultT]]]]()
-        with ThreadPoolExecutor(len(self._workers)) as pool:
-            while batch := list(islice(remaining, batch_size)):
-                waiting.append((batch, _submit_batch(pool, run_batch, batch)))
-                if len(waiting) > 2 * len(self._workers):
-                    yield from batch_results(*waiting.popleft())
-            while waiting:
-                yield from batch_results(*waiting.popleft())
-
-
-def _submit_batch(
-    pool: ThreadPoolExecutor,
-    run_batch: Callable[[Sequence[JobT]], list[ResultT]],
-    batch: Sequence[JobT],
-) -> Future[list[ResultT]]:
-    """The future results; where this user may have no more threads, a future that failed."""
-    try:
-        return pool.submit(run_batch, batch)
-    except RuntimeError as error:
-        from concurrent.futures import Future
-
-        refused: Future[list[ResultT]] = Future()
-        refused.set_exception(OSError(str(error)))
-        return refused
+        remaining, waiting = iter(items), deque[tuple[list[JobT], BackgroundTask[Any]]]()
+        most = 2 * len(self._workers)
+        while (batch := list(islice(remaining, batch_size))) or waiting:
+            if batch:
+                waiting.append((batch, BackgroundTask(partial(run_batch, batch))))
+            if len(waiting) > most or not batch:
+                batch, task = waiting.popleft()
+                yield from task.result() or map(run_here, batch)
 
 
 def count_processors() -> int:
     """The number of processors that this process may use."""
-    return system.count_processors()
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
 
 
 def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worker]:
