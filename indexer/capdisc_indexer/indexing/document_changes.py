@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -187,8 +187,8 @@ def _as_bytes(vectors: NDArray[Any]) -> bytes:
 SMALL_BUILD = 50
 
 EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
-# The final id of a capability, and its record.
-BuildJob: TypeAlias = tuple[str, bytes]
+# The record of a capability, and its final id.
+BuildJob: TypeAlias = tuple[bytes, str]
 # Documents that are made together: the tokens of all their texts are counted in one call, and their
 # passages encoded in another. Tables of 60 MB that only one of them looks into at a time stay in
 # the processor's cache.
@@ -250,7 +250,7 @@ class DocumentBuilder:
         return [built for job in jobs for built in self.build([job])]
 
     def _build_all(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
-        descriptors = [_read_record(job) for job in jobs]
+        descriptors = [*starmap(decode_descriptor, jobs)]
         counts = count_pieces(descriptors, self.counter, self._workspace)
         passages = build_passages(descriptors, self._limits, self._encode_rows)
         pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
@@ -277,13 +277,6 @@ class DocumentBuilder:
             card=card,
             passages=passages,
         )
-
-
-def _read_record(job: BuildJob) -> Descriptor:
-    """The capability of the record, with its final id."""
-    resolved_id, record = job
-    descriptor = decode_descriptor(record)
-    return descriptor if descriptor.id == resolved_id else replace(descriptor, id=resolved_id)
 
 
 @cache
@@ -349,8 +342,9 @@ class DocumentBuild:
     def _build_documents(self) -> Iterator[IndexedDocument]:
         descriptors = self._changes.descriptors
         ids = sorted(descriptors)
-        jobs = ((identifier, descriptors.record(identifier)) for identifier in ids)
-        batches = iter(partial(_take_batch, jobs, 1 if self._is_small else _JOBS_AT_A_TIME), [])
+        jobs = ((descriptors.record(identifier), identifier) for identifier in ids)
+        size = 1 if self._is_small else _JOBS_AT_A_TIME
+        batches = iter(lambda: list(islice(jobs, size)), [])
         results = self._workers.map(
             self._build_in_worker, batches, len(ids), self.builder.build, batch_size=1
         )
@@ -387,10 +381,6 @@ class DocumentBuild:
                     if declared.resolved_id in failed
                 }
             )
-
-
-def _take_batch(jobs: Iterator[BuildJob], size: int) -> list[BuildJob]:
-    return list(islice(jobs, size))
 
 
 # Deleted documents still count in BM25's statistics, and documents that came later lie behind the

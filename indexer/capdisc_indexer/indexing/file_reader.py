@@ -508,8 +508,7 @@ class SpooledDescriptors(Mapping[str, Descriptor]):
         self._spool, self._records = spool, records
 
     def __getitem__(self, resolved_id: str) -> Descriptor:
-        descriptor = decode_descriptor(self.record(resolved_id))
-        return descriptor if descriptor.id == resolved_id else replace(descriptor, id=resolved_id)
+        return decode_descriptor(self.record(resolved_id), resolved_id)
 
     def record(self, resolved_id: str) -> bytes:
         """The stored record, still with the id that its file gives it."""

@@ -167,9 +167,12 @@ def encode_descriptor(descriptor: Descriptor) -> bytes:
     return encode_json(to_record(descriptor))
 
 
-def decode_descriptor(record: bytes) -> Descriptor:
-    """The descriptor of an encoded one, equal to that which a reader of the index gets."""
+def decode_descriptor(record: bytes, resolved_id: str = "") -> Descriptor:
+    """The descriptor of an encoded one, equal to that which a reader of the index gets; with the
+    `resolved_id` in place of its own, if there is one.
+    """
     header, body = json.loads(record)
+    header["id"] = resolved_id or header["id"]
     return from_record(header, body)
 
 

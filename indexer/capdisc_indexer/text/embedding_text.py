@@ -144,18 +144,24 @@ def topic_words(descriptor: Descriptor) -> str:
         return ""
     text = bigrams(f"{d.name} {d.description} {d.content}".lower())
     words = text.encode("utf-8", "replace").translate(_NON_LETTERS_TO_BLANKS).decode().split()
-    counts = {word: count for word, count in Counter(words).items() if _is_topic_word(word)}
+    counts = {
+        word: count
+        for word, count in Counter(words).items()
+        if (len(word) >= _MIN_TOPIC_LETTERS or not word.isascii())
+        and word not in STOP_WORDS
+        and word.isalpha()
+    }
     total = sum(counts.values())
     if len(counts) < _LEAST_VARIETY * math.sqrt(total) and total > TOPIC_WORDS:
         return ""
     share = min(1.0, TOPIC_WORDS / max(1, total))
-    scaled_counts = ((word, int(share * count + 0.5)) for word, count in counts.items())
-    return "".join(f"{word} " * count for word, count in scaled_counts)
-
-
-def _is_topic_word(word: str) -> bool:
-    is_long = len(word) >= _MIN_TOPIC_LETTERS or not word.isascii()
-    return is_long and word.isalpha() and word not in STOP_WORDS
+    return "".join(
+        [
+            f"{word} " * times
+            for word, count in counts.items()
+            if (times := int(share * count + 0.5))
+        ]
+    )
 
 
 def description_text(descriptor: Descriptor) -> str:
@@ -229,12 +235,9 @@ def signature(text: str) -> str:
     """The signature as 128 hexadecimal digits, without lone numbers and punctuation; "" for fewer
     than two words.
     """
-    words = _COMPARED_WORD.findall(text.lower())
+    words = " ".join(_COMPARED_WORD.findall(text.lower())).encode("utf-8", "replace").split()
     bins = [_EMPTY_BIN] * BINS
-    pair_hashes = {
-        crc32(f"{left} {right}".encode("utf-8", "replace")) for left, right in pairwise(words)
-    }
-    for value in pair_hashes:
+    for value in {*map(crc32, map(b" ".join, pairwise(words)))}:
         bin_index, bin_value = value % BINS, (value >> 8) % _EMPTY_BIN
         if bin_value < bins[bin_index]:  # noqa: PLR1730, a call of min takes twice as long
             bins[bin_index] = bin_value

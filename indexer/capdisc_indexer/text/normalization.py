@@ -39,6 +39,9 @@ _JOINT = compile_late(
 _UNSPACED = compile_late(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+"
 )
+# The bytes of UTF-8 without those that such a letter begins with: to look for these takes a third of
+# the time of the expression.
+_SPACED_BYTES = bytes(range(0xE0)) + b"\xe1\xe2\xee" + bytes(range(0xF0, 0x100))
 # Characters that control a terminal, change the direction of text, or are invisible: controls,
 # direction marks, zero widths, tags. Tab and line end are not among them, nor the two joiners,
 # which Persian, Hindi and emoji need.
@@ -199,7 +202,9 @@ def bigrams(text: str) -> str:
     >>> bigrams("搜索文件 now")
     '搜索 索文 文件 now'
     """
-    return text if text.isascii() else _UNSPACED.sub(lambda run: _pairs(run.group()), text)
+    if text.isascii() or not text.encode("utf-8", "replace").translate(None, _SPACED_BYTES):
+        return text
+    return _UNSPACED.sub(lambda run: _pairs(run.group()), text)
 
 
 def _pairs(run: str) -> str:

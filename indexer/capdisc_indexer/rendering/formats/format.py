@@ -8,6 +8,7 @@ count of the printed text is the sum of its pieces.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
@@ -85,6 +86,7 @@ class RenderFormat:
         return self.levels == (1,)
 
 
+@lru_cache(maxsize=1)  # the end of a frame has the mark of its beginning
 def frame_mark(text: str, key: bytes = b"") -> str:
     """The twelve digits that mark the frame of a text: not in the text, and the same each time.
     Nobody without the key, of at most 64 bytes, can compute them: keyed BLAKE2 is a message
