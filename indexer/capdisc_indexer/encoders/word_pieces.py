@@ -89,8 +89,8 @@ class _TokenIdCache(dict[str, bytes]):
         if len(self) >= _CACHE_SIZE:
             self.clear()
         ids = array("i", tokenize_word(word[:_MAX_WORD_CHARACTERS], self._lookup))
-        packed = self[word] = ids.tobytes()
-        return packed
+        packed_ids = self[word] = ids.tobytes()
+        return packed_ids
 
 
 def split_words(text: str) -> list[str]:

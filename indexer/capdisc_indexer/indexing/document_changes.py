@@ -288,8 +288,7 @@ def load_tables() -> None:
     """Loads what all builders of workers look into: half a second."""
     lazy_imports.load_bulk_token_counter()([""])
     if reader := load_reader():
-        reader.encode([""])
-        reader.bulk_token_ids("")
+        reader.encode([""] * MIN_PARALLEL_ITEMS)
 
 
 def build_in_worker(
@@ -480,11 +479,7 @@ def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
     """The rows (int8, one after the other) of these texts."""
     if len(texts) > _FEW_PASSAGES or lazy_imports.numpy_if_loaded() is not None:
         return quantise(reader.encode(texts)).tobytes()
-    floats, size = memoryview(reader.encode_few(texts)), 4 * reader.dim
-    return b"".join(
-        quantise_row(array("f", floats[start : start + size].tobytes()))
-        for start in range(0, len(floats), size)
-    )
+    return b"".join(quantise_row(array("f", reader.encode_few([text]))) for text in texts)
 
 
 def build_document(descriptor: Descriptor, counts: PieceCounts, pieces: bytes) -> IndexedDocument:

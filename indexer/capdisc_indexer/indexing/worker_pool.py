@@ -161,11 +161,11 @@ class WorkerPool:
                 free.put(worker)
 
         remaining, waiting = iter(items), deque[tuple[list[JobT], BackgroundTask[Any]]]()
-        most = 2 * len(self._workers)
+        limit = 2 * len(self._workers)
         while (batch := list(islice(remaining, batch_size))) or waiting:
             if batch:
                 waiting.append((batch, BackgroundTask(partial(run_batch, batch))))
-            if len(waiting) > most or not batch:
+            if len(waiting) > limit or not batch:
                 batch, task = waiting.popleft()
                 yield from task.result() or map(run_here, batch)
 
@@ -180,6 +180,9 @@ def count_processors() -> int:
 def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worker]:
     """A new process, and so many forks of it after it has called `prepare`."""
     pipes = [(*os.pipe(), *os.pipe()) for _ in range(forks)]
+    fork_pipes = [
+        (os.fdopen(jobs, "wb"), os.fdopen(answers, "rb")) for _, jobs, answers, _ in pipes
+    ]
     ends = [(jobs, answers) for jobs, _, _, answers in pipes]
     arguments = json.dumps(sys.path), pickle.dumps((ends, prepare)).hex()
     try:
@@ -190,15 +193,11 @@ def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worke
             stderr=subprocess.DEVNULL,
             pass_fds=[*chain.from_iterable(ends)],
         )
-    except OSError:
-        for end in chain.from_iterable(pipes):
+    finally:
+        for end in chain.from_iterable(ends):
             os.close(end)
-        raise
-    for end in chain.from_iterable(ends):
-        os.close(end)
     assert process.stdin and process.stdout
-    forked = [(os.fdopen(jobs, "wb"), os.fdopen(answers, "rb")) for _, jobs, answers, _ in pipes]
-    return [Worker(*pair, process) for pair in ((process.stdin, process.stdout), *forked)]
+    return [Worker(*pair, process) for pair in ((process.stdin, process.stdout), *fork_pipes)]
 
 
 def _run_in_worker(
@@ -221,7 +220,7 @@ def serve(start: str) -> None:
     if prepare:
         prepare()
         gc.freeze()
-    jobs, answers = own = 0, os.dup(1)
+    jobs, answers = standard_ends = 0, os.dup(1)
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     for fork in forks:
         with suppress(OSError):  # no more processes: its pipes end, as if it was killed
@@ -229,7 +228,7 @@ def serve(start: str) -> None:
                 jobs, answers = fork
                 break
     # A pipe ends with its worker only if no other process holds it.
-    for end in {*own, *chain.from_iterable(forks)} - {jobs, answers}:
+    for end in {*standard_ends, *chain.from_iterable(forks)} - {jobs, answers}:
         os.close(end)
     with (
         suppress(*_WORKER_ERRORS),
@@ -241,6 +240,6 @@ def serve(start: str) -> None:
             pickle.dump([work(job) for job in batch], replies)
             replies.flush()
     with suppress(OSError):  # until the forks have ended
-        while jobs == own[0]:
+        while jobs == 0:
             os.wait()
     os._exit(0)  # to free the tables takes time

@@ -78,7 +78,6 @@ class PassageWriter:
     def __init__(self, target: Path) -> None:
         t = lazy_imports.tantivy()
         target.mkdir(parents=True, exist_ok=True)
-        self.count = 0
         with _translate_errors():
             index = t.Index(build_passage_schema(), path=str(target), reuse=True)
             index.register_tokenizer(ANALYSER_NAME, build_analyser())
@@ -103,7 +102,6 @@ class PassageWriter:
                 head = _write_head(owner, number, passage.sections)
                 document.add_bytes("head", head.encode("utf-8", "surrogatepass"))
                 self._writer.add_document(document)
-        self.count += len(passages)
 
     def commit(self) -> None:
         """Makes durable what was added and removed."""
