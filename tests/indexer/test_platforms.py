@@ -19,8 +19,9 @@ def offered_names(name):
                 names[function] = ast.unparse(arguments)
             case ast.Assign(targets=[ast.Tuple(elts=targets)]):
                 names |= {target.id: "" for target in targets}
-            case ast.Assign(targets=[ast.Name(id=constant)]) | ast.AnnAssign(
-                target=ast.Name(id=constant)
+            case (
+                ast.Assign(targets=[ast.Name(id=constant)])
+                | ast.AnnAssign(target=ast.Name(id=constant))
             ):
                 names[constant] = ""
     return {name: arguments for name, arguments in names.items() if not name.startswith("_")}

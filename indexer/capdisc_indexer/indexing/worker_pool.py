@@ -2,7 +2,7 @@
 
 Parsing texts and building documents is pure Python, which one process runs on one core only. A
 worker answers batches of jobs through its pipes and ends when they close, as they do when the
-builder is killed. On Linux, one process is started, loads what all of them need, and forks the
+builder is killed. Where the system can, one process is started, loads what all of them need, and forks the
 others: that takes half a second, and once instead of once for each.
 """
 
@@ -22,6 +22,8 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from typing import IO, Any, Generic, NamedTuple, TypeVar
+
+from capdisc_indexer.platforms import system
 
 TaskResultT = TypeVar("TaskResultT")
 JobT = TypeVar("JobT")
@@ -103,9 +105,11 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         for worker in self._workers:
             worker.close()
+            if error:  # nobody waits for what is in hand
+                worker.process.kill()
         for worker in self._workers:
             worker.process.wait()
 
@@ -129,8 +133,7 @@ class WorkerPool:
     def _start_workers(self) -> bool:
         if not self._workers and (count := count_processors()) > 1 and sys.executable:
             count = min(count, _MAX_WORKERS)
-            # Elsewhere, a fork of a process with native libraries may fail.
-            forks = count - 1 if sys.platform == "linux" else 0
+            forks = count - 1 if system.FORKS_WORKERS else 0
             with suppress(OSError):  # this user may have no more processes: fewer workers
                 while len(self._workers) < count:
                     self._workers += _start_workers(forks, self._prepare)
@@ -172,9 +175,7 @@ class WorkerPool:
 
 def count_processors() -> int:
     """The number of processors that this process may use."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    return system.count_processors()
 
 
 def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worker]:
@@ -224,7 +225,7 @@ def serve(start: str) -> None:
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     for fork in forks:
         with suppress(OSError):  # no more processes: its pipes end, as if it was killed
-            if not os.fork():
+            if not system.fork_process():
                 jobs, answers = fork
                 break
     # A pipe ends with its worker only if no other process holds it.
@@ -239,7 +240,6 @@ def serve(start: str) -> None:
             work, batch = pickle.load(questions)
             pickle.dump([work(job) for job in batch], replies)
             replies.flush()
-    with suppress(OSError):  # until the forks have ended
-        while jobs == 0:
-            os.wait()
+    if jobs == 0:
+        system.wait_for_children()
     os._exit(0)  # to free the tables takes time

@@ -37,6 +37,8 @@ MOUNT_TABLE, WATCH_LIMITS = "/proc/self/mountinfo", "/proc/sys/fs/inotify"
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 # Whether programs can be run with limits and ended with everything that they started.
 RUNS_PROGRAMS = True
+# Whether a process that has loaded native libraries can fork. On macOS a fork of it may fail.
+FORKS_WORKERS = sys.platform == "linux"
 # The errors of file systems without locks.
 NO_LOCK_ERRNOS = frozenset(
     {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
@@ -301,6 +303,18 @@ def count_processors() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def fork_process() -> int:
+    """The number of the new child; 0 in the child."""
+    return os.fork()
+
+
+def wait_for_children() -> None:
+    """Wait until all children have ended."""
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def limit_malloc_arenas() -> None:

@@ -31,6 +31,7 @@ NAME: str = sys.platform
 MOUNT_TABLE, WATCH_LIMITS = "", ""
 STOP_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", 21))
 RUNS_PROGRAMS = False
+FORKS_WORKERS = False
 
 # Without O_BINARY, line ends and the byte 26 would be changed.
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -252,6 +253,14 @@ def process_state(pid: int) -> str:
 
 def count_processors() -> int:
     return os.cpu_count() or 1
+
+
+def fork_process() -> int:
+    raise OSError(errno.ENOSYS, "a process cannot fork")
+
+
+def wait_for_children() -> None:
+    """There are no forks."""
 
 
 def limit_malloc_arenas() -> None:
