@@ -84,3 +84,29 @@ def test_a_skill_that_names_itself_gains_nothing(capdisc, hermetic, write_skill)
     capdisc("index", "a", "b")
     hits = capdisc("search", "draw maps of rivers", "--json", "--explain").json["hits"]
     assert hits and not any("referred" in hit["signals"] for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "name"),
+    [
+        ("Why did the refund of my order fail?", "diagnose"),
+        ("the labels of our orders come out blank, find out why", "diagnose"),
+        ("Warum fehlt die Adresse auf den labels?", "diagnose"),
+        ("explain why an order gets a refund to the card", "refunds"),
+    ],
+)
+def test_a_symptom_is_for_the_sibling_that_finds_faults(
+    capdisc, hermetic, write_skill, request_text, name
+) -> None:
+    for task, text in TASKS.items():
+        write_skill(hermetic / "skills", f"acme-{task}", f"{text} Use for {task} of orders.")
+    write_skill(
+        hermetic / "skills", "acme-diagnose", "Finds out what is behind a problem with orders."
+    )
+    # A name of which nothing else is asked for is no sibling.
+    write_skill(hermetic / "skills", "compiler-debugging", "Finds out why orders of code fail.")
+    capdisc("index", "skills")
+    hits = capdisc("search", request_text, "--json", "--explain").json["hits"]
+    assert hits[0]["id"] == f"skill:acme-{name}"
+    gaining = {hit["id"] for hit in hits if "finds_fault" in hit["signals"]}
+    assert gaining == ({"skill:acme-diagnose"} if name == "diagnose" else set())
