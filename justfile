@@ -129,6 +129,10 @@ fit-calibration REQUESTS:
     {{bin}}/python indexer/training/fit_calibration.py --requests {{REQUESTS}}
     {{bin}}/python indexer/training/fit_phrase_confidence.py --requests {{REQUESTS}}
 
+# fits the verdict on answers: SESSIONS is a folder of folders of sessions
+fit-verdict REQUESTS SKILLS SESSIONS:
+    {{bin}}/python indexer/training/fit_verdict.py --requests {{REQUESTS}} --skills {{SKILLS}} --sessions {{SESSIONS}}/*
+
 # what attackers take from honest answers
 abuse:
     {{bin}}/python tools/bench/abuse.py ../shared/corpora/skills

@@ -49,6 +49,7 @@ from capdisc_indexer.retrieval.confidence import (
     COHORT_SUFFIX,
     SIGNS,
     Calibration,
+    load_calibration,
 )
 from capdisc_indexer.store.snapshot import Index
 
@@ -62,10 +63,7 @@ WEIGHTS = {OWN: 1.0, TOPIC: 0.25, RANDOM: 0.25, FOREIGN: 0.35, MADE_UP: 0.1}
 # In the last step: most of what people ask for a catalogue has.
 FINAL_WEIGHTS = {OWN: 1.0, TOPIC: 0.03, RANDOM: 0.03, FOREIGN: 0.05, MADE_UP: 0.01}
 RIDGE, STEPS = 2.0, 30
-# From this confidence on a text is answered that may be in another language than the catalogue. As
-# the rule for every text it would refuse, on these sources, 30 in a hundred requests for another
-# catalogue (relevance: 41) at the cost of 0.7 points of nDCG@10 (2.1); but small catalogues would
-# answer nine of ten requests of another world, where relevance answers five.
+# What the report counts as refused.
 LEAST_CONFIDENCE = 0.1
 COHORT_OF_SOURCE, COHORT_CHARACTERS = 60, 400
 # Share-alike: their requests may be counted, their texts are not passed on.
@@ -329,7 +327,8 @@ def _read_answer(index: Index, text: str, encoder: StaticEncoder) -> tuple[dict[
         bias=0.0,
         phrase_weights={},
         phrase_bias=0.0,
-        least_confidence=0.0,
+        fit_weights={},
+        fit_bias=0.0,
         cohort=bytes(encoder.dim - 1) + b"\x01",
     )
     with (
@@ -499,7 +498,8 @@ def write_calibration(
         "bias": model.bias,
         "phrase_weights": (phrases or model).weights,
         "phrase_bias": (phrases or model).bias,
-        "least_confidence": LEAST_CONFIDENCE,
+        "fit_weights": (kept := load_calibration()).fit_weights,
+        "fit_bias": kept.fit_bias,
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, read_pairs
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query, Ranking, RankingChoices
+from capdisc_indexer.model.types import BuildOptions, Query, RankingChoices
 from capdisc_indexer.retrieval import verdict
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import (
@@ -217,12 +217,12 @@ def _search(
             size=size,
             logit=logit,
             evidence=read_evidence(index, ranking, encoder),
-            is_refused=_is_refused(index, ranking, logit),
+            is_refused=_is_refused(index, utterance.text, used, logit),
             is_lexical=used is None,
         )
 
 
-def _is_refused(index: Index, ranking: Ranking, logit: float) -> bool:
+def _is_refused(index: Index, text: str, encoder: StaticEncoder | None, logit: float) -> bool:
     """What the search would say with this text model in place of the shipped one."""
     with patch.object(verdict, "text_logit", lambda *_: logit):
-        return not verdict.judge(index, ranking).fits
+        return not search_index(index, Query(texts=(text,)), encoder).hits

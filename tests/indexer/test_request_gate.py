@@ -9,7 +9,6 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import request_gate, verdict
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.verdict import is_relevant_enough
 from capdisc_indexer.store.snapshot import Index
 
 
@@ -129,20 +128,6 @@ def test_what_asks_for_nothing_is_talk_however_it_is_typed(index, text) -> None:
 def test_a_request_is_one_however_it_is_typed_and_whatever_stands_beside_it(index, text) -> None:
     """Behind thanks, above or below a pasted text, in capitals, by the name of a capability."""
     assert judge(index, text).is_request
-
-
-def test_what_reads_as_a_request_needs_less_relevance() -> None:
-    encoder, text = load_shipped_encoder(), "please translate the contract into French"
-    assert is_relevant_enough(0.1, [text], verdict.CLEAR_LOGIT, encoder)
-    assert not is_relevant_enough(0.1, [text], verdict.CLEAR_LOGIT - 1, encoder)
-
-
-def test_a_request_without_english_words_needs_still_less() -> None:
-    """In another language than the catalogue no word can match; made-up words need as much."""
-    encoder, logit = load_shipped_encoder(), verdict.CLEAR_LOGIT
-    assert is_relevant_enough(0.03, ["envoie une facture au client"], logit, encoder)
-    for text in ("please translate the contract into French", "brabb skiftz glonqlm"):
-        assert not is_relevant_enough(0.03, [text], logit, encoder)
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "x" * 10_000, "好", "\u200b"])

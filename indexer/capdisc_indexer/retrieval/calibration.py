@@ -99,25 +99,22 @@ def _has_only_stop_words(texts: Sequence[str]) -> bool:
     )
 
 
-def read_confidence(
+def read_answer(
     index: Index,
     texts: Sequence[str],
     hits: Sequence[Hit],
     candidates: Sequence[Sequence[Candidates]],
     unmatched: Sequence[str],
     encoder: StaticEncoder | None,
-) -> float | None:
-    """How likely the first hit is right, 0..1, from the signs of the answer; 0 without hits that
-    the texts themselves found. `encoder` made the vectors; None without, or with another encoder
-    than the one that the signs were fitted to.
+) -> Mapping[str, float]:
+    """The signs of the answer, none without hits that the texts themselves found. `encoder` made
+    the vectors; none without, or with another encoder than the one that the signs were fitted to.
     """
     if encoder is None:
-        return None
+        return {}
     calibration = load_calibration()
-    if encoder.fingerprint != calibration.encoder:
-        return None
-    if all(hit.via for hit in hits):
-        return 0.0
+    if encoder.fingerprint != calibration.encoder or all(hit.via for hit in hits):
+        return {}
     signs = read_signs(
         texts,
         hits,
@@ -130,7 +127,14 @@ def read_confidence(
     is_covered = signs["coverage"] >= MIN_COVERAGE or not may_be_foreign(texts, encoder)
     if is_covered:
         signs |= read_phrase_signs(index.matrix, hits, candidates)
-    return round(combine_signs(calibration, signs), 4)
+    return signs
+
+
+def read_confidence(hits: Sequence[Hit], signs: Mapping[str, float]) -> float:
+    """How likely the first hit is right, 0..1, from the signs of the answer, where it has any."""
+    if not signs:
+        return estimate_confidence(hits)
+    return round(combine_signs(load_calibration(), signs), 4)
 
 
 def estimate_confidence(hits: Sequence[Hit]) -> float:

@@ -47,6 +47,9 @@ SIGNS = (
     "cosine", "elsewhere", "cosine_lead", "coverage", "meets_query_lead", "meets_name_lead",
     "meets_description", "lead", "unknown", "clauses", "made_up",
 )  # fmt: skip
+# The verdict reads, beside most of them, how well the best of so many hits meets the text by its
+# description.
+DESCRIBED_HITS = 5
 # What is read beside them where the hits were compared by their phrases, and how many of the
 # nearest phrases say how densely they lie.
 PHRASE_SIGNS = ("meets_phrases", "density_lead")
@@ -57,8 +60,7 @@ NEAREST_PHRASES = 5
 class Calibration:
     """The fitted numbers: a weight for each sign, the bias, and the cohort as rows of int8 of the
     encoder with this fingerprint; `phrase_weights` and `phrase_bias` are in their place where
-    there are PHRASE_SIGNS. From `least_confidence` on, a text that may be in another
-    language than the catalogue is answered.
+    there are PHRASE_SIGNS. `fit_weights` and `fit_bias` are those of the verdict (`verdict.py`).
     """
 
     encoder: str
@@ -66,7 +68,8 @@ class Calibration:
     bias: float
     phrase_weights: Mapping[str, float]
     phrase_bias: float
-    least_confidence: float
+    fit_weights: Mapping[str, float]
+    fit_bias: float
     cohort: bytes
 
 
@@ -98,6 +101,7 @@ def read_signs(
     direct_hits = _select_direct_hits(hits)
     first, others = direct_hits[0], direct_hits[1:]
     text, vector_scores, clause_count = _nearest_text(texts, candidates)
+    idfs = [idf for parts in candidates for part in parts for idf in part.idf_by_term.values()]
     return {
         "cosine": _signal(first, "cosine") - noise_floor,
         "elsewhere": _nearest_elsewhere(encoder, text, cohort),
@@ -112,6 +116,11 @@ def read_signs(
         "unknown": _share_of_unknown(texts, unmatched, encoder),
         "clauses": math.log(clause_count),
         "made_up": float(is_made_up(texts, encoder)),
+        "nearest": vector_scores[0] - noise_floor if vector_scores else 0.0,
+        "best_description": max(
+            _signal(hit, "meets_description") for hit in direct_hits[:DESCRIBED_HITS]
+        ),
+        "rarest": max(idfs, default=0.0),
     }
 
 

@@ -21,8 +21,8 @@ from capdisc_indexer.retrieval.body_passages import (
 )
 from capdisc_indexer.retrieval.calibration import (
     calibrate,
-    estimate_confidence,
     find_unmatched_words,
+    read_answer,
     read_confidence,
 )
 from capdisc_indexer.retrieval.candidates import (
@@ -106,7 +106,7 @@ def search_index(
         encoders.effective_mode,
     )
     unmatched = find_unmatched_words(index, expanded_query)
-    confidence = read_confidence(
+    signs = read_answer(
         index,
         plain_texts,
         calibrated_hits,
@@ -120,7 +120,7 @@ def search_index(
         hits=(*first_hits, *calibrated_hits[GRADED_HITS:]),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
-        confidence=estimate_confidence(calibrated_hits) if confidence is None else confidence,
+        confidence=read_confidence(calibrated_hits, signs),
         unmatched=unmatched,
         corrections=corrections,
         categories=_nearest_categories(distinct_hits, headers),
@@ -128,10 +128,10 @@ def search_index(
         timings=_stage_times(times, evidence.candidates),
     )
     judged = replace(ranking, query=correct_query(query, corrections))
-    verdict = judge(index, judged) if query.choices.refuses else None
+    verdict = judge(index, judged, signs) if query.choices.refuses else None
     if verdict and not verdict.fits:
         return replace(ranking, hits=(), confidence=0.0, gate=verdict)
-    shown_hits = grade_relevance(ranking.hits)[: query.limit]
+    shown_hits = grade_relevance(ranking.hits, fits=verdict is not None)[: query.limit]
     return replace(
         ranking, hits=tuple(add_sections(index, shown_hits, best_passages)), gate=verdict
     )

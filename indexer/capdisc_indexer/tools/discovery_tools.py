@@ -15,7 +15,7 @@ from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.retrieval.candidates import require_known_filters
-from capdisc_indexer.retrieval.verdict import MIN_CONFIDENCE_OF_UNKNOWN
+from capdisc_indexer.retrieval.verdict import SURE_CONFIDENCE
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.call_binding import match_tool
@@ -85,7 +85,7 @@ def _instruct(ctx: ToolContext, search_result: SearchResult) -> ToolAnswer:
         is_empty = not len(ctx.index.documents)
         return {"instruction": NOTHING_INDEXED if is_empty else NOTHING_INSTRUCTION}
     has_words = not ranking.unmatched or any("bm25" in hit.signals for hit in ranking.hits)
-    is_sure = has_words or ranking.confidence >= MIN_CONFIDENCE_OF_UNKNOWN
+    is_sure = has_words or ranking.confidence >= SURE_CONFIDENCE
     return {} if is_sure else {"instruction": _WEAK_INSTRUCTION}
 
 
