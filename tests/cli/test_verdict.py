@@ -35,7 +35,7 @@ FUNCTIONS = """capabilities:
 NOTHING = {
     "cms": "book a flight to Mars",
     "skills": "play some jazz",
-    "functions": "zzzqqq unknown",
+    "functions": "tune my guitar",
 }
 FOUND = {
     "cms": "attach a picture to a section",
