@@ -22,6 +22,7 @@ from capdisc.output.questions import YES, read_answer
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import definition_memory
@@ -196,7 +197,7 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
     from capdisc.context.index_scope import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
-    real_path = str(Path(os.path.realpath(path.parent)) / path.name)
+    real_path = str(Path(resolve_path(path.parent)) / path.name)
     return any(request.value == real_path for request in find_scan_requests(there, there.config()))
 
 

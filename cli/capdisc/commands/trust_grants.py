@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.platforms import system
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
@@ -101,8 +100,8 @@ def _next_step(runtime: Runtime, config: Config) -> str:
 
 def _link_request(path: Path) -> TrustRequest:
     """The request of a link as a scan makes it: only its last part may be a link."""
-    value = str(Path(os.path.realpath(path.parent)) / path.name)
-    return TrustRequest(setting=LINK, value=value, place=os.path.realpath(path))
+    value = str(Path(resolve_path(path.parent)) / path.name)
+    return TrustRequest(setting=LINK, value=value, place=resolve_path(path))
 
 
 def _revoke_link(runtime: Runtime, path: Path) -> bool:
@@ -155,8 +154,8 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
     """Revoke the trust in the index at the path or, where that is no index, in its workspace;
     also where nothing is left of it on disk.
     """
-    real_path = os.path.realpath(path)
-    workspaces = dict.fromkeys((real_path, os.path.realpath(workspace_at(runtime, path))))
+    real_path = resolve_path(path)
+    workspaces = dict.fromkeys((real_path, resolve_path(workspace_at(runtime, path))))
     parent = replace(runtime, cwd=workspace_at(runtime, path.parent))
     if generation.forget_builder_id(runtime.trust_dir, path):
         revoked = [real_path]
@@ -259,7 +258,7 @@ def _describe_index(index_dir: Path, published: Generation) -> dict[str, str]:
     roots = dict.fromkeys(str(root) for scan in scans for root in _recorded_roots(scan))
     counts = console.format_count(published.counts["capabilities"], "capability", "capabilities")
     description = {
-        "index": os.path.realpath(index_dir),
+        "index": resolve_path(index_dir),
         "owner": _owner(index_dir),
         "built": f"{published.built_at}, by capdisc {published.made_by}",
         "holds": counts,

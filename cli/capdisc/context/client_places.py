@@ -4,7 +4,6 @@ them: what an index reads beside the folders of skills.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +20,7 @@ from capdisc_indexer.config.client_table import (
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import LINK, OWNER, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
+from capdisc_indexer.platforms import resolve_path
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -118,17 +118,17 @@ def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[Declare
     from capdisc_indexer.config.client_servers import client_files
 
     files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
-    known = {os.path.realpath(file.path) for file in files}
+    known = {resolve_path(file.path) for file in files}
     named = [runtime.expand(path) for path in paths]
     return tuple(
         DeclaredSource(
             format="mcp-servers",
             path=str(path),
             origin="the command line",
-            trusted=not is_inside(os.path.realpath(path), [runtime.real_workspace]),
+            trusted=not is_inside(resolve_path(path), [runtime.real_workspace]),
         )
         for path in named
-        if path.is_file() and os.path.realpath(path) in known
+        if path.is_file() and resolve_path(path) in known
     )
 
 
@@ -139,11 +139,11 @@ def link_rules(runtime: Runtime) -> LinkRules:
     from capdisc_indexer.store.state_file import list_grants
 
     # A workspace that is the home folder, or above it, holds other people's clones, too.
-    is_home_inside = is_inside(os.path.realpath(runtime.home), [runtime.real_workspace])
+    is_home_inside = is_inside(resolve_path(runtime.home), [runtime.real_workspace])
     lines = (line for stored in list_grants(runtime.trust_dir) for line in stored.grant.lines)
     return LinkRules(
         workspace="" if is_home_inside else runtime.real_workspace,
-        own_places=tuple(dict.fromkeys(map(os.path.realpath, own_folders(runtime.home)))),
+        own_places=tuple(dict.fromkeys(map(resolve_path, own_folders(runtime.home)))),
         trusted=frozenset(line for line in lines if line.startswith((f"{LINK} ", f"{OWNER} "))),
         own_users=runtime.own_users,
     )

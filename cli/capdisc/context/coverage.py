@@ -23,6 +23,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, Coverage, PassageLimits
+from capdisc_indexer.platforms import resolve_path, spell_path
 from capdisc_indexer.store.folder_stamps import Look
 from capdisc_indexer.store.state_file import grant_folder
 
@@ -61,7 +62,7 @@ def complete_coverage(
         return previous.coverage
     usual = _real_usual_paths(runtime, config)
     return replace(
-        USUAL, added=tuple(root for root in previous.roots if os.path.realpath(root) not in usual)
+        USUAL, added=tuple(root for root in previous.roots if resolve_path(root) not in usual)
     )
 
 
@@ -70,27 +71,32 @@ def add_paths(
 ) -> Coverage:
     """The coverage with these paths added, but for usual folders that it has anyway."""
     usual = _real_usual_paths(runtime, config) if last.is_conventional else ()
-    new = [str(path) for path in paths if os.path.realpath(path) not in usual]
-    return replace(last, added=tuple(dict.fromkeys((*last.added, *new))))
+    new = [str(path) for path in paths if resolve_path(path) not in usual]
+    return replace(last, added=tuple(dict.fromkeys((*_spell_added(last), *new))))
 
 
 def remove_paths(coverage: Coverage, paths: Sequence[Path], missing: Collection[str]) -> Coverage:
     """The coverage without these paths, each of which was added, or is one of the `missing`
     folders. Raises InputError for any other.
     """
-    names = [str(path) for path in paths]
+    names, added = [str(path) for path in paths], _spell_added(coverage)
     for name in names:
-        if name not in coverage.added and name not in missing:
+        if name not in added and name not in missing:
             raise InputError(
                 f"{name} was not added to this index",
-                f"added: {', '.join(coverage.added) or 'nothing'}; to leave a usual folder out, "
+                f"added: {', '.join(added) or 'nothing'}; to leave a usual folder out, "
                 "see exclude and folders in: capdisc config",
             )
-    return replace(coverage, added=tuple(path for path in coverage.added if path not in names))
+    return replace(coverage, added=tuple(path for path in added if path not in names))
+
+
+def _spell_added(coverage: Coverage) -> list[str]:
+    """The added paths, as their folders list them now."""
+    return list(map(spell_path, coverage.added))
 
 
 def _real_usual_paths(runtime: surroundings.Runtime, config: Config) -> set[str]:
-    return {os.path.realpath(path) for _, path in list_scan_roots(runtime, config)}
+    return {resolve_path(path) for _, path in list_scan_roots(runtime, config)}
 
 
 def list_roots(

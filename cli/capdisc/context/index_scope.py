@@ -26,6 +26,7 @@ from capdisc_indexer.config.trust import (
     owner_requests,
 )
 from capdisc_indexer.model.types import Coverage, DeclaredSource
+from capdisc_indexer.platforms import resolve_path
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -104,7 +105,7 @@ def place_sources(
                 origin=plugin.id,
                 trusted=True,
                 within=within,
-                confined_to=os.path.realpath(plugin.folder),
+                confined_to=resolve_path(plugin.folder),
                 is_conventional=True,
             )
             for form, path in parts
@@ -145,7 +146,7 @@ def place_requests(runtime: Runtime, config: Config) -> dict[str, tuple[TrustReq
         if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
             continue
         asked = owner_requests(str(path), str(runtime.workspace), runtime.own_users)
-        target = os.path.realpath(path)
+        target = resolve_path(path)
         is_link_out = scope == "workspace" and not is_inside(target, [runtime.real_workspace])
         if is_link_out and not is_inside(target, _allowed_places(runtime, config)):
             link = TrustRequest(
@@ -196,7 +197,7 @@ def confined_roots(runtime: Runtime, config: Config) -> dict[str, tuple[str, ...
         for scope, path in (*_own_roots(runtime, config), *place_folders(runtime, config))
         if scope in ("workspace", config.file)
     ]
-    return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
+    return {os.path.abspath(path): (*allowed, resolve_path(path)) for path in chosen}  # noqa: PTH100
 
 
 def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
@@ -204,4 +205,4 @@ def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
     that are scanned anyway.
     """
     user_folders = (path for scope, path in runtime.conventional(config) if scope != "workspace")
-    return (runtime.real_workspace, *(os.path.realpath(path) for path in user_folders))
+    return (runtime.real_workspace, *(resolve_path(path) for path in user_folders))

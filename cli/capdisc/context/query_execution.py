@@ -56,15 +56,18 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> Query:
 
 
 def _find_ids(ctx: open_index.CommandContext, patterns: Sequence[str]) -> tuple[str, ...]:
-    """The ids that fit one of the patterns, whatever the case of their letters. Raises UsageError
+    """The ids that fit one of the patterns, whatever the case of their letters and their
+    Unicode form. Raises UsageError
     for a pattern that none fits.
     """
     from fnmatch import filter as ids_like
 
-    folded_ids = {identifier.lower(): identifier for identifier in ctx.index.columns.ids}
+    from capdisc_indexer.sources.formats.naming_rules import fold_id
+
+    folded_ids = {fold_id(identifier): identifier for identifier in ctx.index.columns.ids}
     found: dict[str, None] = {}
     for pattern in patterns:
-        if not (fitting := ids_like(folded_ids, pattern.lower())):
+        if not (fitting := ids_like(folded_ids, fold_id(pattern))):
             raise candidates.unknown_filter("id", pattern, list(folded_ids.values()))
         found |= dict.fromkeys(folded_ids[key] for key in fitting)
     return tuple(found)

@@ -25,7 +25,7 @@ from capdisc_indexer.encoders import NO_RERANKER, SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
-from capdisc_indexer.platforms import system
+from capdisc_indexer.platforms import resolve_path, spell_path, system
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
@@ -140,14 +140,14 @@ class Runtime:
         if chosen == default:
             return default
         workspace = [self.real_workspace]
-        is_in_workspace = is_inside(os.path.realpath(chosen), workspace)
-        is_home_in_workspace = is_inside(os.path.realpath(self.home), workspace)
+        is_in_workspace = is_inside(resolve_path(chosen), workspace)
+        is_home_in_workspace = is_inside(resolve_path(self.home), workspace)
         return default if is_in_workspace and not is_home_in_workspace else chosen
 
     @property
     def real_workspace(self) -> str:
         """The workspace without links, the name under which trust in it is recorded."""
-        return os.path.realpath(self.workspace)
+        return resolve_path(self.workspace)
 
     def load_grant(self) -> Grant:
         """What the user has allowed this workspace."""
@@ -232,10 +232,10 @@ class Runtime:
         from capdisc_indexer.config.client_table import own_folders
         from capdisc_indexer.sources.scan.folder_tree import is_inside
 
-        home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
+        home, workspace = resolve_path(self.home), resolve_path(self.workspace)
         is_own = not owner_requests(workspace, workspace, self.own_users)
         places = [workspace] if is_own and not is_inside(home, [workspace]) else []
-        places += map(os.path.realpath, own_folders(self.home))
+        places += map(resolve_path, own_folders(self.home))
         memory = str(self.state_dir() / "definitions" / "memory.sqlite")
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
@@ -245,11 +245,11 @@ class Runtime:
         """
         text = str(path)
         if text == "~" or text.startswith("~/"):
-            return self.home / text[2:]
-        if text.startswith("$"):
+            path = self.home / text[2:]
+        elif text.startswith("$"):
             name, slash, rest = text.partition("/")
             path = Path(self.environ.get(name.strip("${}"), name) + slash + rest)
-        return Path(os.path.normpath(self.cwd / path))
+        return Path(spell_path(os.path.normpath(self.cwd / path)))
 
     def encoder_name(self, name: str) -> str:
         """The name of an encoder, or the absolute path where it names a folder or a file."""
@@ -363,7 +363,7 @@ def today() -> str:
 
 def current_runtime() -> Runtime:
     """The runtime of this process."""
-    home = Path(os.environ.get("HOME") or Path.home())
+    home = Path(spell_path(os.environ.get("HOME") or str(Path.home())))
     return Runtime(
         environ=os.environ,
         cwd=_current_folder(),
@@ -399,7 +399,7 @@ def _current_folder() -> Path:
     logical = os.environ.get("PWD", "")
     try:
         if logical and Path(logical).samefile("."):
-            return Path(logical)
+            return Path(spell_path(logical))
         return Path.cwd()
     except OSError as error:
         raise InputError("the current folder is gone", "change to another folder") from error

@@ -24,7 +24,7 @@ from capdisc_indexer.config.client_table import (
 from capdisc_indexer.config.settings_reader import leads_out, parse_settings, read_text
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.platforms import system
+from capdisc_indexer.platforms import resolve_path, system
 
 # Paths are strings where many are only looked at: a Path for each takes half of the time.
 # ruff: noqa: PTH117, PTH120
@@ -209,7 +209,7 @@ def _claude_folder(records: object, workspace: Path) -> Path | None:
 
 
 def _is_here(project: object, workspace: Path) -> bool:
-    return isinstance(project, str) and os.path.realpath(project) == os.path.realpath(workspace)
+    return isinstance(project, str) and resolve_path(project) == resolve_path(workspace)
 
 
 def _claude_manifest(
@@ -272,9 +272,7 @@ def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Cli
         if not isinstance(entry, dict) or entry.get("enabled") is not True or not name:
             continue
         versions = _folders_in(cache / marketplace / name)
-        if not versions or not is_inside(
-            os.path.realpath(versions[-1]), [os.path.realpath(cache)]
-        ):
+        if not versions or not is_inside(resolve_path(versions[-1]), [resolve_path(cache)]):
             continue
         folder = versions[-1]
         manifest = reader.table(folder / _MANIFESTS["codex"])
@@ -458,7 +456,7 @@ def _is_part(path: str, folder: str) -> bool:
     # Of an entry of the folder itself that is no link, nothing has to be resolved.
     if os.path.dirname(path) == folder and not stat.S_ISLNK(status.st_mode):
         return True
-    return is_inside(os.path.realpath(path), [os.path.realpath(folder)])
+    return is_inside(resolve_path(path), [resolve_path(folder)])
 
 
 def _server_files(folder: Path, manifest: _Table, manifest_name: str) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.platforms import system
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.text.normalization import compile_late
 
 # What a person or a setup command writes has a few KiB.
@@ -54,7 +54,7 @@ def leads_out(path: Path, workspace: Path) -> bool:
     """Whether the file is, or lies behind, a link out of the workspace: a clone can bring links, and
     its settings are not read from elsewhere.
     """
-    return not is_inside(os.path.realpath(path), [os.path.realpath(workspace)])
+    return not is_inside(resolve_path(path), [resolve_path(workspace)])
 
 
 def read_text(path: Path, limit_bytes: int = MAX_BYTES) -> str:

@@ -19,6 +19,7 @@ from capdisc_indexer.config.settings import SETTINGS, Reach, fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.text.normalization import compile_late
 
 # An address may be an index on a network: `[store] allow` decides about it, or a grant.
@@ -105,7 +106,7 @@ def real_path(path: Path, origin: str) -> str:
     cannot be a path.
     """
     try:
-        return os.path.realpath(path)
+        return resolve_path(path)
     except ValueError as error:
         message = f"{origin}: {escape_line(str(path))} can be no path: {error}"
         raise InputError(message, "see: capdisc config") from error
@@ -126,7 +127,7 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
     is empty, and for a path outside of the workspace.
     """
     owners: dict[int, str] = {}
-    folder = os.path.realpath(workspace) if own_users else ""
+    folder = resolve_path(workspace) if own_users else ""
     relative = os.path.relpath(path, workspace) if own_users else ".."
     while relative.split("/", 1)[0] != "..":
         part, has_links = folder, False
@@ -143,7 +144,7 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
                 owners.setdefault(user, part)
         if not has_links:
             break
-        relative = os.path.relpath(os.path.realpath(part), folder)
+        relative = os.path.relpath(resolve_path(part), folder)
     return owners
 
 

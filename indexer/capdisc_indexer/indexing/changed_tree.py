@@ -16,6 +16,7 @@ from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.unchanged_tree import TreeComparison
 from capdisc_indexer.model.errors import WiderChangeError, require_narrow_change
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import (
     GUIDANCE_FOLDER,
@@ -88,7 +89,7 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
         changed.isdisjoint(stamps.awaited), "a file that decides what is read has changed"
     )
     roots = [
-        ScanRoot(order, os.path.abspath(root), os.path.realpath(root))
+        ScanRoot(order, os.path.abspath(root), resolve_path(root))
         for order, root in enumerate(comparison.request.root_names)
     ]
     require_narrow_change(all(os.path.isdir(root.resolved) for root in roots), "a root is gone")

@@ -8,7 +8,6 @@ differs, the file is read again, and no other. What a record was without them st
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +27,7 @@ from capdisc_indexer.model.types import (
     Overlay,
     Severity,
 )
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -47,7 +47,7 @@ def apply_overlays(
     parsed is parsed for that. While an overlay does not parse, files keep those that they have.
     Raises ManyChangesError for more of these than `options` allows.
     """
-    places = [os.path.realpath(options.workspace)] if options.workspace else []
+    places = [resolve_path(options.workspace)] if options.workspace else []
     ids = content_hashes_by_id(states)
     overlays_by_id: dict[str, list[Overlay]] = {}
     for overlay in reader.overlays:

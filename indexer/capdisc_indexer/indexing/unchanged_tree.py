@@ -33,6 +33,7 @@ from capdisc_indexer.indexing.previous_build import FileStamp, stamp_generation,
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -200,7 +201,7 @@ def _describe_request(request: BuildRequest) -> str:
         rebuild=False,
         verify=False,
     )
-    real_roots = [os.path.realpath(root) for root in request.root_names]
+    real_roots = [resolve_path(root) for root in request.root_names]
     declared = _scan_declared_sources(request)
     text = repr((request.root_names, real_roots, options, declared))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

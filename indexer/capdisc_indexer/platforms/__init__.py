@@ -1,12 +1,73 @@
 """What differs between operating systems: `system` is the module for this one. No other module asks
 which one that is.
+
+And what differs between file systems: those of macOS and Windows find a name in any case, and most
+in any Unicode form, so that paths are compared as their folders list them.
 """
 
+import os
 import sys
+from functools import lru_cache
 
 if sys.platform == "win32":
     from capdisc_indexer.platforms import windows as system
 else:
     from capdisc_indexer.platforms import posix as system
 
-__all__ = ["system"]
+# Paths are strings: a Path for each takes long.
+
+__all__ = ["compose", "resolve_path", "spell_path", "system"]
+
+
+def compose(text: str) -> str:
+    """The text in the Unicode form in which it is typed (NFC). HFS+ lists names in another one."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize
+
+    return normalize("NFC", text)
+
+
+def resolve_path(path: str | os.PathLike[str], strict: bool = False) -> str:
+    """The path with its links followed, as its folders list it. With `strict`, raises OSError where
+    there is nothing.
+    """
+    return spell_path(os.path.realpath(path, strict=strict))
+
+
+def spell_path(path: str) -> str:
+    """The absolute path with each name as its folder lists it, where the file system takes other
+    spellings for the same name. What does not exist stays as it is.
+    """
+    folder, name = os.path.split(path)
+    if not name:
+        return path
+    folder = spell_path(folder)
+    spelt = os.path.join(folder, name)
+    other = name.swapcase()
+    if other == name:
+        from unicodedata import normalize
+
+        other = normalize("NFD", name)
+        other = compose(name) if other == name else other
+    try:
+        # Where no other spelling leads here, that is all: one call for each name.
+        if other == name or not os.path.samefile(os.path.join(folder, other), spelt):
+            return spelt
+        names = _list_names(folder, os.stat(folder).st_mtime_ns)
+    except (OSError, ValueError):
+        return spelt
+    if name not in names:
+        name = next((known for known in names if _fold(known) == _fold(name)), name)
+    return os.path.join(folder, name)
+
+
+@lru_cache(maxsize=64)
+def _list_names(folder: str, mtime_ns: int) -> frozenset[str]:
+    """The names in the folder, which do not change while its stamp does not."""
+    return frozenset(os.listdir(folder))
+
+
+def _fold(name: str) -> str:
+    """What all spellings of the name have in common."""
+    return compose(compose(name).casefold())

@@ -40,7 +40,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
-from capdisc_indexer.platforms import system
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
@@ -257,7 +257,7 @@ def load_builder_id(trust_dir: Path, index_dir: Path) -> str:
 
     A cold search reads it, so it imports nothing more and takes five system calls.
     """
-    folder = os.path.realpath(index_dir)
+    folder = resolve_path(index_dir)
     try:
         path = _record_path(trust_dir, folder)
         fd = system.open_file(path)
@@ -308,7 +308,7 @@ def forget_builder_id(trust_dir: Path, index_dir: Path) -> bool:
     """Remove the record of this folder; False when there is none."""
     from capdisc_indexer.store import state_file
 
-    path = _record_path(trust_dir, os.path.realpath(index_dir))
+    path = _record_path(trust_dir, resolve_path(index_dir))
     if state_file.read_state_file(path) is None:
         return False
     with state_file.lock_folder(path.parent):
@@ -324,7 +324,7 @@ def list_own_indexes(trust_dir: Path) -> list[str]:
 def _write_record(trust_dir: Path, index_dir: Path, builder_id: str) -> None:
     from capdisc_indexer.store import state_file
 
-    folder = os.path.realpath(index_dir)
+    folder = resolve_path(index_dir)
     records = list(_list_records(trust_dir))
     for path, recorded_folder in records if len(records) >= _CLEANUP_COUNT else ():
         if not Path(recorded_folder).exists():

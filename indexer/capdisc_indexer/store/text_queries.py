@@ -23,6 +23,7 @@ from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.risks import counted_risk, risks_up_to
 from capdisc_indexer.model.types import FACETS, Descriptor, Query
+from capdisc_indexer.platforms import compose
 from capdisc_indexer.store.native_errors import require_address_space, translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -80,8 +81,10 @@ def build_analyser() -> Any:
 
 
 def alias_key(name: str) -> str:
-    """The key of an id or name for look-ups, which ignore case and the choice of separator."""
-    return name.strip().lower().replace("_", "-").replace(" ", "-")
+    """The key of an id or name for look-ups, which ignore case, Unicode form and the choice of
+    separator.
+    """
+    return compose(name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 # Marks a term that also matches with one letter changed, missing, added or swapped. No analysed

@@ -21,6 +21,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.platforms import resolve_path, spell_path
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
@@ -138,11 +139,11 @@ def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHe
     """
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
-    path = os.path.normpath(os.path.join(base or "/", name))
+    path = spell_path(os.path.normpath(os.path.join(base or "/", name)))
     if header := next((header for header in index.heads() if _lies_at(header, path)), None):
         return header
     # The path may lead to the capability by a link, or be the place that a link of it leads to.
-    resolved = os.path.realpath(path)
+    resolved = resolve_path(path)
     return next((header for header in index.heads() if _leads_to(header, resolved)), None)
 
 
@@ -160,7 +161,7 @@ def _leads_to(header: CapabilityHeader, resolved: str) -> bool:
     is_folder = SOURCES[source["format"]].owns_folder
     if os.path.basename(resolved) != name and not is_folder:
         return False
-    place = os.path.realpath(source["path"])
+    place = resolve_path(source["path"])
     return resolved == place or (is_folder and resolved == os.path.dirname(place))
 
 

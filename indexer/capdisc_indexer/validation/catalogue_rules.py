@@ -20,6 +20,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     judge_claim,
     plain_look,
 )
+from capdisc_indexer.sources.scan.folder_tree import category_of
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.text.similar_names import compact_name
@@ -433,7 +434,7 @@ def orphan_guidance(root: str, categories: Collection[str]) -> Iterator[Finding]
     except OSError:  # a root without guidance, or a single file
         return
     for path in files:
-        if path.suffix == ".md" and path.stem.casefold() not in known_categories:
+        if path.suffix == ".md" and category_of(path.name).casefold() not in known_categories:
             message = f"no capability has the category {path.stem[:64]}"
             hint = f"name it after one of: {', '.join(sorted(categories)[:8])}"
             yield Finding(

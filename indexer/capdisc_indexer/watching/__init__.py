@@ -27,6 +27,7 @@ from capdisc_indexer.model.types import (
     Finding,
     Severity,
 )
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat
 from capdisc_indexer.store import generation
@@ -125,7 +126,7 @@ class _Watcher:
     ) -> None:
         self._index_dir, self._build_options, self._options = index_dir, build_options, options
         self._signal = ChangeSignal()
-        self._backend = WatchBackend(self._signal, os.path.realpath(index_dir), options)
+        self._backend = WatchBackend(self._signal, resolve_path(index_dir), options)
         self._roots = tuple(roots)
         places = [
             (Path(fixed_part(source.path)[0]), source.is_conventional)

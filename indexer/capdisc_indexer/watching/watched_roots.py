@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import BuildReport, Finding
+from capdisc_indexer.platforms import resolve_path
 
 # `os.path` rather than Path, which costs more for each of many roots every second.
 # ruff: noqa: PTH112, PTH116, PTH120
@@ -81,7 +82,7 @@ def locate_roots(roots: Iterable[Path], declared: Collection[Path] = ()) -> Watc
 
 def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
     try:
-        resolved = os.path.realpath(root, strict=True)
+        resolved = resolve_path(root, strict=True)
         is_folder = os.path.isdir(resolved)
         folder = resolved if is_folder else os.path.dirname(resolved)
         status = os.stat(folder)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import compose
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import compile_late, one_line, space_identifiers
 
@@ -261,7 +262,7 @@ def plain_part(text: str) -> str:
     >>> plain_part("Staff Handbook (2024)")
     'Staff-Handbook-2024'
     """
-    return _NOT_IN_ID.sub("-", one_line(text)).strip("-.")[:120]
+    return _NOT_IN_ID.sub("-", compose(one_line(text))).strip("-.")[:120]
 
 
 def name_in_words(name: str) -> str:
@@ -294,12 +295,12 @@ class IdClaim(NamedTuple):
 
 
 def fold_id(identifier: str) -> str:
-    """The id without regard to capital letters, for comparing.
+    """The id without regard to capital letters and Unicode form, for comparing.
 
     >>> fold_id("skill:PDF") == fold_id("skill:pdf")
     True
     """
-    return identifier.casefold()
+    return compose(identifier).casefold()
 
 
 def judge_claim(owner: IdClaim, claim: IdClaim) -> ClaimOutcome:

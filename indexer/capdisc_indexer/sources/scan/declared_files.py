@@ -13,6 +13,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
+from capdisc_indexer.platforms import compose, resolve_path
 from capdisc_indexer.plugins.registry import describe_problems
 from capdisc_indexer.sources.format_table import (
     DECLARED,
@@ -60,7 +61,7 @@ def declared_files(
     if not os.path.exists(base):
         base, pattern = fixed_part(declaration.path)
     try:
-        resolved = os.path.realpath(base, strict=True)
+        resolved = resolve_path(base, strict=True)
     except OSError as error:
         if not declaration.within and not declaration.is_conventional:
             yield _absent_finding(declaration, error.strerror or str(error))
@@ -121,11 +122,9 @@ def _single_file(
     declaration: DeclaredSource, order: int, path: str
 ) -> Iterator[FoundFile | Finding]:
     folder = os.path.dirname(path)
-    place = ScanFolder(
-        ScanRoot(order, folder, os.path.realpath(folder)), folder, os.path.realpath(folder)
-    )
+    place = ScanFolder(ScanRoot(order, folder, resolve_path(folder)), folder, resolve_path(folder))
     source = declared_source(declaration.format, path) or of_declaration(declaration.format)[0]
-    status = stat_of(path, os.path.realpath(path))
+    status = stat_of(path, resolve_path(path))
     yield (
         status
         if isinstance(status, Finding)
@@ -223,7 +222,7 @@ def _strays(source: DeclaredSource, resolved: str) -> bool:
 
 
 def _with_declaration(declaration: DeclaredSource, file: FoundFile) -> FoundFile:
-    is_alone = os.path.realpath(declaration.path) == file.resolved
+    is_alone = resolve_path(declaration.path) == file.resolved
     answer_files = _saved_answers(declaration.answers_folder) if SOURCES[file.format].keeps else ()
     return replace(
         file,
@@ -242,7 +241,7 @@ def _saved_answers(folder: str) -> tuple[FileStat, ...]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     except OSError:
         return ()
-    place = os.path.realpath(folder)
+    place = resolve_path(folder)
     statuses = (stat_of(os.path.join(folder, name), os.path.join(place, name)) for name in names)
     return tuple(status for status in statuses if isinstance(status, FileStat))
 
@@ -301,9 +300,9 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
     if not pattern:
         return lambda path: True
     # `docs/**` and `docs/**.md` are `docs/**/*` and `docs/**/*.md`.
-    parts = re.sub(r"(^|/)\*\*+(?=[^/*]|$)", r"\1**/*", pattern).split("/")
+    parts = re.sub(r"(^|/)\*\*+(?=[^/*]|$)", r"\1**/*", compose(pattern)).split("/")
     matchers = [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
-    return lambda path: _fits_parts(path.split("/"), matchers)
+    return lambda path: _fits_parts(compose(path).split("/"), matchers)
 
 
 def _fits_parts(names: Sequence[str], matchers: Sequence[re.Pattern[str] | None]) -> bool:

@@ -13,6 +13,7 @@ from capdisc_indexer.config.trust import TrustRequest
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.sources.format_table import manifest_for, named_source, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
 from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
@@ -139,7 +140,7 @@ def open_folder(
 def _root(order: int, path: Path) -> ScanRoot:
     absolute = os.path.abspath(path)
     try:
-        resolved = os.path.realpath(absolute, strict=True)
+        resolved = resolve_path(absolute, strict=True)
     except OSError as error:
         hint = "name a folder or a capability file that exists"
         raise InputError(

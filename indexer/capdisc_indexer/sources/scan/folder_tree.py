@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from capdisc_indexer.platforms import compose, resolve_path
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.scanned_files import FileStat
 
@@ -35,9 +36,7 @@ class ScanRoot(NamedTuple):
         if os.path.isdir(self.resolved):
             return ScanFolder(self, self.path, self.resolved)
         path = os.path.dirname(self.path)
-        return ScanFolder(
-            ScanRoot(self.order, path, os.path.realpath(path)), path, os.path.realpath(path)
-        )
+        return ScanFolder(ScanRoot(self.order, path, resolve_path(path)), path, resolve_path(path))
 
 
 class ScanFolder(NamedTuple):
@@ -123,7 +122,7 @@ def category_of(path: str) -> str:
     >>> category_of("/skills/guidance/images.md")
     'images'
     """
-    return os.path.basename(path).removesuffix(SUFFIX)
+    return compose(os.path.basename(path)).removesuffix(SUFFIX)
 
 
 def is_guidance(path: str) -> bool:
@@ -153,7 +152,7 @@ def _guidance_of(root: str) -> Iterator[FileStat]:
         return
     for entry in guides[:MAX_FILES]:
         if stat := _stat(entry):
-            resolved = os.path.join(os.path.realpath(folder), entry.name)
+            resolved = os.path.join(resolve_path(folder), entry.name)
             yield FileStat(
                 path=entry.path,
                 resolved=resolved,

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, LinkRules, Severity
+from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 
@@ -56,7 +57,7 @@ class LinkFollower:
         """Where the link of this name leads, or the finding that says why it is not followed."""
         path, real_path = folder.inside(name)
         try:
-            resolved = os.path.realpath(real_path, strict=True)
+            resolved = resolve_path(real_path, strict=True)
         except OSError as error:
             return dangling_finding(path, error, severity)
         if is_inside(resolved, (*self._places, folder.root.resolved)):
