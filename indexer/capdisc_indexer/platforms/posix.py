@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 # As `sys.platform` names it: "linux", "darwin".
 NAME: str = sys.platform
-# The tables of the kernel about mounted disks and about limits on watching. Only Linux has them.
-MOUNT_TABLE, WATCH_LIMITS = "/proc/self/mountinfo", "/proc/sys/fs/inotify"
+# The tables of the kernel about mounted disks and about limits on watching; "" where there are none.
+MOUNT_TABLE, WATCH_LIMITS = (
+    ("/proc/self/mountinfo", "/proc/sys/fs/inotify") if NAME == "linux" else ("", "")
+)
 # The signals that end a command.
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 # Whether programs can be run with limits and ended with everything that they started.
@@ -271,6 +273,22 @@ def find_free_space(folder: str | os.PathLike[str]) -> tuple[int, int | None]:
     return status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None
 
 
+def read_mount(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Where the file system that holds the path is mounted, and its kind, on systems with a call for
+    that and no table; else "" and "".
+    """
+    if sys.platform != "darwin":
+        return "", ""
+    import ctypes
+
+    # statfs(2): behind 72 bytes of numbers, 16 for the kind and 1,024 for the mount point.
+    data = ctypes.create_string_buffer(4096)
+    failed = ctypes.CDLL(None).statfs(os.fsencode(path), data)
+    kind, point = (os.fsdecode(data.raw[a:b].split(b"\0")[0]) for a, b in ((72, 88), (88, 1112)))
+    is_plausible = not failed and kind.isalnum() and point.startswith("/")
+    return (point, kind) if is_plausible else ("", "")
+
+
 # Processes
 
 
@@ -295,6 +313,8 @@ def _is_there(pid: int) -> bool:
         os.kill(pid, 0)
     except OSError as error:
         return error.errno != errno.ESRCH  # it is another user's
+    except OverflowError:
+        return False
     return True
 
 

@@ -233,6 +233,11 @@ def find_free_space(folder: str | os.PathLike[str]) -> tuple[int, int | None]:
     return shutil.disk_usage(folder).free, None
 
 
+def read_mount(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Nothing is known of mounts here."""
+    return "", ""
+
+
 def host_name() -> str:
     return os.environ.get("COMPUTERNAME", "")
 

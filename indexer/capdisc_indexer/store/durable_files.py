@@ -22,8 +22,8 @@ from capdisc_indexer.platforms import system
 # Reached over a network or through another program: locks and renames may not work there as on a
 # local disk.
 _SHARED_FILE_SYSTEMS = frozenset(
-    "9p afs beegfs ceph cifs coda drvfs fuse fuseblk gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 "
-    "ocfs2 orangefs prl_fs smb3 smbfs vboxsf virtiofs vmhgfs".split()
+    "9p afpfs afs beegfs ceph cifs coda drvfs fuse fuseblk gfs2 glusterfs gpfs lustre macfuse ncpfs "
+    "nfs nfs4 ocfs2 orangefs osxfuse prl_fs smb3 smbfs vboxsf virtiofs vmhgfs webdav".split()
 )
 # No permissions, or no hard links, or time stamps of two seconds.
 _LIMITED_FILE_SYSTEMS = frozenset("exfat hfs hfsplus msdos ntfs ntfs3 umsdos vfat".split())
@@ -50,12 +50,13 @@ class Mount:
 def find_mount(folder: Path, table: str = system.MOUNT_TABLE) -> Mount:
     """The file system that holds the folder; an empty Mount where it is unknown.
 
-    Reads proc_pid_mountinfo(5), which only Linux has.
+    Reads proc_pid_mountinfo(5), which only Linux has; other systems are asked.
     """
     try:
         lines = Path(table).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return Mount()
+        point, kind = system.read_mount(folder)
+        return Mount(point=point, kind=kind)
     folder_prefix, best = f"{folder.resolve()}/", Mount()
     for line in lines:
         mount = _parse_line(line)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, is_companion
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_guidance, is_inside
@@ -203,6 +204,8 @@ class FileSystemObserver:
         """Raises OSError when the kernel refuses another folder: watchdog does not report that for
         folders inside a root.
         """
+        if not system.WATCH_LIMITS:  # elsewhere, that would be to watch the whole disk
+            return
         # The root folder of the system is in no root, and will not be deleted: no event comes.
         kinds = [lazy_imports.watchdog().events.DirDeletedEvent]
         handler = EventHandler(base=os.sep, index_dir=os.sep, signal=self._signal)
@@ -302,7 +305,7 @@ class WatchBackend:
                 self._watched, self._renew = places, False
             else:
                 self._observer.probe()
-        except OSError as error:
+        except (OSError, SystemError) as error:  # FSEvents raises the latter
             self._fall_back()
             notices.append(
                 f"{_describe_error(error)}; scanning every {self.interval_s:g} s instead"
@@ -329,7 +332,7 @@ class WatchBackend:
         self._observer = None
 
 
-def _describe_error(error: OSError) -> str:
-    number = error.errno or 0
+def _describe_error(error: OSError | SystemError) -> str:
+    number = getattr(error, "errno", None) or 0
     advice = f" ({_LIMIT_HINTS[number]})" if number in _LIMIT_HINTS else ""
     return f"the kernel gives no events: {os.strerror(number) if number else error}{advice}"
