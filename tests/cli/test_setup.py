@@ -527,6 +527,44 @@ def test_a_program_in_path_is_named_without_its_folder(
     assert words_of(server_of("cursor", place("cursor"))) == [SCRIPT, "mcp"]
 
 
+MAC_FILES = {
+    **FILES,
+    "claude-desktop": ("Library/Application Support/Claude/claude_desktop_config.json",),
+    "vscode": ("Library/Application Support/Code/User/mcp.json",),
+}
+
+
+@pytest.mark.parametrize("client", MAC_FILES)
+def test_on_macos_every_client_of_the_user_gets_the_whole_path(
+    capdisc, monkeypatch, tmp_path, home, client
+) -> None:
+    """An editor that the Dock started hands its short PATH to the clients that it starts."""
+    monkeypatch.setattr("capdisc_indexer.platforms.posix.NAME", "darwin")
+    program = tmp_path / "bin" / "capdisc"
+    program.parent.mkdir()
+    program.symlink_to(SCRIPT)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin:/usr/sbin:/sbin")
+    assert capdisc("setup", client, "--scope", "user", "--yes").code == 0
+    paths = [home / name for name in MAC_FILES[client]]
+    assert words_of(server_of(client, paths[-1])) == [str(program), "mcp"]
+    if "--hook" in capdisc("setup", client, "--hook", "--scope", "user").err:  # it has none
+        return
+    assert (
+        f"{program} hook" in paths[0].read_text() or f'"{program}", "hook"' in paths[0].read_text()
+    )
+    # Once the program has moved, another run puts the new path there, and the doctor asks for it.
+    (paths[-1].parent / "of the client").write_text("")
+    program.unlink()
+    if client != "claude":  # whose file of servers lies in the home folder
+        check = next(
+            row for row in capdisc("doctor", "--json").json["checks"] if row["name"] == client
+        )
+        assert "other version" in check["text"]
+        assert check["fix"] == f"capdisc setup {client}"
+    capdisc("setup", client, "--scope", "user", "--yes")
+    assert words_of(server_of(client, paths[-1])) == [SCRIPT, "mcp"]
+
+
 def test_a_path_with_blanks_is_quoted_for_the_shell(
     capdisc, monkeypatch, tmp_path, home, place
 ) -> None:

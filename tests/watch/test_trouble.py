@@ -85,6 +85,76 @@ def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
         assert (turn.report.counts["added"], turn.notices) == (1, ())
 
 
+def test_where_fsevents_cannot_start_one_looks_instead(
+    watching, root, write_skill, monkeypatch
+) -> None:
+    """macOS raises no OSError then."""
+    fake = refusing(0)
+
+    def refuse(*_, **__):
+        raise SystemError("Cannot start fsevents stream.")
+
+    monkeypatch.setattr(fake.observers.Observer, "schedule", refuse)
+    monkeypatch.setattr(lazy_imports, "watchdog", lambda: fake)
+    turns = watching(root, interval_s=0.2)
+    (notice,) = next(turns).notices
+    assert (
+        notice
+        == "the kernel gives no events: Cannot start fsevents stream.; scanning every 0.2 s instead"
+    )
+    write_skill(root, "beta")
+    assert next(turns).report.counts["added"] == 1
+
+
+class PlayedFSEvents:
+    """An observer that sends what a test gives it, in place of the one of macOS."""
+
+    def __init__(self) -> None:
+        self.places, self.emitters = [], []
+
+    def schedule(self, handler, path, **_):
+        self.places.append((path, handler))
+
+    def send(self, event) -> None:
+        for _, handler in self.places:
+            handler.dispatch(event)
+
+    def start(self) -> None: ...
+
+    stop = start
+
+    def is_alive(self) -> bool:
+        return True
+
+    def join(self, timeout) -> None: ...
+
+
+def test_events_of_whole_folders_are_enough(watching, root, write_skill, monkeypatch) -> None:
+    """FSEvents puts several events together into one, and a change of the case alone is a move."""
+    events = lazy_imports.watchdog().events
+    observers = []
+
+    def start_observer():
+        observers.append(PlayedFSEvents())
+        return observers[-1]
+
+    fake = SimpleNamespace(events=events, observers=SimpleNamespace(Observer=start_observer))
+    monkeypatch.setattr(lazy_imports, "watchdog", lambda: fake)
+    monkeypatch.setattr("capdisc_indexer.platforms.posix.WATCH_LIMITS", "")
+    turns = watching(root, interval_s=600)
+    next(turns)
+    write_skill(root, "beta")
+    observers[-1].send(events.DirCreatedEvent(str(root / "beta")))
+    assert next(turns).report.counts["added"] == 1
+    (root / "beta" / "SKILL.md").rename(root / "beta" / "skill.md")
+    observers[-1].send(
+        events.FileMovedEvent(str(root / "beta" / "SKILL.md"), str(root / "beta" / "skill.md"))
+    )
+    assert next(turns).report.counts["updated"] == 1
+    # Not even to try it: that would be to watch the whole disk.
+    assert {path for observer in observers for path, _ in observer.places} == {str(root)}
+
+
 def test_a_limit_that_is_reached_later_is_noticed(
     watching, root, write_skill, monkeypatch
 ) -> None:

@@ -88,11 +88,11 @@ def list_entries(
     in every scope. `server_options` are words behind `capdisc mcp`.
     """
     client_settings, folders = CLIENTS[client], base_folders(runtime)
+    # There also editors are started from a desktop that then start clients of a terminal.
+    has_short_path = client_settings.is_graphical or runtime.system == "darwin"
     scopes = (scope or client_settings.default_scope,) if scope or not both_scopes else SCOPES
     programs = {
-        entry_scope: find_program(
-            runtime.environ, client_settings.is_graphical and entry_scope == USER
-        )
+        entry_scope: find_program(runtime.environ, has_short_path and entry_scope == USER)
         for entry_scope in scopes
     }
     entries = [
