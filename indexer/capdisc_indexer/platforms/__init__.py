@@ -43,22 +43,22 @@ def spell_path(path: str) -> str:
     if not name:
         return path
     folder = spell_path(folder)
-    spelt = os.path.join(folder, name)
-    other = name.swapcase()
-    if other == name:
+    full_path = os.path.join(folder, name)
+    variant = name.swapcase()
+    if variant == name:
         from unicodedata import normalize
 
-        other = normalize("NFD", name)
-        other = compose(name) if other == name else other
+        variant = normalize("NFD", name)
+        variant = compose(name) if variant == name else variant
     try:
         # Where no other spelling leads here, that is all: one call for each name.
-        if other == name or not os.path.samefile(os.path.join(folder, other), spelt):
-            return spelt
+        if variant == name or not os.path.samefile(os.path.join(folder, variant), full_path):
+            return full_path
         names = _list_names(folder, os.stat(folder).st_mtime_ns)
     except (OSError, ValueError):
-        return spelt
+        return full_path
     if name not in names:
-        name = next((known for known in names if _fold(known) == _fold(name)), name)
+        name = next((listed for listed in names if _fold(listed) == _fold(name)), name)
     return os.path.join(folder, name)
 
 
