@@ -33,7 +33,10 @@ from capdisc_indexer.platforms import resolve_path, system
 MAX_BYTES = 16 * 1024 * 1024
 MAX_PLUGINS = 500
 _MANIFESTS = {"claude": ".claude-plugin/plugin.json", "codex": ".codex-plugin/plugin.json"}
-_MANAGED_SETTINGS = Path("/etc/claude-code/managed-settings.json")
+_MANAGED_FOLDERS = {"darwin": "/Library/Application Support/ClaudeCode"}
+_MANAGED_SETTINGS = Path(
+    _MANAGED_FOLDERS.get(system.NAME, "/etc/claude-code"), "managed-settings.json"
+)
 
 _Table: TypeAlias = Mapping[str, object]
 _EMPTY: _Table = {}
