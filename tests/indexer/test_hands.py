@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.indexing import worker_pool
+from capdisc_indexer.indexing.document_changes import EmbeddingBatcher, hash_text
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.types import BuildOptions
@@ -140,3 +142,20 @@ def _contents(index_dir) -> list[object]:
             index.generation.background,
             (index.folder / "matrix" / "matrix.i8").read_bytes(),
         ]
+
+
+def test_a_text_that_waits_and_comes_again_with_its_row_has_one_row(tmp_path) -> None:
+    """With a row too many, all later texts had the vectors of others."""
+    encoder = load_shipped_encoder()
+    rows = {text: encoder.encode([text]).tobytes() for text in ("copy", "move", "send", "read")}
+    with EmbeddingBatcher(encoder, frozenset(), tmp_path) as batcher:
+        batcher.add_texts(["copy"], rows["copy"])
+        batcher.add_texts(["copy", "move"], rows["copy"] + rows["move"])  # "move" waits
+        batcher.add_texts(["move"], rows["move"])
+        batcher.add_texts(["send"], rows["send"])
+        batcher.encode()
+        batcher.add_texts(["read"], rows["read"])
+        found = batcher.raw()
+        for text, row in rows.items():
+            start = batcher.position[hash_text(text)] * len(row)
+            assert found[start : start + len(row)] == row

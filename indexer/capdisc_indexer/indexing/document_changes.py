@@ -114,7 +114,9 @@ class EmbeddingBatcher:
             new = {
                 key: text
                 for key, text in texts.items()
-                if key not in self.position and key not in self._known_hashes
+                if key not in self.position
+                and key not in self._known_hashes
+                and key not in self._pending
             }
             if self._stored is not None:
                 for key in filter(self._stored.numbers.__contains__, list(new)):
