@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -578,7 +579,7 @@ def test_a_memory_with_other_tables_is_said(capdisc, listed, memory) -> None:
     listed(tool())
     capdisc("index", "tools")
     memory().unlink()
-    with sqlite3.connect(memory_path := _path(memory, listed)) as connection:
+    with closing(sqlite3.connect(memory_path := _path(memory, listed))) as connection, connection:
         connection.executescript("create table accepted (nonsense); pragma user_version = 1")
     assert memory_path.exists()
     listed(tool("Sums."))
@@ -595,7 +596,7 @@ def test_rows_that_nobody_wrote_so_are_compared_with_the_last_index(
 ) -> None:
     listed(tool())
     capdisc("index", "tools")
-    with sqlite3.connect(memory()) as connection:
+    with closing(sqlite3.connect(memory())) as connection, connection:
         connection.execute("update accepted set definition = '[1, 2'")
     listed(SUSPICIOUS["poisoned"][1])
     assert held(capdisc("index", "tools", "--json")) == {"tool:calc.add"}

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def manifest(name: str) -> str:
 
 
 def write_sqlite(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             f"CREATE TABLE turnips (name TEXT DEFAULT '{KEY}' /* comment {KEY} */, size INT)"
         )

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import jsonschema
 import pytest
@@ -18,7 +19,7 @@ insert into orders values (1, 1, 90.5, '2026-01-12'), (2, 1, 12, '2026-05-02'), 
 @pytest.fixture
 def shop(capdisc, hermetic, monkeypatch):
     (hermetic / "data").mkdir()
-    with sqlite3.connect(hermetic / "data" / "shop.sqlite") as database:
+    with closing(sqlite3.connect(hermetic / "data" / "shop.sqlite")) as database, database:
         database.executescript(ROWS)
     database.close()
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -135,7 +136,7 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
 ) -> None:
     (hermetic / "caps").mkdir()
     for path in (hermetic / "shop.sqlite", hermetic / "caps" / "found.db"):
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE {table} ({TABLES[table]})")
         connection.close()
     made = declare(
@@ -146,7 +147,7 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
 
 
 def test_a_table_that_merely_has_such_a_name_is_read(capdisc, declare, hermetic) -> None:
-    with sqlite3.connect(hermetic / "bakery.sqlite") as connection:
+    with closing(sqlite3.connect(hermetic / "bakery.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE cookies (name TEXT, price REAL)")
     connection.close()
     assert declare("sql", "bakery.sqlite", (hermetic / "bakery.sqlite").read_bytes()).code == 0

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def copy_design(name: str, folder: Path) -> Path:
     workspace = folder / name
     shutil.copytree(DESIGNS / name, workspace)
     for script in workspace.rglob("chinook.sql"):
-        with sqlite3.connect(script.with_suffix(".sqlite")) as database:
+        with closing(sqlite3.connect(script.with_suffix(".sqlite"))) as database, database:
             database.executescript(script.read_text(encoding="utf-8"))
         database.close()
         script.unlink()

@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -298,7 +299,7 @@ def _workbook() -> bytes:
 def _database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             connection.executescript(
                 "PRAGMA page_size=512; CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, b BLOB);"
                 "INSERT INTO books VALUES (1, 'Emma', x'00ff'); CREATE VIEW v AS SELECT title FROM books;"

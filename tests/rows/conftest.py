@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,6 @@ def _copy_workspace(name: str, folder: Path) -> None:
     (source,) = (REPOSITORY / "fixtures").glob(f"*/{name}")
     shutil.copytree(source, folder)
     for script in folder.rglob("chinook.sql"):
-        with sqlite3.connect(script.with_suffix(".sqlite")) as database:
+        with closing(sqlite3.connect(script.with_suffix(".sqlite"))) as database, database:
             database.executescript(script.read_text(encoding="utf-8"))
         database.close()
