@@ -19,7 +19,8 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 
 # The name on the package index, where `capdisc` is another project. The command is `capdisc`.
-DISTRIBUTION = "capdisc-cli"
+# The light one of the same files needs the extra `full` for all libraries.
+DISTRIBUTION, LIGHT_DISTRIBUTION = "capdisc-cli", "capdisc-light"
 _COMMAND = "capdisc"
 
 Installer: TypeAlias = Literal["pip", "uv pip", "pipx", "uv tool", "uvx"]
@@ -39,6 +40,7 @@ class Installation:
     installer: Installer
     prefix: str
     python: str
+    distribution: str = DISTRIBUTION
     source: str = ""
     is_editable: bool = False
     extras: tuple[str, ...] = ()
@@ -50,13 +52,14 @@ def find_installation(
 ) -> Installation:
     """The installation that this process runs from, unless another environment is given."""
     prefix, python = prefix or sys.prefix, python or sys.executable or "python3"
-    metadata = _find_metadata(sys.path if search_path is None else search_path)
+    distribution, metadata = _find_metadata(sys.path if search_path is None else search_path)
     source, is_editable = _read_source(metadata)
-    installer, extras = _find_installer(Path(prefix), metadata)
+    installer, extras = _find_installer(Path(prefix), metadata, distribution)
     return Installation(
         installer=installer,
         prefix=prefix,
         python=python,
+        distribution=distribution,
         source=source,
         is_editable=is_editable,
         extras=extras,
@@ -101,6 +104,8 @@ def repair_command(installation: Installation) -> str:
     >>> repair_command(Installation(installer="pip", prefix="/v", python="/v/bin/python"))
     '/v/bin/python -m pip install capdisc-cli'
     """
+    if installation.distribution == LIGHT_DISTRIBUTION:
+        return extra_command("full", installation)
     requirement = _requirement(installation, installation.extras)
     if installation.installer == "uvx":
         return f"uvx --refresh --from {requirement} {_COMMAND}"
@@ -125,7 +130,7 @@ def remove_command(installation: Installation) -> str:
         "uv pip": f"uv pip uninstall --python {shlex.quote(installation.prefix)}",
         "pip": f"{shlex.quote(installation.python)} -m pip uninstall",
     }
-    return f"{words[installation.installer]} {DISTRIBUTION}"
+    return f"{words[installation.installer]} {installation.distribution}"
 
 
 def _pip_install(installation: Installation) -> str:
@@ -140,9 +145,9 @@ def _requirement(installation: Installation, extras: Sequence[str]) -> str:
     listed = f"[{','.join(dict.fromkeys(extras))}]" if extras else ""
     source = installation.source
     if not source:
-        text = DISTRIBUTION + listed
+        text = installation.distribution + listed
     elif "://" in source:
-        text = f"{DISTRIBUTION}{listed} @ {source}"
+        text = f"{installation.distribution}{listed} @ {source}"
     else:
         text = source + listed
     return f"{'-e ' if installation.is_editable else ''}{shlex.quote(text)}"
@@ -160,13 +165,14 @@ def _extra_requirements(installation: Installation, extra: str) -> Iterator[str]
             yield shlex.quote(requirement.strip())
 
 
-def _find_metadata(search_path: Sequence[str]) -> Path | None:
-    """The folder with the distribution's metadata, None where capdisc runs without one."""
-    pattern = f"{DISTRIBUTION.replace('-', '_')}-*.dist-info"
+def _find_metadata(search_path: Sequence[str]) -> tuple[str, Path | None]:
+    """The distribution and the folder with its metadata, None where capdisc runs without one."""
     for folder in search_path:
-        for metadata in sorted(Path(folder or ".").glob(pattern)):
-            return metadata
-    return None
+        for name in (DISTRIBUTION, LIGHT_DISTRIBUTION):
+            pattern = f"{name.replace('-', '_')}-*.dist-info"
+            for metadata in sorted(Path(folder or ".").glob(pattern)):
+                return name, metadata
+    return DISTRIBUTION, None
 
 
 def _read_source(metadata: Path | None) -> tuple[str, bool]:
@@ -175,24 +181,27 @@ def _read_source(metadata: Path | None) -> tuple[str, bool]:
         clone = Path(__file__).parents[2]
         return (str(clone), True) if (clone / "pyproject.toml").is_file() else ("", False)
     direct_url = _read_json(metadata / "direct_url.json")
-    url = str(direct_url.get("url", ""))
+    url, subdirectory = (str(direct_url.get(key, "")) for key in ("url", "subdirectory"))
     is_editable = bool(_object(direct_url.get("dir_info")).get("editable"))
     if url.startswith("file://"):
         from urllib.parse import unquote
 
-        path = unquote(url.removeprefix("file://"))
+        path = f"{unquote(url.removeprefix('file://'))}/{subdirectory}".rstrip("/")
         return (path, is_editable) if Path(path).exists() else ("", False)
     vcs = _object(direct_url.get("vcs_info"))
     if vcs:
-        return f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', '')}".rstrip("@"), False
+        address = f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', '')}".rstrip("@")
+        return address + (f"#subdirectory={subdirectory}" if subdirectory else ""), False
     return url, False
 
 
-def _find_installer(prefix: Path, metadata: Path | None) -> tuple[Installer, tuple[str, ...]]:
+def _find_installer(
+    prefix: Path, metadata: Path | None, distribution: str
+) -> tuple[Installer, tuple[str, ...]]:
     """What made the environment, and the extras that it has noted."""
     receipt = prefix / "uv-receipt.toml"
     if receipt.is_file():
-        return "uv tool", _receipt_extras(receipt)
+        return "uv tool", _receipt_extras(receipt, distribution)
     if (prefix / "pipx_metadata.json").is_file():
         return "pipx", ()
     if _UV_CACHE_FOLDERS.search(f"{prefix}/"):
@@ -202,7 +211,7 @@ def _find_installer(prefix: Path, metadata: Path | None) -> tuple[Installer, tup
     return "pip", ()
 
 
-def _receipt_extras(receipt: Path) -> tuple[str, ...]:
+def _receipt_extras(receipt: Path, distribution: str) -> tuple[str, ...]:
     """The extras of capdisc in a receipt of `uv tool`."""
     import tomllib
 
@@ -213,7 +222,7 @@ def _receipt_extras(receipt: Path) -> tuple[str, ...]:
     requirements = tool.get("requirements")
     for requirement in requirements if isinstance(requirements, list) else ():
         entry = _object(requirement)
-        if entry.get("name") == DISTRIBUTION:
+        if entry.get("name") == distribution:
             return tuple(map(str, entry.get("extras") or ()))
     return ()
 

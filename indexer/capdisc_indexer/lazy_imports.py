@@ -164,6 +164,17 @@ def numpy_if_loaded() -> Any | None:
     return numpy() if sys.modules.get("numpy") else None
 
 
+def numpy_if_installed(is_much: bool = True) -> Any | None:
+    """numpy, or None in a light installation, whose builds go on without it. Where there is not
+    much to do, only if it has been imported already.
+    """
+    if not is_much:
+        return numpy_if_loaded()
+    from importlib.util import find_spec
+
+    return numpy() if find_spec("numpy") else None
+
+
 def simsimd() -> Any:
     """Vector arithmetic over plain buffers."""
     import simsimd
@@ -351,6 +362,19 @@ def mcp_sdk() -> Any:
         SessionMessage=SessionMessage,
         TypeAdapter=TypeAdapter,
     )
+
+
+def require_mcp(otherwise: str = "") -> None:
+    """Raises InputError where the MCP SDK is not installed, with what else can be done; imports
+    nothing of it.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise InputError(
+            "the MCP server needs the package mcp, which is not installed",
+            _extra_hint("mcp") + otherwise,
+        )
 
 
 def mcp_http_client() -> Any:

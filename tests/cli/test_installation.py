@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer import lazy_imports
+from capdisc_indexer import installation, lazy_imports
 from capdisc_indexer.model.errors import InputError
 
 METADATA = """Metadata-Version: 2.4
@@ -32,10 +32,12 @@ NOTES = {"pipx": "pipx_metadata.json", "receipt": "uv-receipt.toml"}
 def installed(tmp_path, monkeypatch):
     """Makes this process run from an environment that an installer has left these notes in."""
 
-    def install(direct_url=None, installer="pip", prefix="env", **notes: str) -> Path:
+    def install(
+        direct_url=None, installer="pip", prefix="env", name="capdisc_cli", **notes: str
+    ) -> Path:
         environment = tmp_path / prefix
         packages = environment / "lib" / "site-packages"
-        metadata = packages / "capdisc_cli-9.9.dist-info"
+        metadata = packages / f"{name}-9.9.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text(METADATA)
         (metadata / "INSTALLER").write_text(f"{installer}\n")
@@ -157,6 +159,37 @@ def test_a_library_that_is_not_installed_is_named_with_the_command_that_brings_i
     assert (done.code, done.out) == (4, "")
     assert "error: this needs the library tantivy, which is not installed" in done.err
     assert done.err.strip().endswith(command)
+
+
+LIGHT_RECEIPT = """[tool]
+requirements = [{ name = "capdisc-light", extras = ["sql"] }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ({}, "/env/bin/python -m pip install 'capdisc-light[full]'"),
+        ({"receipt": LIGHT_RECEIPT}, "uv tool install 'capdisc-light[sql,full]'"),
+    ],
+)
+def test_of_a_light_installation_all_libraries_are_an_extra(installed, notes, expected) -> None:
+    installed(name="capdisc_light", **notes)
+    assert installation.repair_hint().endswith(expected)
+
+
+def test_a_distribution_in_a_folder_of_a_repository_is_named_with_it(installed, hint, tmp_path):
+    url = "https://code.example/capdisc.git"
+    origin = {"vcs_info": {"vcs": "git", "commit_id": "1234abcd"}, "subdirectory": "light"}
+    installed({"url": url, **origin}, name="capdisc_light")
+    wanted = f"'capdisc-light[plot] @ git+{url}@1234abcd#subdirectory=light'"
+    assert hint().endswith(f"pip install {wanted}")
+
+
+def test_a_folder_of_a_clone_is_named_as_a_whole(installed, hint, tmp_path) -> None:
+    (tmp_path / "light").mkdir()
+    installed(local(tmp_path, vcs_info={}, subdirectory="light"), name="capdisc_light")
+    assert hint().endswith(f"pip install '{tmp_path}/light[plot]'")
 
 
 def test_windows_is_refused_in_one_line() -> None:

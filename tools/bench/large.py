@@ -68,7 +68,8 @@ def recall(index: Index, encoder: encoders.Encoder, asked: Sequence[str]) -> flo
     if index.matrix is None or vector_files.read_pending(index.folder / "pending")[0]:
         raise SystemExit("some vectors lie beside the store: build with --rebuild first")
     np = lazy_imports.numpy()
-    hashes, vectors = vector_files.read_vectors(index.folder / "vectors", encoder.dim)
+    hashes, stored = vector_files.read_vectors(index.folder / "vectors", encoder.dim)
+    vectors = np.frombuffer(stored, np.float32).reshape(-1, encoder.dim)
     numbers = {text_hash: row for row, text_hash in enumerate(hashes)}
     texts = StateDatabase(index.folder).text_hashes()
     names = [key for key, hashes_of_id in texts.items() for _ in hashes_of_id]

@@ -21,6 +21,7 @@ from capdisc.mcp_service.tool_offer import (
     server_instructions,
 )
 from capdisc.output import console, standard_streams
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
@@ -99,6 +100,7 @@ def mcp(
             f"nothing is run from this index: {shared.provenance_warning}",
             "leave out --allow-run and --gateway",
         )
+    lazy_imports.require_mcp()  # before a client is told that the server is there
     system.limit_malloc_arenas()
     if runtime.stdin_is_terminal:
         _explain_to_person()

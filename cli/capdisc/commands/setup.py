@@ -38,6 +38,7 @@ from capdisc.setup.settings_entries import (
     list_hook_places,
     select_entries,
 )
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -156,6 +157,8 @@ def setup(
         raise UsageError(
             f"{options[0]} is an option of the MCP server", "leave out --hook and --undo, or it"
         )
+    if servers and not undo:
+        lazy_imports.require_mcp("; or set up the hook alone: --hook")
     plan = None
     if servers and (gateway or undo):
         plan = _plan_approvals(runtime, servers, undo, server or (), approve or ())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from capdisc_indexer import lazy_imports
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -18,6 +20,19 @@ def quantise(vectors: NDArray[Any]) -> NDArray[Any]:
     peak = abs(vectors).max(axis=1, keepdims=True)
     scaled: NDArray[Any] = vectors * (127.0 / (peak + (peak == 0)))
     return scaled.round().astype("int8")
+
+
+def quantise_rows(rows: bytes | memoryview, dim: int, are_many: bool) -> bytes:
+    """The rows that `quantise` gives for float32 rows, one after the other; with numpy where it is
+    installed and they are many.
+    """
+    if np := lazy_imports.numpy_if_installed(are_many):
+        return quantise(np.frombuffer(rows, np.float32).reshape(-1, dim)).tobytes()
+    floats = memoryview(rows).cast("f")
+    return b"".join(
+        quantise_row(array("f", floats[start : start + dim]))
+        for start in range(0, len(floats), dim)
+    )
 
 
 def quantise_row(vector: array[float]) -> bytes:

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from heapq import merge
 from itertools import chain, islice, starmap
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.quantisation import quantise, quantise_row
+from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements
@@ -49,7 +48,7 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId
 from capdisc_indexer.store.passages import PassageBlock
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
-from capdisc_indexer.store.vector_files import StoredVectors
+from capdisc_indexer.store.vector_files import StoredVectors, map_file
 from capdisc_indexer.text.embedding_text import (
     BODY_CHARACTERS,
     embedding_texts,
@@ -60,9 +59,6 @@ from capdisc_indexer.text.embedding_text import (
 from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Encoding so few texts without numpy takes less time than importing numpy does.
 SMALL_BATCH = 16
@@ -121,9 +117,9 @@ class EmbeddingBatcher:
             if self._stored is not None:
                 for key in filter(self._stored.numbers.__contains__, list(new)):
                     del new[key]
-                    self._append_rows([key], self._stored.row(key))
+                    self.add([key], self._stored.row(key))
             if len(rows) == 4 * self._encoder.dim * len(new):
-                self._append_rows(new, rows)
+                self.add(new, rows)
                 self.encoded_count += len(new)
             else:
                 self._pending.update(new)
@@ -140,15 +136,13 @@ class EmbeddingBatcher:
         """Encodes the texts that wait."""
         if self._encoder is not None and self._pending:
             batch, self._pending = self._pending, {}
-            self._append_rows(batch, self._encode_batch(self._encoder, batch))
+            self.add(batch, self._encode_batch(self._encoder, batch))
             self.encoded_count += len(batch)
 
     def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
         texts = list(batch.values())
         try:
-            if len(texts) <= SMALL_BATCH:
-                return encoder.encode_few(texts)
-            return _as_bytes(encoder.encode(texts))
+            return _encode_floats(encoder, texts, len(texts) > SMALL_BATCH)
         except ENDING_ERRORS:
             raise
         except BaseException as error:
@@ -157,32 +151,16 @@ class EmbeddingBatcher:
                 return bytes(4 * encoder.dim)
         return b"".join(self._encode_batch(encoder, {key: text}) for key, text in batch.items())
 
-    def add(self, hashes: Iterable[str], vectors: NDArray[Any]) -> None:
-        """Appends the vectors (n, dim) of these texts, which an earlier build encoded."""
-        self._append_rows(hashes, _as_bytes(vectors))
-
-    def _append_rows(self, hashes: Iterable[str], rows: bytes) -> None:
+    def add(self, hashes: Iterable[str], rows: bytes) -> None:
+        """Appends the vectors of these texts, float32 one after the other."""
         start = len(self.position)
         self.position.update((key, row) for row, key in enumerate(hashes, start))
         self._file.write(rows)
 
-    def rows(self, dim: int) -> NDArray[Any]:
-        """All rows, (n, dim) float32, mapped from the file."""
-        np = lazy_imports.numpy()
+    def rows(self) -> memoryview:
+        """All rows as bytes of float32, mapped from the file."""
         self._file.flush()
-        shape = (len(self.position), dim)
-        empty: NDArray[Any] = np.zeros((0, dim), "f4")
-        return np.memmap(self._file, np.float32, "r", shape=shape) if self.position else empty
-
-    def raw(self) -> bytes:
-        """All rows as bytes of float32."""
-        self._file.seek(0)
-        return self._file.read()
-
-
-def _as_bytes(vectors: NDArray[Any]) -> bytes:
-    raw: bytes = vectors.astype("float32", copy=False).tobytes()
-    return raw
+        return map_file(self._file)
 
 
 # So few changed capabilities are built without loading the encoder's whole vocabulary.
@@ -236,7 +214,7 @@ class DocumentBuilder:
         self.encoder_fingerprint = reader.fingerprint if reader else ""
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
         self._encode_rows = partial(encode_rows, reader) if reader else None
-        self._encode = reader.encode if reader and is_large else None
+        self._encode = partial(_encode_floats, reader) if reader and is_large else None
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         """Document, texts, card and passages of each record; where capdisc itself fails on one,
@@ -275,7 +253,7 @@ class DocumentBuilder:
         return BuiltDocument(
             document=build_document(descriptor, counts, pieces),
             texts=texts,
-            rows=_as_bytes(self._encode(texts)) if self._encode else b"",
+            rows=self._encode(texts) if self._encode else b"",
             card=card,
             passages=passages,
         )
@@ -290,7 +268,7 @@ def load_tables() -> None:
     """Loads what all builders of workers look into: half a second."""
     lazy_imports.load_bulk_token_counter()([""])
     if reader := load_reader():
-        reader.encode([""] * MIN_PARALLEL_ITEMS)
+        encode_rows(reader, [""] * MIN_PARALLEL_ITEMS)
 
 
 def build_in_worker(
@@ -479,9 +457,18 @@ def make_bag_encoder(reader: StaticEncoder | None, few: bool) -> EncodeBag:
 
 def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
     """The rows (int8, one after the other) of these texts."""
-    if len(texts) > _FEW_PASSAGES or lazy_imports.numpy_if_loaded() is not None:
-        return quantise(reader.encode(texts)).tobytes()
-    return b"".join(quantise_row(array("f", reader.encode_few([text]))) for text in texts)
+    are_many = len(texts) > _FEW_PASSAGES
+    return quantise_rows(_encode_floats(reader, texts, are_many), reader.dim, are_many)
+
+
+def _encode_floats(encoder: Encoder, texts: Sequence[str], are_many: bool = True) -> bytes:
+    """The rows (float32, one after the other) of these texts; with numpy where it is installed and
+    they are many.
+    """
+    if lazy_imports.numpy_if_installed(are_many) is None:
+        return encoder.encode_few(texts)
+    raw: bytes = encoder.encode(texts).astype("float32", copy=False).tobytes()
+    return raw
 
 
 def build_document(descriptor: Descriptor, counts: PieceCounts, pieces: bytes) -> IndexedDocument:

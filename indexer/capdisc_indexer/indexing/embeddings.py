@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.quantisation import quantise, quantise_row
+from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
@@ -36,8 +35,6 @@ from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.matrix_patch import write_patched_matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from capdisc_indexer.store.state_database import StateDatabase
 
 # So many vectors may lie beside the store, and as many of its own may be out of use: a share of
@@ -236,7 +233,7 @@ def _link_store(
     publication.link_folder(known.folder / "vectors", target / "vectors")
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
     keys = [*(hashes[row] for row in needed_rows), *batcher.position]
-    vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.raw())
+    vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.rows())
     old_matrix = Matrix(known.folder / "matrix", dim)
     quantise_new = make_row_quantiser(batcher, dim)
 
@@ -277,14 +274,16 @@ def _rewrite_store(
     if known and known.folder is not None:
         needed_hashes = {*chain.from_iterable(hashes_by_id.values())} - batcher.position.keys()
         _copy_vectors(known.folder, needed_hashes, batcher, dim)
-    rows = batcher.rows(dim)
-    vector_files.write_vectors(target / "vectors", _row_batches(hashes_by_id, batcher, rows))
+    vector_files.write_vectors(target / "vectors", _row_batches(hashes_by_id, batcher, dim))
     owners = array(
         "I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts)
     )
     matrix.write_matrix_files(
         target / "matrix",
-        (quantise(batch.vectors).tobytes() for batch in _row_batches(hashes_by_id, batcher, rows)),
+        (
+            quantise_rows(batch.rows, dim, are_many=True)
+            for batch in _row_batches(hashes_by_id, batcher, dim)
+        ),
         owners,
         list(hashes_by_id),
     )
@@ -295,31 +294,25 @@ def _copy_vectors(
     folder: Path, needed_hashes: set[str], batcher: EmbeddingBatcher, dim: int
 ) -> None:
     """Adds the vectors of these texts from the last generation to the batcher."""
-    np = lazy_imports.numpy()
-    hashes, rows = vector_files.read_pending(folder / "pending")
-    pending = (hashes, np.frombuffer(rows, np.float32).reshape(-1, dim))
-    for keys, vectors in (pending, vector_files.read_vectors(folder / "vectors", dim)):
-        new = {key: row for row, key in enumerate(keys) if key in needed_hashes}
-        needed_hashes -= new.keys()
-        batcher.add(new, vectors[list(new.values())])
+    stored = vector_files.StoredVectors(folder, dim)
+    for key in filter(needed_hashes.__contains__, stored.numbers):
+        batcher.add([key], stored.row(key))
 
 
 def _row_batches(
-    hashes_by_id: TextHashesById, batcher: EmbeddingBatcher, rows: NDArray[Any]
+    hashes_by_id: TextHashesById, batcher: EmbeddingBatcher, dim: int
 ) -> Iterator[vector_files.VectorBatch]:
-    all_hashes = chain.from_iterable(hashes_by_id.values())
+    all_hashes, rows, size = chain.from_iterable(hashes_by_id.values()), batcher.rows(), 4 * dim
     while hashes := list(islice(all_hashes, vector_files.BATCH_ROWS)):
-        vectors = rows[[find_row(batcher, text_hash) for text_hash in hashes]]
-        yield vector_files.VectorBatch(hashes=hashes, vectors=vectors)
+        starts = [size * find_row(batcher, text_hash) for text_hash in hashes]
+        data = b"".join([rows[start : start + size] for start in starts])
+        yield vector_files.VectorBatch(hashes=hashes, rows=data)
 
 
 def make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
     """A function from a row of the batcher to its bytes of int8, as the matrix stores them."""
-    if len(batcher.position) <= SMALL_BATCH:
-        rows = memoryview(batcher.raw()).cast("f")
-        return lambda row: quantise_row(array("f", rows[row * dim : (row + 1) * dim]))
-    quantised = quantise(batcher.rows(dim))
-    return lambda row: quantised[row].tobytes()
+    quantised = quantise_rows(batcher.rows(), dim, len(batcher.position) > SMALL_BATCH)
+    return lambda row: quantised[row * dim : (row + 1) * dim]
 
 
 def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:

@@ -366,7 +366,7 @@ def _write_generation(
         if build.needs_native_libraries(has_known_rows=bool(known)):
             # With too little memory for it, an error here; in the middle of the text engine's work
             # it would end the process.
-            lazy_imports.numpy()
+            lazy_imports.numpy_if_installed()
         deleted_count = document_changes.write_documents(
             folder / "text", previous, changes, build.documents, request.progress
         )

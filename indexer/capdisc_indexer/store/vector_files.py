@@ -11,18 +11,16 @@ was written lie in `pending/`, until a build with many of them writes all into `
 
 from __future__ import annotations
 
+import mmap
+import os
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.native_errors import REBUILD_HINT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HASH_DIGITS = 32
 _FLOAT_BYTES = 4
@@ -60,10 +58,10 @@ def _read_hash_list(source: Path) -> list[str]:
 
 @frozen(kw_only=True)
 class VectorBatch:
-    """Row i of `vectors` (n, dim) float32 belongs to the text with the hash `hashes[i]`."""
+    """`rows` are float32, one after the other; row i is of the text with the hash `hashes[i]`."""
 
     hashes: Sequence[str]
-    vectors: NDArray[Any]
+    rows: bytes
 
 
 def write_vectors(target: Path, batches: Iterable[VectorBatch]) -> None:
@@ -72,21 +70,26 @@ def write_vectors(target: Path, batches: Iterable[VectorBatch]) -> None:
     with (target / "hashes").open("wb") as hashes, (target / "rows.f32").open("wb") as rows:
         for batch in batches:
             hashes.write("".join(batch.hashes).encode("ascii"))
-            rows.write(batch.vectors.astype("<f4", copy=False).tobytes())
+            rows.write(batch.rows)
 
 
-def read_vectors(source: Path, dim: int) -> tuple[list[str], NDArray[Any]]:
-    """The text hashes, and their vectors (n, dim) float32, which stay on disk.
+def read_vectors(source: Path, dim: int) -> tuple[list[str], memoryview]:
+    """The text hashes, and their vectors as bytes of float32, which stay on disk.
 
     Raises DamagedIndexError when the two files do not agree, OSError when one cannot be read.
     """
-    np = lazy_imports.numpy()
     hashes = _read_hash_list(source)
-    path = source / "rows.f32"
-    if path.stat().st_size != len(hashes) * dim * _FLOAT_BYTES:
+    with (source / "rows.f32").open("rb") as file:
+        rows = map_file(file)
+    if len(rows) != len(hashes) * dim * _FLOAT_BYTES:
         raise DamagedIndexError("the index is damaged: its vectors do not agree", REBUILD_HINT)
-    empty: NDArray[Any] = np.zeros((0, dim), "f4")
-    return hashes, np.memmap(path, np.float32, "r", shape=(len(hashes), dim)) if hashes else empty
+    return hashes, rows
+
+
+def map_file(file: IO[bytes]) -> memoryview:
+    """The bytes of the open file, mapped into memory; those of an empty one cannot be."""
+    size = os.fstat(file.fileno()).st_size
+    return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b"")
 
 
 class StoredVectors:
@@ -95,18 +98,17 @@ class StoredVectors:
     """
 
     def __init__(self, folder: Path, dim: int) -> None:
-        np = lazy_imports.numpy()
         hashes, self._stored = read_vectors(folder / "vectors", dim)
         pending_hashes, pending = read_pending(folder / "pending")
-        self._pending = np.frombuffer(pending, np.float32).reshape(len(pending_hashes), dim)
+        self._pending, self._size = pending.cast("B"), dim * _FLOAT_BYTES
         self.numbers = {key: row for row, key in enumerate((*hashes, *pending_hashes))}
 
     def row(self, text_hash: str) -> bytes:
         """The vector as bytes of float32. Raises KeyError for an unknown text."""
-        number = self.numbers[text_hash]
-        count = len(self._stored)
-        row = self._stored[number] if number < count else self._pending[number - count]
-        return bytes(row.tobytes())
+        start, rows = self.numbers[text_hash] * self._size, self._stored
+        if start >= len(rows):
+            start, rows = start - len(rows), self._pending
+        return bytes(rows[start : start + self._size])
 
 
 def read_hashes(source: Path) -> set[str]:

@@ -215,7 +215,8 @@ def restore_rows(rows: VectorRows, folder: Path) -> None:
     """Writes the vectors into the folder of a local generation, where a build looks for those that
     it need not encode.
     """
-    batch = vector_files.VectorBatch(hashes=rows.hashes, vectors=rows.vectors)
+    data = rows.vectors.astype("<f4", copy=False).tobytes()
+    batch = vector_files.VectorBatch(hashes=rows.hashes, rows=data)
     vector_files.write_vectors(folder / "vectors", [batch])
 
 
