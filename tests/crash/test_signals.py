@@ -207,8 +207,9 @@ def test_a_user_who_may_have_no_more_threads_is_told_so(hermetic, write_skill) -
     write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
     code = (
         "import _thread, sys, threading\n"
-        'def refused(*_): raise RuntimeError("can\'t start new thread")\n'
+        'def refused(*_, **__): raise RuntimeError("can\'t start new thread")\n'
         "_thread.start_new_thread = threading._start_new_thread = refused\n"
+        "threading._start_joinable_thread = refused\n"  # from Python 3.13 on
         "from capdisc.__main__ import main\n"
         "main()"
     )
