@@ -70,7 +70,7 @@ def test_what_needs_no_tool_gets_none(workspace, ask, query) -> None:
 @pytest.mark.parametrize("tool", ["tool_search", "discover_capabilities", "search_tool"])
 def test_what_meaning_alone_found_and_hardly_fits_is_marked(capdisc, workspace, tool) -> None:
     """The answer that the agent reads says that no word is mentioned (S255, S316)."""
-    answer = capdisc("call", tool, '{"query": "zzzqqq unknown"}').json
+    answer = capdisc("call", tool, '{"query": "undo my last edit"}').json
     assert "may not fit" in answer["instruction"]
     sure = capdisc("call", tool, '{"query": "znajdź zdjęcie bohatera"}').json
     assert "may not fit" not in sure.get("instruction", "")

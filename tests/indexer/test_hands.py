@@ -155,7 +155,7 @@ def test_a_text_that_waits_and_comes_again_with_its_row_has_one_row(tmp_path) ->
         batcher.add_texts(["send"], rows["send"])
         batcher.encode()
         batcher.add_texts(["read"], rows["read"])
-        found = batcher.raw()
+        found = batcher.rows().tobytes()
         for text, row in rows.items():
             start = batcher.position[hash_text(text)] * len(row)
             assert found[start : start + len(row)] == row

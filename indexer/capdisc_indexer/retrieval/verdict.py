@@ -103,7 +103,10 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
             "catalogue": evidence["catalogue"],
         }
         rating = rate_fit(values)
-        fits, is_clear = rating >= 0.0, is_clear or rating >= MIN_RATING_OF_UNCLEAR
+        # "What is the capital of Peru?" comes as near to a few tools as to nothing.
+        is_near = is_foreign or best >= MIN_FOREIGN_RELEVANCE or bool(evidence["coverage"])
+        fits = rating >= 0.0 and is_near
+        is_clear = is_clear or rating >= MIN_RATING_OF_UNCLEAR
     # One letter asks for nothing, nor does what no language has, unless it is a name: "r".
     is_word = not is_made_up(texts, encoder) and any(len(text.encode()) > 1 for text in texts)
     fits = fits and (bool(evidence["coverage"]) or is_word)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.platforms import system
 from capdisc_indexer.retrieval import pipeline
 
 QUERIES = [
@@ -199,7 +200,7 @@ def test_an_old_run_stays_when_the_new_one_cannot_be_written(
     capdisc, judged, hermetic, monkeypatch
 ) -> None:
     (hermetic / "out.run").write_text("old")
-    monkeypatch.setattr(Path, "replace", _full)
+    monkeypatch.setattr(system, "replace", _full)
     found = capdisc("eval", *judged(), "--run", "out.run")
     assert (found.code, found.out) == (4, "")
     assert (hermetic / "out.run").read_text() == "old"
