@@ -36,6 +36,10 @@ layers:
 test *ARGS:
     {{bin}}/python -m pytest -n auto {{ARGS}}
 
+# some of them where what Windows lacks is taken away
+windows *ARGS:
+    {{bin}}/python tests/played_windows.py -n auto {{ARGS}}
+
 # files, settings, state and arguments changed by chance, at length: just fuzz 2000; another seed: just fuzz 500 --hypothesis-seed=7
 fuzz EXAMPLES="1000" *ARGS:
     CAPDISC_FUZZ_EXAMPLES={{EXAMPLES}} {{bin}}/python -m pytest -n auto tests/properties/test_fuzz_sources.py tests/properties/test_fuzz_commands.py {{ARGS}}
