@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 
 # The name on the package index, where `capdisc` is another project. The command is `capdisc`.
 # The light one of the same files needs the extra `full` for all libraries.
@@ -127,8 +127,8 @@ def remove_command(installation: Installation) -> str:
     words = {
         "uvx": "uv cache clean",
         "uv tool": "uv tool uninstall",
-        "uv pip": f"uv pip uninstall --python {shlex.quote(installation.prefix)}",
-        "pip": f"{shlex.quote(installation.python)} -m pip uninstall",
+        "uv pip": f"uv pip uninstall --python {system.quote_word(installation.prefix)}",
+        "pip": f"{system.quote_word(installation.python)} -m pip uninstall",
     }
     return f"{words[installation.installer]} {installation.distribution}"
 
@@ -136,8 +136,8 @@ def remove_command(installation: Installation) -> str:
 def _pip_install(installation: Installation) -> str:
     """How packages get into this environment; those that uv makes have no pip."""
     if installation.installer == "uv pip":
-        return f"uv pip install --python {shlex.quote(installation.prefix)}"
-    return f"{shlex.quote(installation.python)} -m pip install"
+        return f"uv pip install --python {system.quote_word(installation.prefix)}"
+    return f"{system.quote_word(installation.python)} -m pip install"
 
 
 def _requirement(installation: Installation, extras: Sequence[str]) -> str:
@@ -150,11 +150,11 @@ def _requirement(installation: Installation, extras: Sequence[str]) -> str:
         text = f"{installation.distribution}{listed} @ {source}"
     else:
         text = source + listed
-    return f"{'-e ' if installation.is_editable else ''}{shlex.quote(text)}"
+    return f"{'-e ' if installation.is_editable else ''}{system.quote_word(text)}"
 
 
 def _environment_name(installation: Installation) -> str:
-    return shlex.quote(Path(installation.prefix).name)  # with the suffix, if it has one
+    return system.quote_word(Path(installation.prefix).name)  # with the suffix, if it has one
 
 
 def _extra_requirements(installation: Installation, extra: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _extra_requirements(installation: Installation, extra: str) -> Iterator[str]
     for line in installation.requirements:
         requirement, _, marker = line.partition(";")
         if re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):
-            yield shlex.quote(requirement.strip())
+            yield system.quote_word(requirement.strip())
 
 
 def _find_metadata(search_path: Sequence[str]) -> tuple[str, Path | None]:

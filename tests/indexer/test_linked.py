@@ -1,12 +1,11 @@
 """Reading the files that a capability links to while its folder changes."""
 
-import os
-
 import pytest
 
 from capdisc_indexer.links import read_link
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.types import Descriptor, SourceRef
+from capdisc_indexer.platforms import system
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(
         raise FileNotFoundError(2, "No such file or directory", path)
 
     assert read_link(skill, "x.md", [str(tmp_path)]).text == "text\n"
-    monkeypatch.setattr(os.path, "realpath", vanished)
+    monkeypatch.setattr(system, "realpath", vanished)
     with pytest.raises(LinkRefusedError, match="cannot be followed"):
         read_link(skill, "x.md", [str(tmp_path)])
 

@@ -65,7 +65,7 @@ CEILINGS: Mapping[str, Ceiling] = {
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=463, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=464, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=13, goal=0, advice="Move the code to a module with the name of its topic."

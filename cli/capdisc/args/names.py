@@ -9,6 +9,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import system
 
 
 @frozen(kw_only=True)
@@ -72,15 +73,13 @@ def run_editor(runtime: surroundings.Runtime, path: str) -> None:
     """Wait until the person has closed the file in the editor of VISUAL or EDITOR, or the desktop's
     program for the file. Raises InputError where there is none, and where it fails.
     """
-    import shlex
     import shutil
     import subprocess
 
-    default = "open" if runtime.system == "darwin" else "xdg-open"
-    editor = runtime.environ.get("VISUAL") or runtime.environ.get("EDITOR") or default
+    editor = runtime.environ.get("VISUAL") or runtime.environ.get("EDITOR") or system.EDITOR
     hint = "set EDITOR to an editor, such as EDITOR=nano"
     try:
-        words = shlex.split(editor)
+        words = system.split_words(editor)
     except ValueError as error:
         raise InputError(f"the editor {editor!r} cannot be read: {error}", hint) from error
     if not words or not shutil.which(words[0]):

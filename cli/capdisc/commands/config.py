@@ -193,7 +193,7 @@ def _setting_row(effective: Config, name: str) -> JsonObject:
 def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
     effective = runtime.config()
     roots = [
-        {"path": str(path), "from": origin, "exists": path.exists()}
+        {"path": path.as_posix(), "from": origin, "exists": path.exists()}
         for origin, path in list_scan_roots(runtime, effective)
     ]
     settings = [_setting_row(effective, name) for name in SETTINGS]
@@ -205,7 +205,7 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
     if json:
         console.print_document(
             {
-                "workspace": str(runtime.workspace),
+                "workspace": runtime.workspace.as_posix(),
                 "index_dir": where,
                 "settings": settings,
                 "roots": roots,

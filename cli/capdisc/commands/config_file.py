@@ -123,7 +123,7 @@ def _path_text(runtime: surroundings.Runtime, base: Path | None, text: str) -> s
     path = runtime.expand(Path(text))
     if base and path.is_relative_to(base):
         return str(path.relative_to(base))
-    return str(path)
+    return path.as_posix()
 
 
 def _base_folder(file: Path) -> Path:

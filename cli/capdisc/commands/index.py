@@ -340,7 +340,7 @@ def _choose_coverage(
     folders, unless the index `is_alone` or stays the same.
     """
     if paths and is_alone and not forget:
-        return Coverage(added=tuple(dict.fromkeys(map(str, paths))))
+        return Coverage(added=tuple(dict.fromkeys(map(Path.as_posix, paths))))
     coverage = complete_coverage(place.runtime, place.config, last)
     if forget:
         return remove_paths(coverage, paths, last.missing)

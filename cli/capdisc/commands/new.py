@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +13,13 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.client_table import client_sections, find_profile
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.platforms import system
 from capdisc_indexer.text.normalization import readable_title
 from capdisc_indexer.text.similar_names import unknown_choice
 
-_VALID_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# Devices of Windows, which no folder there can be called.
+_DEVICES = r"con|prn|aux|nul|(?:com|lpt)[0-9]"
+_VALID_NAME = re.compile(rf"(?!(?:{_DEVICES})$)[a-z0-9]+(-[a-z0-9]+)*")
 # No client reads manifests of tools, so they lie in a folder of ours.
 TOOL_FOLDER = Path(".capdisc/capabilities")
 # Folders of clients; of two with as much in them, `guess_skill_folder` takes the first. .github
@@ -93,7 +95,7 @@ def new(
     if not _VALID_NAME.fullmatch(name) or len(name) > 64:
         raise UsageError(
             f"{name!r} is not a good name",
-            "at most 64 lower case letters, digits and single hyphens",
+            "at most 64 lower case letters, digits and single hyphens, and no device of Windows such as con",
         )
     runtime = surroundings.current_runtime()
     if folder is not None:
@@ -155,7 +157,7 @@ def describe_readers(folder: Path) -> list[str]:
         titles[client]
         for client in client_sections("programs")
         if any(
-            str(folder).endswith(f"/{name}")
+            folder.as_posix().endswith(f"/{name}")
             for name in skills.get(client, {}).get("workspace", ())
         )
     ]
@@ -165,7 +167,7 @@ def describe_readers(folder: Path) -> list[str]:
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
     """Print which files were written."""
     if json:
-        console.print_document({"written": [str(path) for path in paths]})
+        console.print_document({"written": [path.as_posix() for path in paths]})
     else:
         console.print_lines([*(f"wrote {path}" for path in paths), *extra_lines])
 
@@ -174,7 +176,7 @@ def _shown_path(path: Path) -> str:
     """The path from the current folder, where it lies below it."""
     from capdisc_indexer.text.shell_quoting import quote_word
 
-    relative = os.path.relpath(path, surroundings.current_runtime().cwd)
+    relative = system.relpath(path, surroundings.current_runtime().cwd)
     return quote_word(str(path) if relative.startswith("..") else relative)
 
 

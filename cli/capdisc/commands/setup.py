@@ -365,7 +365,11 @@ def _choose_moves(
         for move in recorded_entries.list_moves(
             client,
             path,
-            [server for server in served if server.path == str(path) and server.scope == USER],
+            [
+                server
+                for server in served
+                if server.path == path.as_posix() and server.scope == USER
+            ],
             own_path,
         )
     ]

@@ -183,7 +183,7 @@ def _trust_path(
 def _is_index(path: Path) -> bool:
     """Whether the folder is an index and no workspace, since a clone can have files of any name."""
     has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
-    return has_generations and not is_workspace(str(path))
+    return has_generations and not is_workspace(path.as_posix())
 
 
 def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
@@ -192,12 +192,12 @@ def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
     """
     if not path.is_symlink():
         return False
-    if not (is_workspace(str(path)) or _is_index(path)):
+    if not (is_workspace(path.as_posix()) or _is_index(path)):
         return True
     from capdisc.context.index_scope import find_scan_requests
 
     there = _runtime_at(runtime, path.parent)
-    real_path = str(Path(resolve_path(path.parent)) / path.name)
+    real_path = (Path(resolve_path(path.parent)) / path.name).as_posix()
     return any(request.value == real_path for request in find_scan_requests(there, there.config()))
 
 

@@ -100,7 +100,7 @@ def _next_step(runtime: Runtime, config: Config) -> str:
 
 def _link_request(path: Path) -> TrustRequest:
     """The request of a link as a scan makes it: only its last part may be a link."""
-    value = str(Path(resolve_path(path.parent)) / path.name)
+    value = (Path(resolve_path(path.parent)) / path.name).as_posix()
     return TrustRequest(setting=LINK, value=value, place=resolve_path(path))
 
 
@@ -160,7 +160,7 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
     if generation.forget_builder_id(runtime.trust_dir, path):
         revoked = [real_path]
     elif _revoke_link(parent, path):
-        revoked = [str(path)]
+        revoked = [path.as_posix()]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
     if json:
@@ -233,7 +233,7 @@ def _workspace_document(
     runtime: Runtime, config: Config, requests: Sequence[TrustRequest], refused: set[TrustRequest]
 ) -> JsonObject:
     return {
-        "workspace": str(runtime.workspace),
+        "workspace": runtime.workspace.as_posix(),
         "file": config.file,
         "digest": config.digest,
         "requests": [

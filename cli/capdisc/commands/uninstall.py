@@ -20,7 +20,6 @@ from capdisc.setup import undo_plans
 from capdisc.setup.client_settings import CLIENTS
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import find_own_plugin
-from capdisc_indexer.config.configuration import default_index_dir
 from capdisc_indexer.installation import find_installation, remove_command
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.json_types import JsonObject
@@ -88,9 +87,8 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
     """The folders that are there: what each holds, its size, and why it is left (None: it goes).
     With `has_records` that of the state is still needed.
     """
-    cache = Path(runtime.environ.get("XDG_CACHE_HOME") or runtime.home / ".cache")
     places = {
-        default_index_dir(runtime.workspace, cache).parent: "indexes",
+        runtime.user_folder("cache"): "indexes",
         runtime.user_state_dir(): _STATE,
         runtime.trust_dir.parent: _STATE,
         runtime.user_config.parent: "settings",
@@ -109,7 +107,7 @@ def _find_folders(runtime: surroundings.Runtime, has_records: bool) -> Iterator[
             if not reason and noun == _STATE and has_records:
                 reason = "it says what is to be taken out of the files above"
             yield {
-                "path": str(path),
+                "path": path.as_posix(),
                 "what": noun,
                 "bytes": _measure(path),
                 "left": reason or None,
@@ -124,7 +122,7 @@ def _find_reason(runtime: surroundings.Runtime, path: Path, is_usual: bool) -> s
         return "it is a link"
     if any(folder.resolve().is_relative_to(real) for folder in needed):
         return "it is the home folder or the current one, or holds it"
-    if not is_usual or path.name != _NAME or (path / ".git").exists():
+    if not is_usual or _NAME not in (path.name, path.parent.name) or (path / ".git").exists():
         return f"it may hold other things; to remove it: rm -r {quote_word(str(path))}"
     return ""
 

@@ -238,7 +238,7 @@ def resolve_output(
     if name is None:
         return None
     path = request.runtime.expand(name)
-    if {str(path), str(path.resolve())} & _checked_paths(request, check_result):
+    if {path.as_posix(), path.resolve().as_posix()} & _checked_paths(request, check_result):
         raise UsageError(f"{path} is one of the files to check", "name another file to write")
     user_files.check_target(path)
     return path

@@ -166,7 +166,7 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
     named_paths = [runtime.expand(path) for path in request.paths]
     coverage = last = load_coverage(runtime, config, where, builder_id)
     if index_dir and named_paths:
-        coverage = Coverage(added=tuple(map(str, named_paths)))
+        coverage = Coverage(added=tuple(map(Path.as_posix, named_paths)))
     elif named_paths:
         coverage = add_paths(runtime, config, coverage, named_paths)
     roots = list_roots(runtime, config, coverage)

@@ -43,7 +43,7 @@ def start_process(
     """
     import subprocess
 
-    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
+    path = os.pathsep.join(system.abspath(entry) for entry in sys.path if entry)
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(
         [sys.executable, "-E", "-P", "-c", _CODE, path, module, *words],

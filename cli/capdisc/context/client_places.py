@@ -76,7 +76,7 @@ def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
     """What the plugins that are switched on here bring: their folders and files."""
     plugins, _ = find_plugins_here(runtime, config["folders"])
     return {
-        str(path)
+        path.as_posix()
         for plugin in plugins
         for path in (*plugin.skills, *plugin.agents, *plugin.commands)
     }
@@ -123,7 +123,7 @@ def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[Declare
     return tuple(
         DeclaredSource(
             format="mcp-servers",
-            path=str(path),
+            path=path.as_posix(),
             origin="the command line",
             trusted=not is_inside(resolve_path(path), [runtime.real_workspace]),
         )
@@ -158,7 +158,7 @@ def list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, 
 def _split_pattern(path: Path) -> tuple[Path, str]:
     if "*" not in path.name:
         return path, ""
-    return Path(fixed_part(str(path))[0]), path.name
+    return Path(fixed_part(path.as_posix())[0]), path.name
 
 
 def find_plugins_here(

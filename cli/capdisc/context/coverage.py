@@ -6,7 +6,6 @@ covered is written down with the index; only a person's words take something out
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +22,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, Coverage, PassageLimits
-from capdisc_indexer.platforms import resolve_path, spell_path
+from capdisc_indexer.platforms import resolve_path, spell_path, system
 from capdisc_indexer.store.folder_stamps import Look
 from capdisc_indexer.store.state_file import grant_folder
 
@@ -71,7 +70,7 @@ def add_paths(
 ) -> Coverage:
     """The coverage with these paths added, but for usual folders that it has anyway."""
     usual = _real_usual_paths(runtime, config) if last.is_conventional else ()
-    new = [str(path) for path in paths if resolve_path(path) not in usual]
+    new = [path.as_posix() for path in paths if resolve_path(path) not in usual]
     return replace(last, added=tuple(dict.fromkeys((*_spell_added(last), *new))))
 
 
@@ -79,7 +78,7 @@ def remove_paths(coverage: Coverage, paths: Sequence[Path], missing: Collection[
     """The coverage without these paths, each of which was added, or is one of the `missing`
     folders. Raises InputError for any other.
     """
-    names, added = [str(path) for path in paths], _spell_added(coverage)
+    names, added = [path.as_posix() for path in paths], _spell_added(coverage)
     for name in names:
         if name not in added and name not in missing:
             raise InputError(
@@ -144,7 +143,7 @@ def make_build_options(
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined=confined_roots(runtime, config) if is_conventional else {},
-        workspace=str(runtime.workspace),
+        workspace=runtime.workspace.as_posix(),
         links=link_rules(runtime),
         passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
         coverage=coverage,
@@ -171,22 +170,22 @@ def list_seeds(runtime: surroundings.Runtime, where: Path) -> tuple[tuple[str, s
             ages.setdefault(pointer.parent, -pointer.stat().st_mtime)
     ages.pop(where, None)
     newest = sorted(ages, key=lambda path: (path != home, ages[path]))[:_MAX_SEEDS]
-    return tuple((str(path), runtime.builder_id(path) or "") for path in newest)
+    return tuple((path.as_posix(), runtime.builder_id(path) or "") for path in newest)
 
 
 def _list_places(
     runtime: surroundings.Runtime, config: Config, coverage: Coverage, roots: Sequence[Path]
 ) -> tuple[str, ...]:
     """The roots, and the folders of agents, commands and declared sources."""
-    places = list(map(str, roots))
+    places = list(map(Path.as_posix, roots))
     if coverage.is_conventional:
-        places += [str(path) for _, path in place_folders(runtime, config)]
+        places += [path.as_posix() for _, path in place_folders(runtime, config)]
         places += [
             fixed_part(str(runtime.expand(Path(source.path))))[0]
             for source in config.sources
             if not source.url and not source.text
         ]
-    return tuple(dict.fromkeys(map(os.path.abspath, places)))
+    return tuple(dict.fromkeys(map(system.abspath, places)))
 
 
 def _list_awaited_paths(

@@ -8,6 +8,7 @@ from collections import Counter
 from glob import escape
 from pathlib import Path
 
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import manifest_for, named_source, source_for
 from capdisc_indexer.sources.scan.folder_files import by_head, by_look
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
@@ -39,24 +40,24 @@ def draft_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
             continue
         folders[:] = sorted({name for name in folders if name[0] != "."} - SKIPPED_FOLDERS)
         parts = Path(place).relative_to(folder).parts
-        group = os.path.relpath(folder.joinpath(*parts[:1]), base)
+        group = system.relpath(folder.joinpath(*parts[:1]), base)
         totals[group] += sum(not name.endswith(_PICTURES) for name in names)
         paths = map(Path(place).joinpath, names[:_MAX_FILES])
         for path in (path for path in paths if not path.is_symlink()):
-            by_name = source_for(path.name) or by_head(path.name, str(path))
+            by_name = source_for(path.name) or by_head(path.name, path.as_posix())
             source = by_name or _recognise_data(path)
             scanned_count += by_name is not None
             known_counts[group] += source is not None
             if source and source.declared and not (by_name and is_scanned):
-                shown = os.path.relpath(path, base)
+                shown = system.relpath(path, base)
                 if source.by_suffix and source.format != "python":
                     pattern = f"{escape(group)}/{'**/' if parts else ''}*{path.suffix}"
-                    shown = os.path.normpath(pattern)
+                    shown = system.normpath(pattern)
                 matches[group, source.declared, shown] += 1
         seen_count += len(names)
         if seen_count > _MAX_FILES:
             break
-    own_group = os.path.relpath(folder, base)
+    own_group = system.relpath(folder, base)
     tables = [
         _format_declaration(word, path, count)
         for (group, word, path), count in sorted(matches.items())
@@ -70,7 +71,7 @@ def draft_declarations(folder: Path, base: Path, *, is_scanned: bool = False) ->
 def _recognise_data(path: Path) -> SourceFormat | None:
     """The format of a file of data, a module only if it is one of tools."""
     # Lines of JSON may be capabilities, too.
-    lines = by_look(str(path)) if path.suffix == ".jsonl" else None
+    lines = by_look(path.as_posix()) if path.suffix == ".jsonl" else None
     source = lines or named_source(path.name)
     is_other = source and source.format == "python" and not path.name.endswith(_TOOL_MODULES)
     return None if is_other else source

@@ -114,7 +114,7 @@ def look_around(place: IndexPlace) -> Look:
     if not look.coverage.is_conventional:
         return _add_changes(look, expired)
     # What was asked for then is among the awaited paths; the roots of plugins are not.
-    asked = dict.fromkeys(map(str, place.runtime.candidate_roots(place.config)))
+    asked = dict.fromkeys(map(Path.as_posix, place.runtime.candidate_roots(place.config)))
     asked.update(dict.fromkeys(look.coverage.added))
     new = [path for path in asked if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
     dropped = [

@@ -111,5 +111,7 @@ def _remove(runtime: Runtime, folder: Path) -> None:
                 if not is_free:
                     raise IndexStateError(f"{folder} is being read", "try again")
         (folder / "CURRENT").unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(FileNotFoundError):  # on Windows the folder stays until its lock is closed
         shutil.rmtree(folder)
     generation.forget_builder_id(runtime.trust_dir, folder)

@@ -26,7 +26,7 @@ from capdisc_indexer.config.trust import (
     owner_requests,
 )
 from capdisc_indexer.model.types import Coverage, DeclaredSource
-from capdisc_indexer.platforms import resolve_path
+from capdisc_indexer.platforms import resolve_path, system
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -46,7 +46,9 @@ def _own_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     configured = [(config.origins["roots"], path) for path in runtime.configured_roots(config)]
     waiting = waiting_places(runtime, config)
     return configured + [
-        (scope, path) for scope, path in runtime.conventional(config) if str(path) not in waiting
+        (scope, path)
+        for scope, path in runtime.conventional(config)
+        if path.as_posix() not in waiting
     ]
 
 
@@ -85,14 +87,14 @@ def place_sources(
     sources = [
         DeclaredSource(
             format=form,
-            path=str(path / pattern) if pattern else str(path),
+            path=(path / pattern).as_posix() if pattern else path.as_posix(),
             origin=scope,
             trusted=scope != "workspace",
             within=within,
             is_conventional=True,
         )
         for scope, form, path, pattern in list_places(runtime, config)
-        if str(path) not in waiting
+        if path.as_posix() not in waiting
     ]
     for plugin in find_plugins_here(runtime, config["folders"])[0]:
         parts = [("agent", path) for path in plugin.agents]
@@ -100,7 +102,7 @@ def place_sources(
         sources += [
             DeclaredSource(
                 format=form,
-                path=str(path),
+                path=path.as_posix(),
                 name=plugin.name,
                 origin=plugin.id,
                 trusted=True,
@@ -145,15 +147,18 @@ def place_requests(runtime: Runtime, config: Config) -> dict[str, tuple[TrustReq
         # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
         if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
             continue
-        asked = owner_requests(str(path), str(runtime.workspace), runtime.own_users)
+        asked = owner_requests(path.as_posix(), runtime.workspace.as_posix(), runtime.own_users)
         target = resolve_path(path)
         is_link_out = scope == "workspace" and not is_inside(target, [runtime.real_workspace])
         if is_link_out and not is_inside(target, _allowed_places(runtime, config)):
             link = TrustRequest(
-                setting=LINK, value=str(path), place=target, origin=str(runtime.workspace)
+                setting=LINK,
+                value=path.as_posix(),
+                place=target,
+                origin=runtime.workspace.as_posix(),
             )
             asked = (*asked, link)
-        requests[str(path)] = asked
+        requests[path.as_posix()] = asked
     return requests
 
 
@@ -197,7 +202,7 @@ def confined_roots(runtime: Runtime, config: Config) -> dict[str, tuple[str, ...
         for scope, path in (*_own_roots(runtime, config), *place_folders(runtime, config))
         if scope in ("workspace", config.file)
     ]
-    return {os.path.abspath(path): (*allowed, resolve_path(path)) for path in chosen}  # noqa: PTH100
+    return {system.abspath(path): (*allowed, resolve_path(path)) for path in chosen}
 
 
 def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ whatever goes wrong, an index that stands answers. Imported only where something
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -45,6 +44,7 @@ from capdisc_indexer.model.types import (
     Generation,
     Severity,
 )
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.folder_stamps import Look
 
@@ -193,7 +193,7 @@ def describe_missing(place: IndexPlace, missing: Mapping[str, float]) -> str:
 
 def forget_command(missing: Iterable[str]) -> str:
     """The command that drops the capabilities of folders that are gone."""
-    return f"capdisc index --forget {' '.join(map(shlex.quote, missing))}"
+    return f"capdisc index --forget {' '.join(map(system.quote_word, missing))}"
 
 
 def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
@@ -225,7 +225,7 @@ def refresh_command(place: IndexPlace) -> str:
 def short_path(place: IndexPlace, path: str) -> str:
     """The path as a person knows it: below the workspace or the home folder."""
     runtime = place.runtime
-    for folder, prefix in ((str(runtime.workspace), ""), (str(runtime.home), "~/")):
+    for folder, prefix in ((runtime.workspace.as_posix(), ""), (runtime.home.as_posix(), "~/")):
         if path.startswith(f"{folder}/"):
             return prefix + path[len(folder) + 1 :]
     return path
@@ -302,7 +302,7 @@ def build_first(place: IndexPlace) -> Freshness | None:
         )
     count = console.format_count(report.counts["files"], "file")
     _print_unknown_settings(place)
-    announce(folder_requests(runtime, config), str(runtime.workspace))
+    announce(folder_requests(runtime, config), runtime.workspace.as_posix())
     # A first build may have hundreds of errors in files that nobody asked about.
     _print_findings([finding for finding in report.findings if finding.code in WAITING_CODES])
     collect_indexes(runtime, config, place.index_dir, is_quiet=bool(part))
@@ -325,7 +325,7 @@ def no_index_error(place: IndexPlace) -> IndexStateError:
         return IndexStateError(
             f"there is no index yet in {place.index_dir}", f"run: capdisc index{option}"
         )
-    folders = [short_path(place, str(path)) for path in runtime.candidate_roots(config)]
+    folders = [short_path(place, path.as_posix()) for path in runtime.candidate_roots(config)]
     return IndexStateError(
         "there is no index yet, and nothing to make one from",
         f"looked in {console.format_names(folders, _SHOWN_FOLDERS)} (capdisc config lists them): "

@@ -135,7 +135,7 @@ def open_home_index() -> Iterator[CommandContext]:
     runtime = surroundings.current_runtime()
     config, home = runtime.config(), runtime.at_home()
     where = home.index_dir(None, home.config())
-    places = [str(path) for _, path in list_scan_roots(runtime, config)]
+    places = [path.as_posix() for _, path in list_scan_roots(runtime, config)]
     places += [fixed_part(source.path)[0] for source in build_sources(runtime, config, USUAL)]
     place = IndexPlace(index_dir=where, runtime=runtime, config=config)
     with (

@@ -176,7 +176,7 @@ def ranking_choices(
         synonyms=synonyms,
         use_gains=gains,
         presets=ctx.config.presets,
-        workspace=str(ctx.runtime.workspace),
+        workspace=ctx.runtime.workspace.as_posix(),
     )
 
 

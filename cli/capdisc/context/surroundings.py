@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,7 @@ from capdisc_indexer.config.client_table import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     collection_dir,
-    default_index_dir,
-    default_state_dir,
+    folder_label,
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, is_inside, owner_requests
@@ -77,7 +77,7 @@ class Runtime:
 
     def workspace_of(self, folder: Path) -> Path:
         """The folder of the project that a folder belongs to."""
-        return Path(workspace_folder(str(folder), str(self.home)))
+        return Path(workspace_folder(folder.as_posix(), self.home.as_posix()))
 
     @property
     def path_base(self) -> Path | None:
@@ -108,11 +108,11 @@ class Runtime:
     @property
     def user_config(self) -> Path:
         """The path of the user's own configuration file, which need not exist."""
-        return (
-            Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
-            / "capdisc"
-            / "config.toml"
-        )
+        return self.user_folder("config") / "config.toml"
+
+    def user_folder(self, kind: str) -> Path:
+        """The user's folder of capdisc for "config", "cache" or "state"; it need not exist."""
+        return Path(system.find_user_folder(kind, self.environ, str(self.home)))
 
     def config(self) -> Config:
         """The effective settings here."""
@@ -132,9 +132,9 @@ class Runtime:
         folder. A folder in the workspace is not used, since a clone could have brought it, unless
         the home folder lies in the workspace, too.
         """
-        default = self.home / ".local" / "state" / "capdisc" / "trust"
+        default = Path(system.find_user_folder("state", {}, str(self.home)), "trust")
         variable = self.environ.get("CAPDISC_STATE_DIR")
-        chosen = self._state_home / "capdisc" / "trust"
+        chosen = self.user_folder("state") / "trust"
         if variable:
             chosen = self.expand(Path(variable)) / "trust"
         if chosen == default:
@@ -177,8 +177,7 @@ class Runtime:
 
     def default_index_dir(self, workspace: Path) -> Path:
         """Where the index of a workspace lies unless a setting says otherwise."""
-        cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
-        return default_index_dir(workspace, cache)
+        return self.user_folder("cache") / folder_label(workspace)
 
     def shared_index(self, flag: Path | None, config: Config) -> SharedIndex | None:
         """The index on an object store, if `flag` or the setting names one; else None. Raises
@@ -209,7 +208,7 @@ class Runtime:
         """
         if variable := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(variable))
-        return default_state_dir(self.workspace, self._state_home)
+        return self.user_folder("state") / folder_label(self.workspace)
 
     def user_state_dir(self) -> Path:
         """Where state of the user lies that belongs to no workspace: by CAPDISC_STATE_DIR, else in
@@ -217,11 +216,7 @@ class Runtime:
         """
         if variable := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(variable))
-        return self._state_home / "capdisc"
-
-    @property
-    def _state_home(self) -> Path:
-        return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
+        return self.user_folder("state")
 
     def definition_guard(self) -> DefinitionGuard:
         """What tells other people's definitions from the user's own: those in the workspace
@@ -243,20 +238,20 @@ class Runtime:
         """The absolute path: `~` is the home folder, `$NAME` or `${NAME}` at the beginning what the
         environment holds; relative paths start in the current folder.
         """
-        text = str(path)
+        text = path.as_posix()
         if text == "~" or text.startswith("~/"):
             path = self.home / text[2:]
         elif text.startswith("$"):
             name, slash, rest = text.partition("/")
             path = Path(self.environ.get(name.strip("${}"), name) + slash + rest)
-        return Path(spell_path(os.path.normpath(self.cwd / path)))
+        return Path(spell_path(system.normpath(self.cwd / path)))
 
     def encoder_name(self, name: str) -> str:
         """The name of an encoder, or the absolute path where it names a folder or a file."""
         path = self.expand(Path(name))
         # A folder with the name of the shipped encoder, which a clone can bring, is not used.
         is_path = name not in ("", SHIPPED_ENCODER, NO_RERANKER) and path.exists()
-        return str(path) if is_path else name
+        return path.as_posix() if is_path else name
 
     def configured_roots(self, config: Config) -> list[Path]:
         """The folders that settings name; they need not exist."""
@@ -345,7 +340,7 @@ class Runtime:
 
     def is_of_others(self, path: Path) -> bool:
         """Whether a path of the workspace belongs to another user, which nobody has allowed."""
-        owners = owner_requests(str(path), str(self.workspace), self.own_users)
+        owners = owner_requests(path.as_posix(), self.workspace.as_posix(), self.own_users)
         grant = self.load_grant() if owners else Grant()
         return not all(grant.covers(request, "") for request in owners)
 
@@ -397,9 +392,10 @@ def enter_folder(folder: str) -> None:
 def _current_folder() -> Path:
     # The shell's own name for the folder keeps links as the user typed them.
     logical = os.environ.get("PWD", "")
-    try:
+    with suppress(OSError):
         if logical and Path(logical).samefile("."):
             return Path(spell_path(logical))
+    try:
         return Path.cwd()
     except OSError as error:
         raise InputError("the current folder is gone", "change to another folder") from error

@@ -52,7 +52,10 @@ def announce_settings(config: Config) -> tuple[str, ...]:
 def announce_all(runtime: Runtime, config: Config) -> tuple[str, ...]:
     """The same for the requests of the file and for conventional folders that are left out."""
     waiting = (*config.waiting, *folder_requests(runtime, config))
-    return (*announce_strays(config), *announce(waiting, config.file or str(runtime.workspace)))
+    return (
+        *announce_strays(config),
+        *announce(waiting, config.file or runtime.workspace.as_posix()),
+    )
 
 
 def announce_strays(config: Config) -> tuple[str, ...]:

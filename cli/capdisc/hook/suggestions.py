@@ -35,6 +35,7 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.platforms import system
 from capdisc_indexer.retrieval.fusion import raise_own
 from capdisc_indexer.retrieval.pipeline import RERANK
 from capdisc_indexer.retrieval.verdict import OFF, check_gate_mode, select_shown_hits
@@ -193,7 +194,7 @@ def _judge_turn(
     }
     decision = decide_offers(ctx.index, model, turn, rankings, prompt, history)
     return _JudgedTurn(
-        likely=_put_own_first(decision, str(ctx.runtime.workspace)),
+        likely=_put_own_first(decision, ctx.runtime.workspace.as_posix()),
         reason="" if decision.offers else "nothing here is likely enough to be wanted",
         verdict=describe_decision(model, turn, decision),
         turn=session_turn,
@@ -433,9 +434,7 @@ def _format_way(
     if name := tool_names.get(header["id"]):
         return f"Use the skill {_clean(name, 160)}"
     if header["source"]["pointer"] or not Path(path).is_file():
-        from shlex import quote
-
-        return f"Run: capdisc show {quote(_clean(header['id'], 200))}"
+        return f"Run: capdisc show {system.quote_word(_clean(header['id'], 200))}"
     # Relative only to the folder of the prompt itself, from which a relative path can be opened.
     return f"Read {one_line(locate_file(path, ctx.runtime.cwd))}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import select
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ from capdisc.output import console
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.platforms import system
 
 RequestId: TypeAlias = int | str
 
@@ -67,8 +67,7 @@ def answer_opening(
     wait_seconds: float | None = None
     is_waiting = False
     while (
-        select.select([stdin], [], [], wait_seconds)[0]
-        and len(unread) + len(partial_line) < _MAX_BYTES
+        system.wait_for_input(stdin, wait_seconds) and len(unread) + len(partial_line) < _MAX_BYTES
     ):
         data = os.read(stdin, 65_536)
         if not (data or is_waiting or partial_line):

@@ -30,6 +30,7 @@ from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.skill import SKILL_NAME, read_conforming_fields
 from capdisc_indexer.sources.formats.skill_answers import (
     MAX_SKILL_BYTES,
@@ -42,7 +43,7 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_reading import walk_folder
 
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH120
 
 # A page of `skills/list` ends after so many skills, or with the one that brings it to so many files.
 PAGE_SKILLS = 50
@@ -124,7 +125,7 @@ def _nested_path(
         outer = os.path.dirname(outer)
     if outer not in paths:
         return ""
-    return f"{paths[outer]}/{os.path.relpath(folder, outer).replace(os.sep, '/')}"
+    return f"{paths[outer]}/{system.relpath(folder, outer).replace(os.sep, '/')}"
 
 
 def list_skills(
@@ -248,7 +249,7 @@ def _read_frontmatter(
     descriptor = index.descriptor(catalogue.ids[uri])
     if os.path.basename(descriptor.source.path) != SKILL_FILE:
         raise UsageError(f"{_show(uri)} is not served: its file is not called {SKILL_FILE}")
-    path = os.path.join(folder, SKILL_FILE)
+    path = system.join(folder, SKILL_FILE)
     data = read_path(path, path, MAX_BYTES)
     if not isinstance(data, bytes) or content_hash(data) != descriptor.source.content_hash:
         raise UsageError(f"{_show(uri)} is not served: its file is not as it was indexed")
@@ -264,7 +265,7 @@ def _read_file(folder: str, name: str) -> bytes | None:
     """The bytes that are offered of a file; None for one that is not: it is larger than 1 MiB, has
     become a link, or holds secrets.
     """
-    path = os.path.join(folder, name)
+    path = system.join(folder, name)
     data = read_path(path, path, MAX_BYTES)
     if not isinstance(data, bytes) or held_by_content(data):
         return None

@@ -124,7 +124,7 @@ def _write_crash_log(error: BaseException) -> CapdiscError:
     import traceback
 
     with tempfile.NamedTemporaryFile(
-        "w", prefix="capdisc-crash-", suffix=".log", delete=False
+        "w", prefix="capdisc-crash-", suffix=".log", delete=False, encoding="utf-8"
     ) as log:
         log.write(f"capdisc {__version__}, Python {sys.version}\n{' '.join(sys.argv[1:2])}\n")
         traceback.print_exception(error, file=log)

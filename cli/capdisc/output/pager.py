@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from capdisc.output import console
+from capdisc_indexer.platforms import system
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -42,10 +43,8 @@ def pager_command(environ: Mapping[str, str]) -> list[str]:
     """The words of the pager that CAPDISC_PAGER names; none without it. PAGER is what people have
     set for git: it asks for no pager here.
     """
-    import shlex
-
     with suppress(ValueError):  # a quote that is not closed
-        return shlex.split(environ.get("CAPDISC_PAGER", ""))
+        return system.split_words(environ.get("CAPDISC_PAGER", ""))
     return []
 
 

@@ -354,8 +354,7 @@ def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTempla
 
 
 def _template_folders(runtime: surroundings.Runtime) -> tuple[Path, Path]:
-    base = Path(runtime.environ.get("XDG_CONFIG_HOME") or runtime.home / ".config")
-    return runtime.workspace / ".capdisc" / "templates", base / "capdisc" / "templates"
+    return runtime.workspace / ".capdisc" / "templates", runtime.user_config.with_name("templates")
 
 
 def read_text_file(runtime: surroundings.Runtime, name: str) -> str:

@@ -8,7 +8,6 @@ the user's own, with `~` for the home folder.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from capdisc.setup import marked_block, settings_files
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.platforms import system
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
@@ -150,7 +150,7 @@ def _format_label(runtime: Runtime, header: CapabilityHeader, file: Path, is_sha
     if not is_shared and source["format"] in _LIST_FORMATS:
         return f"{name}{kind}"
     path = one_line(source["path"])
-    target = os.path.relpath(path, file.parent) if is_shared else shorten_paths(path, runtime)
+    target = system.relpath(path, file.parent) if is_shared else shorten_paths(path, runtime)
     target = f"<{target}>" if _NOT_IN_LINK.search(target) else target
     return f"[{_BRACKET.sub(_ESCAPED, name)}]({target}){kind}"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from capdisc_indexer.config.client_table import client_entry, client_sections, s
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 
 USER, PROJECT = SCOPES = ("user", "project")
 HOOK, MCP = PARTS = ("hook", "mcp")
@@ -101,9 +101,9 @@ def _write_hook(
     if section["dialect"] == "opencode":
         text = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
         return text.replace(_PLUGIN_COMMAND, json.dumps(words, ensure_ascii=False))
-    line = shlex.join(words)
+    line = " ".join(map(system.quote_word, words))
     if scope == PROJECT:  # others read the file, too, and may not have capdisc
-        line = guard_line(shlex.quote(words[0]), line)
+        line = guard_line(system.quote_word(words[0]), line)
     if section["dialect"] == "copilot":
         return {"type": "command", "bash": line, "timeoutSec": _HOOK_SECONDS}
     timeout = section.get("timeout", _HOOK_SECONDS)
@@ -182,17 +182,18 @@ def find_program(environ: Mapping[str, str], has_short_path: bool = False) -> Pr
 
     An activated environment does not count as PATH: clients are started outside of it, too.
     """
-    script = Path(sys.executable).parent / "capdisc"
-    if not script.is_file():
+    folder = Path(sys.executable).parent
+    script = shutil.which("capdisc", path=f"{folder}{os.pathsep}{folder / 'Scripts'}")
+    if not script:
         # With neither option a module of the folder that the client works in could take its place.
-        return (sys.executable, "-E", "-P", "-m", "capdisc")
+        return (system.abspath(sys.executable), "-E", "-P", "-m", "capdisc")
     name_in_path = shutil.which("capdisc", path=environ.get("PATH", ""))
     activated = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
     if name_in_path and Path(name_in_path).samefile(script):
         is_activated = activated and Path(name_in_path).is_relative_to(activated)
         if not is_activated:
-            return (os.path.abspath(name_in_path) if has_short_path else "capdisc",)  # noqa: PTH100
-    return (str(script),)
+            return (system.abspath(name_in_path) if has_short_path else "capdisc",)
+    return (system.abspath(script),)
 
 
 def is_present(client: Client, runtime: Runtime, folders: Mapping[str, str]) -> bool:

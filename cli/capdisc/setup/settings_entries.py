@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from capdisc_indexer.config.settings_reader import blank_comments, parse_json, p
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 
 PRESENT, ABSENT, OUTDATED, UNREADABLE = "yes", "no", "other version", "unreadable"
 BLOCK = "block"
@@ -307,7 +307,7 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
     command = _unguard(expected)
     updated = command + match[1]
     if command != expected:
-        updated = guard_line(shlex.quote(shlex.split(command)[0]), updated)
+        updated = guard_line(system.quote_word(system.split_words(command)[0]), updated)
     return {**value, _line_key(value): updated} if updated != line else None
 
 

@@ -5,7 +5,6 @@ folder where they lie below it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import compile_late
@@ -86,7 +86,10 @@ def parse_request(
     waiting = {request.setting for request in requests}
     choice = rule_choice(texts["select"], texts["ignore"])
     roots, sources = _select_places(runtime, config, paths, is_of_user) if not piped else ((), ())
-    places = [*map(str, roots), *(path for path in map(_fixed_path, sources) if path.exists())]
+    places = [
+        *map(Path.as_posix, roots),
+        *(path for path in map(_fixed_path, sources) if path.exists()),
+    ]
     reason = ""
     is_open = not profile and config.origins["validate.profile"] == "default" and bool(places)
     if is_open and all(_CLAUDE_FOLDERS.search(str(place)) for place in places):
@@ -176,7 +179,7 @@ def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
         *((file.path, file.resolved) for file in check_result.files),
         *((finding.path, finding.path) for finding in findings),
     )
-    below = (f"{str(folder).rstrip('/')}/", f"{str(folder.resolve()).rstrip('/')}/")
+    below = (f"{folder.as_posix().rstrip('/')}/", f"{folder.resolve().as_posix().rstrip('/')}/")
     return any(
         f"{path}/".startswith(below[0]) or resolved.startswith(below[1])
         for path, resolved in paths
@@ -186,7 +189,7 @@ def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
 def _empty_folder_error(folder: Path) -> InputError:
     names = "a SKILL.md, a CAPABILITY.yaml or a capabilities.jsonl"
     return InputError(
-        f"{printable_path(str(folder))} holds no capability file",
+        f"{printable_path(folder.as_posix())} holds no capability file",
         f"name a folder with {names} in it",
     )
 
@@ -216,7 +219,7 @@ def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | 
 
     data = standard_streams.read_stdin_bytes(MAX_READ_BYTES + 1)
     # With a folder, the name is that of a file here, whose text is not yet saved.
-    return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
+    return data, system.abspath(name) if "/" in name else name or default_name(data)
 
 
 def _select_places(
@@ -331,7 +334,7 @@ def display_path(path: str, cwd: Path) -> str:
 
 def _prefix_pattern(cwd: Path) -> re.Pattern[str]:
     """Matches the folder where a path in a text begins with it; nothing for the folder `/`."""
-    base = printable_path(str(cwd)).rstrip("/")
+    base = printable_path(cwd.as_posix()).rstrip("/")
     return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 from unicodedata import combining, east_asian_width
@@ -263,8 +264,8 @@ def _finding_location(finding: Finding, line: str) -> JsonObject:
     from urllib.parse import quote
 
     artifact = {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
-    if finding.path.startswith("/"):  # outside the current folder
-        artifact = {"uri": f"file://{quote(finding.path)}"}
+    if Path(finding.path).is_absolute():  # outside the current folder
+        artifact = {"uri": Path(finding.path).as_uri()}
     start, end = max(finding.column, 1), len(line.rstrip()) + 1
     region = {
         "startLine": finding.line,

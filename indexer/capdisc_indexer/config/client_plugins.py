@@ -33,7 +33,10 @@ from capdisc_indexer.platforms import resolve_path, system
 MAX_BYTES = 16 * 1024 * 1024
 MAX_PLUGINS = 500
 _MANIFESTS = {"claude": ".claude-plugin/plugin.json", "codex": ".codex-plugin/plugin.json"}
-_MANAGED_FOLDERS = {"darwin": "/Library/Application Support/ClaudeCode"}
+_MANAGED_FOLDERS = {
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": "C:/Program Files/ClaudeCode",
+}
 _MANAGED_SETTINGS = Path(
     _MANAGED_FOLDERS.get(system.NAME, "/etc/claude-code"), "managed-settings.json"
 )
@@ -417,7 +420,7 @@ def _is_enabled_here(overrides: object, workspace: Path) -> bool:
     """Whether the last rule that fits the workspace switches the extension on; it is on where none
     fits. A rule is a folder, with ! to switch off, and with * for all folders in it.
     """
-    here = f"{str(workspace).rstrip('/')}/"
+    here = f"{workspace.as_posix().rstrip('/')}/"
     is_enabled = True
     for rule in overrides if isinstance(overrides, list) else []:
         if not isinstance(rule, str):
@@ -443,8 +446,8 @@ def _paths(folder: Path, declared: object) -> tuple[Path, ...]:
     values: Sequence[object] = declared if isinstance(declared, list) else [declared]
     if isinstance(declared, dict):
         values = [entry.get("source") for entry in declared.values() if isinstance(entry, dict)]
-    base = os.path.normpath(folder)
-    paths = [os.path.normpath(f"{base}/{value}") for value in values if isinstance(value, str)]
+    base = system.normpath(folder)
+    paths = [system.normpath(f"{base}/{value}") for value in values if isinstance(value, str)]
     return tuple(Path(path) for path in paths if _is_part(path, base))
 
 

@@ -161,8 +161,8 @@ def read_servers(
 
     A file of the workspace that is a link out of it is not read.
     """
-    folders = {name: str(workspace) for name in ("workspaceFolder", "workspaceRoot")}
-    folders["userHome"] = str(home)
+    folders = {name: workspace.as_posix() for name in ("workspaceFolder", "workspaceRoot")}
+    folders["userHome"] = home.as_posix()
     return [
         declaration
         for file in files

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins.entry_points import read_environment
 
 TABLE_FILE = "clients.jsonl"
@@ -130,16 +131,22 @@ def settings_folders(
     """
     base = environ.get("XDG_CONFIG_HOME")
     config = _expand(base, home) if base else f"{home}/.config"
+    applications = {
+        "darwin": f"{home}/Library/Application Support",
+        "win32": environ.get("APPDATA") or f"{home}/AppData/Roaming",
+    }
     folders = {
-        "home": str(home),
-        "workspace": str(workspace),
+        "home": home.as_posix(),
+        "workspace": workspace.as_posix(),
         "config": config,
-        "applications": f"{home}/Library/Application Support" if system == "darwin" else config,
+        "applications": applications.get(system, config),
+        "local": environ.get("LOCALAPPDATA") or f"{home}/AppData/Local",
     }
     for section in client_sections("folders").values():
         for name, place in section.items():
             value = environ.get(place.get("variable", ""))
-            folders[name] = _expand(value, home) if value else place["default"].format_map(folders)
+            default = place.get(system, place["default"])
+            folders[name] = _expand(value, home) if value else default.format_map(folders)
     return folders
 
 
@@ -160,7 +167,7 @@ def workspace_switches(workspace: Path, client: str = "") -> list[Path]:
 def _expand(path: str, home: Path) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}/{path[2:]}"
-    return os.path.abspath(path)  # noqa: PTH100  # a Path takes ten times as long
+    return system.abspath(path)  # a Path takes ten times as long
 
 
 # The folders of skills, agents and commands.
@@ -276,6 +283,7 @@ def _list_places(
             (format_name, Path(name))
             for format_name, folders in places
             for name in folders.machine
+            if Path(name).is_absolute()  # which only those of this system are
         ],
     }
     user_places = set(scopes["user"])

@@ -44,12 +44,6 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Overlay, Presets
 from capdisc_indexer.text.normalization import compile_late
 
-
-def default_index_dir(workspace: Path, cache_home: Path) -> Path:
-    """Where the index of a workspace lies below the user's cache folder."""
-    return cache_home / "capdisc" / _folder_label(workspace)
-
-
 _COLLECTION_NAME = compile_late(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -67,16 +61,9 @@ def collection_dir(index_dir: Path, name: str) -> Path:
     return index_dir.with_name(f"{index_dir.name}.{name}")
 
 
-def default_state_dir(workspace: Path, state_home: Path) -> Path:
-    """Where the sessions and facts of a workspace lie, below the user's state folder: they cannot
-    be made again, as an index can.
-    """
-    return state_home / "capdisc" / _folder_label(workspace)
-
-
-def _folder_label(workspace: Path) -> str:
+def folder_label(workspace: Path) -> str:
     """The folder's name with eight digits of its path's digest, which keep equal names apart."""
-    digits = lazy_imports.hex_sha256(str(workspace).encode("utf-8", "surrogateescape"))[:8]
+    digits = lazy_imports.hex_sha256(workspace.as_posix().encode("utf-8", "surrogateescape"))[:8]
     return f"{workspace.name or 'root'}-{digits}"
 
 
@@ -159,7 +146,7 @@ def load_config(
     """
     user_settings = _load_file(user_file, is_users=True)
     file = find_workspace_file(workspace)
-    owners = owner_requests(str(file), str(workspace), own_users) if file else ()
+    owners = owner_requests(file.as_posix(), workspace.as_posix(), own_users) if file else ()
     grant = load_grant() if owners else Grant()
     foreign = tuple(request for request in owners if not grant.covers(request, ""))
     if file is None or foreign:
@@ -171,7 +158,10 @@ def load_config(
             folder=real_path(workspace, str(file)),
             expand=expand,
             origin=str(file),
-            own_users={*own_users, *find_other_owners(str(file), str(workspace), own_users)},
+            own_users={
+                *own_users,
+                *find_other_owners(file.as_posix(), workspace.as_posix(), own_users),
+            },
         )
         permitted = _permit(workspace_settings, bounds, load_grant)
         permitted = replace(permitted, requests=(*owners, *permitted.requests))
@@ -211,7 +201,7 @@ def load_config(
         refused=permitted.refused,
         waiting=tuple(waiting),
         left_out=permitted.left_out,
-        strays=tuple(map(str, _find_strays(workspace))),
+        strays=tuple(map(Path.as_posix, _find_strays(workspace))),
     )
 
 

@@ -19,7 +19,7 @@ from capdisc_indexer.config.settings import SETTINGS, Reach, fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource
-from capdisc_indexer.platforms import resolve_path
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.text.normalization import compile_late
 
 # An address may be an index on a network: `[store] allow` decides about it, or a grant.
@@ -128,7 +128,7 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
     """
     owners: dict[int, str] = {}
     folder = resolve_path(workspace) if own_users else ""
-    relative = os.path.relpath(path, workspace) if own_users else ".."
+    relative = system.relpath(path, workspace) if own_users else ".."
     while relative.split("/", 1)[0] != "..":
         part, has_links = folder, False
         for name in (".", *relative.split("/")):
@@ -144,7 +144,7 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
                 owners.setdefault(user, part)
         if not has_links:
             break
-        relative = os.path.relpath(resolve_path(part), folder)
+        relative = system.relpath(resolve_path(part), folder)
     return owners
 
 

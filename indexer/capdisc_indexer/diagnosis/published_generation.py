@@ -5,7 +5,6 @@ stores agree.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -58,7 +57,7 @@ def examine_presence(index_dir: Path) -> Check:
             text=text,
             fix=f"chmod u+rwx {quote_path(index_dir)}",
         )
-    return Check(name=name, state=CheckState.OK, text=str(index_dir))
+    return Check(name=name, state=CheckState.OK, text=index_dir.as_posix())
 
 
 def examine_folder(index_dir: Path) -> Iterator[Check]:
@@ -355,14 +354,14 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
             state=CheckState.NOTICE,
             text=f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
             f"{_name_first(paths)}",
-            fix=f"capdisc validate {' '.join(map(shlex.quote, named_paths))}",
+            fix=f"capdisc validate {' '.join(map(system.quote_word, named_paths))}",
         )
     if held_ids := files.held_ids():
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,
             text=f"held back, since their definitions changed: {_name_first(held_ids)}",
-            fix=f"capdisc trust {shlex.quote(held_ids[0])}",
+            fix=f"capdisc trust {system.quote_word(held_ids[0])}",
         )
 
 

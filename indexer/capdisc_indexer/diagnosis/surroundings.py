@@ -5,7 +5,6 @@ limits for a watcher; and the values that all checks give.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -49,7 +48,7 @@ def worst_state(checks: Iterable[Check]) -> CheckState:
 
 def quote_path(path: Path) -> str:
     """The path as a word of a shell."""
-    return shlex.quote(str(path))
+    return system.quote_word(path.as_posix())
 
 
 def index_command(index_dir: Path, *options: str) -> str:

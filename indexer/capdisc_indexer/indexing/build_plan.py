@@ -59,7 +59,7 @@ class BuildRequest:
     @property
     def root_names(self) -> tuple[str, ...]:
         """The roots as text."""
-        return tuple(map(str, self.roots))
+        return tuple(map(Path.as_posix, self.roots))
 
     @property
     def coverage(self) -> Coverage:

@@ -11,7 +11,6 @@ is published: after a kill it may know more than the index, never less.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError, WiderChangeError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import DefinitionGuard, Finding, HeldDefinition, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
@@ -337,6 +337,6 @@ def _held_back_finding(identifier: str, path: str, reasons: Sequence[str]) -> Fi
         severity=Severity.ERROR,
         message=f"{one_line(identifier)} is held back, since its definition changed: "
         + "; ".join(reasons),
-        hint=f"look at the change: capdisc trust {shlex.quote(identifier)}",
+        hint=f"look at the change: capdisc trust {system.quote_word(identifier)}",
         path=path,
     )

@@ -16,7 +16,7 @@ from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.unchanged_tree import TreeComparison
 from capdisc_indexer.model.errors import WiderChangeError, require_narrow_change
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.platforms import resolve_path
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import (
     GUIDANCE_FOLDER,
@@ -31,7 +31,7 @@ from capdisc_indexer.store.folder_stamps import FOLDERS, OWNED_FOLDERS, UNSETTLE
 from capdisc_indexer.store.stamp_file import StampFile
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH100, PTH112, PTH120
+# ruff: noqa: PTH112, PTH120
 
 # A tree of more new folders is left to a scan of everything.
 _MAX_NEW_FOLDERS = 64
@@ -89,7 +89,7 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
         changed.isdisjoint(stamps.awaited), "a file that decides what is read has changed"
     )
     roots = [
-        ScanRoot(order, os.path.abspath(root), resolve_path(root))
+        ScanRoot(order, system.abspath(root), resolve_path(root))
         for order, root in enumerate(comparison.request.root_names)
     ]
     require_narrow_change(all(os.path.isdir(root.resolved) for root in roots), "a root is gone")

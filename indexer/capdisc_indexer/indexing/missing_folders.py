@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.folder_tree import is_inside
@@ -125,7 +126,7 @@ def _restore_file(state: FileState) -> FoundFile:
         mtime_ns=mtime_ns,
         ctime_ns=ctime_ns,
         inode=inode,
-        relative=os.path.relpath(state.path, state.root),
+        relative=system.relpath(state.path, state.root),
         root=state.root,
         root_order=0,
         format=source.format if source else "",

@@ -23,6 +23,7 @@ from capdisc_indexer.indexing.unchanged_tree import (
     update_record,
 )
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
@@ -42,7 +43,7 @@ from capdisc_indexer.store.folder_stamps import (
 from capdisc_indexer.store.stamp_file import StampEdits, StampFile
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH110, PTH112, PTH120
 
 # Folders of declared sources, of which few have more than one.
 _MAX_DECLARED_FOLDERS = 5_000
@@ -196,7 +197,7 @@ def _folders_below(base: str) -> Iterator[str]:
     for folder, inner, _ in os.walk(base):
         inner[:] = [name for name in inner if name not in SKIPPED_FOLDERS]
         for name in inner:
-            yield os.path.join(folder, name)
+            yield system.join(folder, name)
         count += len(inner)
         if count > _MAX_DECLARED_FOLDERS:
             return

@@ -17,6 +17,7 @@ import capdisc_guard
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins.registry import load_service
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from capdisc_run.connection import NetworkStack
     from capdisc_run.download import FetchOptions
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH120
+# ruff: noqa: PTH110, PTH113, PTH120
 
 
 MAX_LINKS = 200
@@ -203,7 +204,7 @@ def resolve_file(folder: str, target: str) -> str:
     no difference.
     """
     name = unquote(target.partition("#")[0].partition("?")[0], errors="surrogateescape")
-    path = os.path.normpath(os.path.join(folder, name[:MAX_TARGET_CHARACTERS]))
+    path = system.normpath(system.join(folder, name[:MAX_TARGET_CHARACTERS]))
     if (
         not name
         or len(name) > MAX_TARGET_CHARACTERS
@@ -243,7 +244,7 @@ def _real_path(path: str) -> str:
     cannot be followed, as when they change meanwhile.
     """
     try:
-        return os.path.realpath(path)
+        return system.realpath(path)
     except OSError as error:
         message = (
             f"the links on the way to {one_line(path, 200)} cannot be followed: {error.strerror}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from capdisc_indexer.platforms import system
+
 if TYPE_CHECKING:
     from capdisc_indexer.model.types import Finding
 
@@ -63,12 +65,10 @@ class ForeignIndexError(IndexStateError):
     """
 
     def __init__(self, index_dir: str) -> None:
-        from shlex import quote  # 7 ms that every command would pay for
-
         super().__init__(
             f"the index in {index_dir} was not built by you",
             "build it: capdisc index; or see whose it is, and adopt it: "
-            f"capdisc trust {quote(index_dir)}",
+            f"capdisc trust {system.quote_word(index_dir)}",
         )
 
 

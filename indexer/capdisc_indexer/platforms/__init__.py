@@ -32,7 +32,7 @@ def resolve_path(path: str | os.PathLike[str], strict: bool = False) -> str:
     """The path with its links followed, as its folders list it. With `strict`, raises OSError where
     there is nothing.
     """
-    return spell_path(os.path.realpath(path, strict=strict))
+    return spell_path(system.realpath(path, strict=strict))
 
 
 def spell_path(path: str) -> str:
@@ -43,7 +43,7 @@ def spell_path(path: str) -> str:
     if not name:
         return path
     folder = spell_path(folder)
-    full_path = os.path.join(folder, name)
+    full_path = system.join(folder, name)
     variant = name.swapcase()
     if variant == name:
         from unicodedata import normalize
@@ -52,14 +52,14 @@ def spell_path(path: str) -> str:
         variant = compose(name) if variant == name else variant
     try:
         # Where no other spelling leads here, that is all: one call for each name.
-        if variant == name or not os.path.samefile(os.path.join(folder, variant), full_path):
+        if variant == name or not os.path.samefile(system.join(folder, variant), full_path):
             return full_path
         names = _list_names(folder, os.stat(folder).st_mtime_ns)
     except (OSError, ValueError):
         return full_path
     if name not in names:
         name = next((listed for listed in names if _fold(listed) == _fold(name)), name)
-    return os.path.join(folder, name)
+    return system.join(folder, name)
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ assert sys.platform != "win32"  # mypy then reads nothing of this file for Windo
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from types import FrameType
     from typing import TypedDict
 
@@ -37,6 +37,8 @@ MOUNT_TABLE, WATCH_LIMITS = (
 )
 # The signals that end a command.
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+# What opens a file where nobody named an editor.
+EDITOR = "open" if sys.platform == "darwin" else "xdg-open"
 # Whether programs can be run with limits and ended with everything that they started.
 RUNS_PROGRAMS = True
 # Whether a process that has loaded native libraries can fork. On macOS a fork of it may fail.
@@ -49,6 +51,9 @@ NO_LOCK_ERRNOS = frozenset(
 _UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _BLOCK_BYTES = 65_536
 
+# Calls of `os.path` whose answers hold separators.
+abspath, realpath, normpath = os.path.abspath, os.path.realpath, os.path.normpath
+join, relpath, expanduser = os.path.join, os.path.relpath, os.path.expanduser
 
 # A handle is not inherited by programs. Without O_NONBLOCK, opening a pipe that nobody writes to would
 # wait for ever.
@@ -56,6 +61,20 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 # With O_PATH a folder needs no read permission, which the folders above a home often lack.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
+
+# The user's folders of capdisc: for each kind the variable and the place in the home folder.
+_USER_FOLDERS = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+
+
+def find_user_folder(kind: str, environ: Mapping[str, str], home: str) -> str:
+    """The folder of capdisc for "config", "cache" or "state"."""
+    variable, name = _USER_FOLDERS[kind]
+    return f"{environ.get(variable) or f'{home}/{name}'}/capdisc"
 
 
 # Opening files
@@ -126,10 +145,27 @@ def rewrite(handle: int, data: bytes) -> None:
     os.pwrite(handle, data, 0)
 
 
+def is_link(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry leads elsewhere."""
+    return entry.is_symlink()
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry is a folder, and not a link to one."""
+    return entry.is_dir(follow_symlinks=False)
+
+
 def set_blocking(handle: int) -> None:
     """Let calls wait for data. A parent may hand on its streams without that."""
     if not os.get_blocking(handle):
         os.set_blocking(handle, True)
+
+
+def wait_for_input(handle: int, limit_s: float | None) -> bool:
+    """Whether the pipe can be read without waiting, within this time (None: without a limit)."""
+    import select
+
+    return bool(select.select([handle], [], [], limit_s)[0])
 
 
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
@@ -290,6 +326,20 @@ def read_mount(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 # Processes
+
+
+def quote_word(word: str) -> str:
+    """The word as a shell reads it."""
+    import shlex
+
+    return shlex.quote(word)
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a command. Raises ValueError where a quote is not closed."""
+    import shlex
+
+    return shlex.split(line)
 
 
 def host_name() -> str:

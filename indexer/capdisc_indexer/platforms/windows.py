@@ -16,10 +16,12 @@ import sys
 import time
 from contextlib import suppress
 
+from capdisc_indexer.platforms import windows_paths
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypedDict
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypedDict
 
     class CreationFlags(TypedDict):
         """Options of `subprocess.Popen`."""
@@ -30,48 +32,101 @@ if TYPE_CHECKING:
 NAME: str = sys.platform
 MOUNT_TABLE, WATCH_LIMITS = "", ""
 STOP_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", 21))
+EDITOR = "notepad"
 RUNS_PROGRAMS = False
 FORKS_WORKERS = False
 
+abspath, realpath, normpath = windows_paths.abspath, windows_paths.realpath, windows_paths.normpath
+join, relpath, expanduser = windows_paths.join, windows_paths.relpath, windows_paths.expanduser
+
 # Without O_BINARY, line ends and the byte 26 would be changed.
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-_READ = os.O_RDONLY | _BINARY
-_WRITE = os.O_WRONLY | os.O_CREAT | _BINARY
-# The bit of `st_file_attributes` of links and of junctions, which are links to folders.
-_REPARSE_POINT = 0x400
+# Of CreateFileW in fileapi.h.
+_GENERIC_READ, _GENERIC_WRITE, _SHARE_ALL = 1 << 31, 1 << 30, 7
+_CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
+# The bit of `st_reparse_tag` of links and of junctions, which are links to folders. Files that lie in a
+# cloud have a tag without it.
+_LEADS_ELSEWHERE = 1 << 29
 # A virus scanner or a reader holds a file open for a moment.
 _REPLACE_S, _PAUSE_S = 2.0, 0.02
 NO_LOCK_ERRNOS = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
 # A locked byte cannot be read either, so it lies behind all content.
 _LOCKED_BYTE = 1 << 30
 _FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
-_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 33, 997
-# CREATE_NEW_PROCESS_GROUP, DETACHED_PROCESS and CREATE_NO_WINDOW of winbase.h.
-_NEW_GROUP, _DETACHED, _NO_WINDOW = 0x200, 0x8, 0x08000000
+_ERROR_ACCESS_DENIED, _ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 5, 33, 997
+# PROCESS_QUERY_LIMITED_INFORMATION, and the exit code of a process that runs.
+_QUERY, _STILL_ACTIVE = 0x1000, 259
+# CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of winbase.h. Without a console of its own, which is not
+# shown, each program that a process starts would open a window.
+_NEW_GROUP, _NO_WINDOW = 0x200, 0x08000000
+
+
+def find_user_folder(kind: str, environ: Mapping[str, str], home: str) -> str:
+    """Settings follow the user to other machines; the rest stays on this one."""
+    if base := environ.get(f"XDG_{kind.upper()}_HOME"):
+        return f"{base}/capdisc"
+    if kind == "config":
+        return f"{environ.get('APPDATA') or f'{home}/AppData/Roaming'}/capdisc"
+    return f"{environ.get('LOCALAPPDATA') or f'{home}/AppData/Local'}/capdisc/{kind}"
 
 
 def open_file(
     path: str | os.PathLike[str], dir_fd: int | None = None, follow_link: bool = False
 ) -> int:
+    return _open_shared(path, _GENERIC_READ, _OPEN_EXISTING, os.O_RDONLY, follow_link)
+
+
+def _load_kernel() -> Any:
+    return ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
+
+
+def _last_error() -> int:
+    return int(ctypes.get_last_error())  # type: ignore[attr-defined, unused-ignore]
+
+
+def _os_handle(handle: int) -> ctypes.c_void_p:
+    import msvcrt
+
+    return ctypes.c_void_p(msvcrt.get_osfhandle(handle))  # type: ignore[attr-defined, unused-ignore]
+
+
+def _open_shared(
+    path: str | os.PathLike[str], access: int, how: int, flags: int, follow_link: bool = False
+) -> int:
+    """A handle on a file that others may remove and replace meanwhile, which `os.open` forbids."""
+    path = os.fspath(path)
     if follow_link:
-        return os.open(path, _READ)
-    _refuse_link(os.fspath(path))
-    handle = os.open(path, _READ)
+        return _create_file(path, access, how, flags)
+    with suppress(FileNotFoundError):
+        _refuse_link(path)
+    handle = _create_file(path, access, how, flags)
     # Whoever swapped the file for a link meanwhile has another file opened than was looked at.
     try:
-        _refuse_link(os.fspath(path))
+        _refuse_link(path)
         if not os.path.samestat(os.fstat(handle), os.lstat(path)):
-            raise OSError(errno.ELOOP, "it became a link", os.fspath(path))
+            raise OSError(errno.ELOOP, "it became a link", path)
     except OSError:
         os.close(handle)
         raise
     return handle
 
 
+def _create_file(path: str, access: int, how: int, flags: int) -> int:
+    """CreateFileW, as a handle of the C library."""
+    import msvcrt
+
+    kernel = _load_kernel()
+    kernel.CreateFileW.restype = ctypes.c_void_p
+    handle = kernel.CreateFileW(path, access, _SHARE_ALL, None, how, 0, None)
+    if handle == ctypes.c_void_p(-1).value:
+        code = _last_error()
+        raise OSError(0, ctypes.FormatError(code), path, code)  # type: ignore[attr-defined, unused-ignore]
+    return int(msvcrt.open_osfhandle(handle, flags | _BINARY))  # type: ignore[attr-defined, unused-ignore]
+
+
 def _refuse_link(path: str) -> None:
     status = os.lstat(path)
-    attributes: int = getattr(status, "st_file_attributes", 0)
-    if stat.S_ISLNK(status.st_mode) or attributes & _REPARSE_POINT:
+    if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) & _LEADS_ELSEWHERE:
         raise OSError(errno.ELOOP, "it is a link", path)
 
 
@@ -89,22 +144,15 @@ def open_without_links(path: str) -> int:
 
 
 def create_file(path: str | os.PathLike[str], dir_fd: int | None = None) -> int:
-    return os.open(path, _WRITE | os.O_EXCL, 0o600)
+    return _open_shared(path, _GENERIC_WRITE, _CREATE_NEW, os.O_WRONLY)
 
 
 def open_to_append(path: str | os.PathLike[str]) -> int:
-    _refuse_existing_link(path)
-    return os.open(path, _WRITE | os.O_APPEND, 0o600)
+    return _open_shared(path, _GENERIC_WRITE, _OPEN_ALWAYS, os.O_WRONLY | os.O_APPEND)
 
 
 def open_to_lock(path: str | os.PathLike[str]) -> int:
-    _refuse_existing_link(path)
-    return os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
-
-
-def _refuse_existing_link(path: str | os.PathLike[str]) -> None:
-    with suppress(FileNotFoundError):
-        _refuse_link(os.fspath(path))
+    return _open_shared(path, _GENERIC_READ | _GENERIC_WRITE, _OPEN_ALWAYS, os.O_RDWR)
 
 
 def read_at(handle: int, count: int, offset: int) -> bytes:
@@ -118,8 +166,37 @@ def rewrite(handle: int, data: bytes) -> None:
     os.write(handle, data)
 
 
+def is_link(entry: os.DirEntry[str]) -> bool:
+    status = entry.stat(follow_symlinks=False)
+    return entry.is_symlink() or bool(getattr(status, "st_reparse_tag", 0) & _LEADS_ELSEWHERE)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and not is_link(entry)
+
+
 def set_blocking(handle: int) -> None:
     """Streams wait for data as they are."""
+
+
+def wait_for_input(handle: int, limit_s: float | None) -> bool:
+    """Only sockets can be waited for."""
+    if limit_s is None:
+        return True  # who reads then waits
+    deadline = time.monotonic() + limit_s
+    while not _has_input(handle):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_PAUSE_S)
+    return True
+
+
+def _has_input(handle: int) -> bool:
+    """PeekNamedPipe: whether there are bytes, or nobody writes any more, or it is no pipe."""
+    count = ctypes.c_uint32()
+    kernel = _load_kernel()
+    is_open = kernel.PeekNamedPipe(_os_handle(handle), None, 0, None, ctypes.byref(count), None)
+    return not is_open or count.value > 0
 
 
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
@@ -180,14 +257,11 @@ def lock_file(handle: int, is_shared: bool = False, waits: bool = False) -> None
 
 def _lock_byte(handle: int, flags: int) -> int:
     """The error code of Windows; 0 where the byte is locked."""
-    import msvcrt
-
-    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
+    kernel = _load_kernel()
     place = _Overlapped(Offset=_LOCKED_BYTE)
-    os_handle = ctypes.c_void_p(msvcrt.get_osfhandle(handle))  # type: ignore[attr-defined, unused-ignore]
-    if kernel.LockFileEx(os_handle, flags, 0, 1, 0, ctypes.byref(place)):
+    if kernel.LockFileEx(_os_handle(handle), flags, 0, 1, 0, ctypes.byref(place)):
         return 0
-    return int(ctypes.get_last_error())  # type: ignore[attr-defined, unused-ignore]
+    return _last_error()
 
 
 def lock_folder(path: str | os.PathLike[str]) -> int | None:
@@ -238,22 +312,37 @@ def read_mount(path: str | os.PathLike[str]) -> tuple[str, str]:
     return "", ""
 
 
+def quote_word(word: str) -> str:
+    """For cmd, PowerShell and the bash of Git, which have only this much in common."""
+    import re
+
+    if re.fullmatch(r"[\w+,./:=@-]+", word):
+        return word
+    return '"' + word.replace('"', '\\"') + '"'
+
+
+def split_words(line: str) -> list[str]:
+    """A backslash is part of a path."""
+    import shlex
+
+    return [word.strip('"') for word in shlex.split(line, posix=False)]
+
+
 def host_name() -> str:
     return os.environ.get("COMPUTERNAME", "")
 
 
 def process_state(pid: int) -> str:
-    """`os.kill` would end it. A system without the program that lists processes has it running."""
-    try:
-        lines = subprocess.run(
-            ["tasklist", "/FI", f"PID eq {pid}", "/NH", "/FO", "CSV"],
-            capture_output=True,
-            check=False,
-            timeout=10,
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return "running"
-    return "running" if f'"{pid}"'.encode() in lines else "gone"
+    """`os.kill` would end it."""
+    kernel = _load_kernel()
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    process = ctypes.c_void_p(kernel.OpenProcess(_QUERY, False, pid))
+    if not process:
+        return "running" if _last_error() == _ERROR_ACCESS_DENIED else "gone"
+    code = ctypes.c_uint32()
+    kernel.GetExitCodeProcess(process, ctypes.byref(code))
+    kernel.CloseHandle(process)
+    return "running" if code.value == _STILL_ACTIVE else "gone"
 
 
 def count_processors() -> int:
@@ -278,7 +367,7 @@ def group_options() -> CreationFlags:
 
 def start_options(lock: int | None) -> CreationFlags:
     """The lock ends with this process: a second one may start as well, and wait for the first."""
-    return {"creationflags": _NEW_GROUP | _DETACHED}
+    return {"creationflags": _NEW_GROUP | _NO_WINDOW}
 
 
 def kill_group(pid: int) -> None:
@@ -318,7 +407,9 @@ def run_captured(
 ) -> tuple[bytes, bytes, int | None, float]:
     """By the command: nothing can fork. What it took of the processor is not known."""
     try:
-        child = subprocess.run(command, capture_output=True, check=False, timeout=limit_s)
+        child = subprocess.run(
+            command, capture_output=True, check=False, timeout=limit_s, creationflags=_NO_WINDOW
+        )
     except subprocess.TimeoutExpired:
         return b"", b"", None, limit_s
     code = child.returncode if len(child.stdout) <= max_bytes else None

@@ -21,9 +21,10 @@ from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import asdict, field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.platforms import system
 
 # Paths are plain text: a Path takes ten times as long.
-# ruff: noqa: PTH103, PTH111, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH116, PTH120, PTH123
 
 GROUP, CLIENTS_GROUP = "capdisc.plugins", "capdisc.clients"
 _CACHE_FILE = "plugins.json"
@@ -164,7 +165,7 @@ def _find_distributions(folders: Sequence[str]) -> Iterator[str]:
         except OSError:
             continue
         for name in names:
-            path = os.path.join(folder, name)
+            path = system.join(folder, name)
             if name.endswith(".dist-info") and b"[capdisc." in _read(f"{path}/entry_points.txt"):
                 yield path
 
@@ -188,7 +189,7 @@ def _read_clients(distribution: str, reference: str, folders: Sequence[str]) -> 
     if spec is None or not spec.origin:
         problem = f"{distribution}: there is no package {top!r} for the clients of {reference}"
         return ClientTable(distribution, problem=problem)
-    path = os.path.join(os.path.dirname(spec.origin), *inner, name)
+    path = system.join(os.path.dirname(spec.origin), *inner, name)
     table = ClientTable(distribution, path, _stamp(path))
     try:
         clients = tomllib.loads(_read(path).decode())
@@ -199,8 +200,8 @@ def _read_clients(distribution: str, reference: str, folders: Sequence[str]) -> 
 
 
 def _cache_path() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "capdisc", _CACHE_FILE)
+    folder = system.find_user_folder("cache", os.environ, system.expanduser("~"))
+    return system.join(folder, _CACHE_FILE)
 
 
 def _write_cache(path: str, content: JsonObject) -> None:

@@ -59,7 +59,7 @@ def open_searcher(source: Path, schema: Any) -> Any:
     path, folder = str(source), ""
     try:
         with suppress(OSError):
-            folder, top = _make_folder(), os.path.realpath(source)
+            folder, top = _make_folder(), system.realpath(source)
             for name in os.listdir(top):
                 if not name.endswith(".lock"):
                     system.link_for_reading(f"{top}/{name}", f"{folder}/{name}")

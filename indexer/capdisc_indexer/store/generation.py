@@ -248,7 +248,7 @@ def check_builder(index_dir: Path, found_id: str, expected_id: str | None) -> No
     `expected_id` is the id in the user's state ("": none); None turns the check off.
     """
     if expected_id is not None and (not expected_id or found_id != expected_id):
-        raise ForeignIndexError(str(index_dir))
+        raise ForeignIndexError(index_dir.as_posix())
 
 
 def load_builder_id(trust_dir: Path, index_dir: Path) -> str:

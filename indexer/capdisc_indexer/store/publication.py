@@ -62,6 +62,8 @@ def collect(index_dir: Path, published_number: int) -> None:
         with locks.try_exclusive(gen / "LEASE") as is_free:
             if is_free:
                 shutil.rmtree(gen, ignore_errors=True)
+        if is_free:  # on Windows the folder stays until its lease is closed
+            shutil.rmtree(gen, ignore_errors=True)
 
 
 @contextmanager
@@ -109,7 +111,7 @@ def adopt_folder(index_dir: Path, temporary: Path, manifest: bytes, number: int)
     (temporary / "MANIFEST").write_bytes(manifest)
     durable_files.sync_tree(temporary)
     final = generation_folder(index_dir, number)
-    temporary.rename(final)
+    system.replace(temporary, final)
     system.sync_folder(final.parent)
     write_pointer(index_dir, format_pointer(number, manifest))
 

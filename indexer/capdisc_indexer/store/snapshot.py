@@ -19,6 +19,7 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Overview, ScanRecord
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Generation, ProducerEdge, Query
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
@@ -218,15 +219,13 @@ class Index:
         return self.full_descriptor(header)
 
     def _check_not_held(self, name: str) -> None:
-        # An answer needs neither of them.
-        import shlex
-
+        # An answer does not need it.
         from capdisc_indexer.store.state_database import StateDatabase
 
         if name in StateDatabase(self.folder).held_ids():
             raise ApprovalRequiredError(
                 f"{name} is held back, since its definition changed",
-                f"look at the change: capdisc trust {shlex.quote(name)}",
+                f"look at the change: capdisc trust {system.quote_word(name)}",
             )
 
     def full_descriptor(self, header: CapabilityHeader) -> Descriptor:

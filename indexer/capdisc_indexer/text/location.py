@@ -36,9 +36,9 @@ def locate_file(path: str, workspace: PurePath | None) -> str:
     if workspace is None:
         return path
     if _is_normal(path):  # as most are: the same in a fifth of the time
-        base = f"{str(workspace).rstrip('/')}/"
+        base = f"{workspace.as_posix().rstrip('/')}/"
         return path[len(base) :] if path.startswith(base) else path
-    file = PurePath(path)
+    file = type(workspace)(path)
     if file.is_relative_to(workspace):
         return file.relative_to(workspace).as_posix()
     return path

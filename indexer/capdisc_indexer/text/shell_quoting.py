@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 
+from capdisc_indexer.platforms import system
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 
 # What a terminal would obey or break the line at. A long run of blanks could push the rest of a
@@ -24,7 +24,7 @@ def quote_word(text: str, limit: int = 0) -> str:
     if limit and len(text) > limit:
         return f"{quote_word(text[:limit])}…<{len(text) - limit:,} more characters>"
     if not _UNSAFE_IN_TERMINAL.search(text):
-        return shlex.quote(text)
+        return system.quote_word(text)
     escaped = text.replace("\\", r"\\").replace("'", r"\'")
     return f"$'{_UNSAFE_IN_TERMINAL.sub(lambda match: ''.join(map(_escape_character, match[0])), escaped)}'"
 

@@ -21,7 +21,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.platforms import resolve_path, spell_path
+from capdisc_indexer.platforms import resolve_path, spell_path, system
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
@@ -40,7 +40,7 @@ from capdisc_indexer.tools.answer_pages import (
 from capdisc_indexer.tools.capability_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import ToolContext
 
-# ruff: noqa: PTH113, PTH118, PTH120
+# ruff: noqa: PTH113, PTH120
 
 TEXT_MARK = "--- text ---"
 _OUTLINE_TOKENS = 600
@@ -139,7 +139,7 @@ def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHe
     """
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
-    path = spell_path(os.path.normpath(os.path.join(base or "/", name)))
+    path = spell_path(system.normpath(system.join(base or "/", name)))
     if header := next((header for header in index.heads() if _lies_at(header, path)), None):
         return header
     # The path may lead to the capability by a link, or be the place that a link of it leads to.
@@ -248,7 +248,7 @@ def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Itera
                 return
             if entry.name.startswith((".", "__pycache__", "node_modules")):
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            if system.is_folder(entry):
                 if depth > 1:
                     yield from walk_folder(entry.path, f"{name}/", depth - 1, max_entries)
             elif entry.is_file(follow_symlinks=False) and not held_by_name(entry.path, entry.path):

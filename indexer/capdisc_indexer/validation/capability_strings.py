@@ -15,6 +15,7 @@ import capdisc_guard
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES
 from capdisc_indexer.sources.formats.naming_rules import scripts
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
@@ -119,7 +120,7 @@ class SourceLines:
 
     def __init__(self, roots: Sequence[str], known_texts: Mapping[str, str] | None = None) -> None:
         folders = (root if os.path.isdir(root) else os.path.dirname(root) for root in roots)
-        self._roots = [os.path.realpath(folder) for folder in folders]
+        self._roots = [system.realpath(folder) for folder in folders]
         self._known_texts = known_texts or {}
         self._texts: dict[str, str] = {}
         self._lines: dict[str, list[str]] = {}
@@ -142,7 +143,7 @@ class SourceLines:
         return lines[number - 1] if 1 <= number <= len(lines) else ""
 
     def _read(self, path: str) -> bytes:
-        resolved = os.path.realpath(path)
+        resolved = system.realpath(path)
         data = (
             read_path(path, resolved, MAX_READ_BYTES) if is_inside(resolved, self._roots) else b""
         )

@@ -442,5 +442,5 @@ def orphan_guidance(root: str, categories: Collection[str]) -> Iterator[Finding]
                 severity=Severity.WARNING,
                 message=message,
                 hint=hint,
-                path=printable_path(str(path)),
+                path=printable_path(path.as_posix()),
             )

@@ -20,7 +20,7 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
 from capdisc_indexer.text.normalization import compile_late
 
-# ruff: noqa: PTH118, PTH120, PTH122
+# ruff: noqa: PTH120, PTH122
 
 MANY_LINKS = 200
 _MAX_MISSING = 5  # findings for one file
@@ -88,7 +88,7 @@ def _target_path(target: str, folder: str) -> str:
         from urllib.parse import unquote  # 4 ms, and few links need it
 
         name = unquote(name)
-    return os.path.normpath(os.path.join(folder, name))
+    return system.normpath(system.join(folder, name))
 
 
 def _leaves_folder(target: str, folder: str) -> bool:
@@ -101,7 +101,7 @@ def _is_missing(target: str, folder: str) -> bool:
     looks_like_file = "." in os.path.basename(_file_part(target))
     if not looks_like_file or _leaves_folder(target, folder):
         return False
-    place = os.path.realpath(_target_path(target, folder))
+    place = system.realpath(_target_path(target, folder))
     # No finding may tell whether something outside the folder exists.
     return is_inside(place, [folder]) and not os.path.lexists(place)
 
@@ -174,7 +174,7 @@ def _folder_contents(top: str) -> FolderContents:
     while pending and len(files) <= MANY_FILES:
         folder, level = pending.pop()
         for entry in _folder_entries(folder):
-            if entry.is_dir(follow_symlinks=False):
+            if system.is_folder(entry):
                 if (
                     level < MAX_LEVELS
                     and _is_walked(entry.name)

@@ -16,6 +16,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, PluginError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins.registry import load_attribute, load_plugins
 from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
@@ -112,10 +113,10 @@ def validate_roots(
     if any(root.is_dir() for root in roots):  # single files may be a part of any collection
         findings += check_catalogue(members, (file.root for file in scan_result.files))
     named = (
-        *map(str, roots),
+        *map(Path.as_posix, roots),
         *(fixed_part(source.path)[0] for source in declared if not source.within),
     )
-    places = [os.path.abspath(root) for root in named]  # noqa: PTH100
+    places = [system.abspath(root) for root in named]
     lines = SourceLines(places)
     selection = select_findings(
         order_findings(findings, profile, places), choice, lines, uncommented

@@ -50,7 +50,7 @@ def is_relevant_event(
     Most events do not matter: those of a repository's own files, of an index inside a root, of
     other programs.
     """
-    paths = [path for path in (event.src_path, event.dest_path) if path]
+    paths = [path.replace(os.sep, "/") for path in (event.src_path, event.dest_path) if path]
     return any(
         _is_within_scan(path, base, index_dir) and (all_files or _is_relevant_path(event, path))
         for path in paths

@@ -87,7 +87,7 @@ def find_folders(
     installed = client_places.find_plugins_here(runtime, "all")[0]
     plugins: dict[str, list[str]] = {client: [] for client in clients}
     for plugin in installed:
-        paths = map(str, (*plugin.skills, *plugin.agents, *plugin.commands))
+        paths = map(Path.as_posix, (*plugin.skills, *plugin.agents, *plugin.commands))
         plugins.setdefault(plugin.client, []).extend(paths)
     sections = client_sections("skills")
     folders = {
@@ -111,7 +111,7 @@ def find_folders(
 
 def _list_folders(runtime: surroundings.Runtime, profile: str) -> list[str]:
     places = (profile, runtime.cwd, runtime.workspace, runtime.home)
-    roots = [str(path) for _, path in conventional_roots(*places)]
+    roots = [path.as_posix() for _, path in conventional_roots(*places)]
     patterns = (path for _, _, path in conventional_places(*places))
     return roots + [str(path.parent if "*" in path.name else path) for path in patterns]
 

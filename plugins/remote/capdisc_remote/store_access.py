@@ -42,11 +42,10 @@ def resolve_shared_index(
     """
     bucket, prefix = parse_address(address)
     access = _store_access(runtime.environ)
-    cache = Path(runtime.environ.get("XDG_CACHE_HOME") or runtime.home / ".cache")
     shared = SharedIndex(
         bucket=bucket,
         prefix=prefix,
-        top=cache_folder(address, access.endpoint, cache),
+        top=cache_folder(address, access.endpoint, runtime.user_folder("cache")),
         access=access,
         fresh_for_s=config["store.fresh_for"],
     )

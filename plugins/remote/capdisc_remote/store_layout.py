@@ -72,13 +72,13 @@ def parse_address(text: str) -> tuple[str, str]:
     return bucket, "/".join(parts)
 
 
-def cache_folder(text: str, endpoint: str, cache_home: Path) -> Path:
+def cache_folder(text: str, endpoint: str, cache: Path) -> Path:
     """The folder here that belongs to the address. Buckets of one name may lie on several servers,
     so the server counts, too.
     """
     bucket, prefix = parse_address(text)
     digits = hashlib.sha256(f"{endpoint}\n{bucket}/{prefix}".encode()).hexdigest()[:16]
-    return cache_home / "capdisc" / "shared" / f"{bucket}-{digits}"
+    return cache / "shared" / f"{bucket}-{digits}"
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ parameters, and Python modules after `-m`. What these files read, import or star
 not followed.
 """
 
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH112, PTH113, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.platforms import system
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
 from capdisc_run.argv_template import fill_placeholders
@@ -88,7 +89,7 @@ def fingerprint(descriptor: Descriptor, call: Call) -> str:
         "path": descriptor.source.path,
         "run": descriptor.run,
         "schema": descriptor.schema,
-        "cwd": None if isinstance(call, HttpCall) else os.path.realpath(call.cwd),
+        "cwd": None if isinstance(call, HttpCall) else system.realpath(call.cwd),
         "secrets": sorted(call.environment),
         "program": None if isinstance(call, HttpCall) else call.argv[0],
         "files": file_digests(descriptor, call),
@@ -266,8 +267,8 @@ def named_files(words: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[
     """
     names = list(dict.fromkeys(_candidate_names(words)))
     for folder in _search_folders(folders, names):
-        for path in (os.path.join(folder, name) for name in names):
-            if os.path.isfile(resolved := os.path.realpath(path)):
+        for path in (system.join(folder, name) for name in names):
+            if os.path.isfile(resolved := system.realpath(path)):
                 yield path, resolved
 
 
@@ -275,10 +276,10 @@ def _search_folders(parents: Sequence[str], names: Sequence[str]) -> Iterator[st
     """The folders that exist, without repetitions: first those that are always searched, then
     those that words name.
     """
-    named_folders = (os.path.join(parent, name) for name in names for parent in parents)
+    named_folders = (system.join(parent, name) for name in names for parent in parents)
     seen_folders: set[str] = set()
     for folder in (*parents, *named_folders):
-        resolved = os.path.realpath(folder)
+        resolved = system.realpath(folder)
         if resolved in seen_folders or not os.path.isdir(resolved):
             continue
         seen_folders.add(resolved)
@@ -312,9 +313,9 @@ def _module_files(name: str) -> Iterator[str]:
         return
     steps = name.split(".")
     for count in range(1, len(steps) + 1):
-        yield os.path.join(*steps[:count], "__init__.py")
-    yield f"{os.path.join(*steps)}.py"
-    yield os.path.join(*steps, "__main__.py")
+        yield system.join(*steps[:count], "__init__.py")
+    yield f"{system.join(*steps)}.py"
+    yield system.join(*steps, "__main__.py")
 
 
 def _command_words(descriptor: Descriptor) -> list[str]:

@@ -6,7 +6,7 @@ again.
 """
 
 # Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH120
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, servers_of
 from capdisc_indexer.sources.readers.file_bytes import read_input
@@ -213,11 +214,11 @@ def _masked_text(descriptor: Descriptor) -> str:
 def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None:
     """The capability's file; None where it is gone, or lies outside of the folders now."""
     source = descriptor.source
-    resolved = os.path.realpath(source.path)
+    resolved = system.realpath(source.path)
     status = stat_of(source.path, resolved)
     # A declared file may lie anywhere; a file of a root that became a link must not lead out of
     # all folders.
-    folders = [os.path.realpath(folder) for folder in (*roots, source.root)]
+    folders = [system.realpath(folder) for folder in (*roots, source.root)]
     folders += [source.link_target] if source.link_target else []
     if isinstance(status, Finding) or not is_inside(resolved, folders):
         return None
@@ -228,7 +229,7 @@ def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None
         mtime_ns=status.mtime_ns,
         ctime_ns=status.ctime_ns,
         inode=status.inode,
-        relative=os.path.relpath(source.path, source.root),
+        relative=system.relpath(source.path, source.root),
         root=source.root,
         root_order=0,
         format=source.format,
@@ -240,7 +241,7 @@ def _find_companions(path: str, resolved: str, format_name: str) -> tuple[FileSt
     folder, resolved_folder = os.path.dirname(path), os.path.dirname(resolved)
     companion_names = SOURCES[format_name].companions
     stats = [
-        stat_of(os.path.join(folder, name), os.path.join(resolved_folder, name))
+        stat_of(system.join(folder, name), system.join(resolved_folder, name))
         for name in sorted(os.listdir(resolved_folder))
         if name.lower() in companion_names
     ]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.platforms import system
 from capdisc_indexer.text.shell_quoting import join_words, quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_run.call_types import Call, CommandCall, Credential, HttpCall
@@ -162,7 +162,7 @@ def manual_call(descriptor: Descriptor, arguments: Arguments, api_url: str = "")
         return {"name": descriptor.name, "arguments": dict(arguments), "line": line}
     if descriptor.schema is not None or descriptor.kind == "tool":
         return {"name": descriptor.name, "arguments": dict(arguments)}
-    return {"name": descriptor.name, "read": f"capdisc show {shlex.quote(descriptor.id)}"}
+    return {"name": descriptor.name, "read": f"capdisc show {system.quote_word(descriptor.id)}"}
 
 
 def _operation_line(descriptor: Descriptor, arguments: Arguments, api_url: str) -> str:

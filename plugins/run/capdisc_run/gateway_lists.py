@@ -18,6 +18,7 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES, PAGES_KEY
 from capdisc_indexer.sources.formats.tool_lists import ToolEntry, load_tools
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -54,7 +55,7 @@ def server_of(descriptor: Descriptor, folder: Path) -> str:
     if descriptor.kind == "skill":
         return ""
     parent, base = os.path.split(descriptor.source.path)
-    is_list = base.endswith(ENDING) and os.path.realpath(parent) == os.path.realpath(folder)
+    is_list = base.endswith(ENDING) and system.realpath(parent) == system.realpath(folder)
     return base[: -len(ENDING)] if is_list else ""
 
 
@@ -128,7 +129,7 @@ def list_descriptors(
         ctime_ns=0,
         inode=0,
         relative=os.path.basename(path),
-        root=str(folder),
+        root=folder.as_posix(),
         root_order=0,
         format="mcp",
     )

@@ -30,6 +30,7 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.platforms import system
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -133,7 +134,7 @@ def waiting_reason(runtime: Runtime, config: Config, requests: Iterable[TrustReq
     if refused[0].setting != FILE:
         return f"it waits for your trust; {TRUST_HINT}"
     names = console.format_names(
-        [os.path.relpath(file.value, runtime.workspace) for file in refused]
+        [system.relpath(file.value, runtime.workspace) for file in refused]
     )
     return f"its files are not those that you trusted: {names}; {TRUST_HINT}"
 
@@ -164,8 +165,8 @@ def _digest_files(
         words += (*launch.argv, *chain.from_iterable(values))
     digests: dict[str, str] = {}
     for path, resolved in named_files(words, [str(cwd)]):
-        place = os.path.normpath(path)
-        if is_inside(place, [str(runtime.workspace)]) or is_inside(
+        place = system.normpath(path)
+        if is_inside(place, [runtime.workspace.as_posix()]) or is_inside(
             resolved, [runtime.real_workspace]
         ):
             try:

@@ -13,7 +13,7 @@ from typing import Any
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.process_group import delay_signals
 from capdisc_run.call_types import ToolCall
-from capdisc_run.process import start_error
+from capdisc_run.process import check_can_run, start_error
 
 # How long a server may take to end by itself once its stdin is closed.
 _GRACE_SECONDS = 1.0
@@ -110,6 +110,7 @@ class ServerProcess:
         await self._process.aclose()
 
     async def _start_process(self) -> Any:
+        check_can_run()
         pipe = subprocess.PIPE
         try:
             return await self._sdk.anyio.open_process(

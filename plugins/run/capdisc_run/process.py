@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -98,10 +99,10 @@ def find_program(name: str, environ: Mapping[str, str], folder: str) -> str:
     """The absolute path of a program: by PATH, or, of a name with a slash, in the capability's own
     folder. Raises InputError where there is no such program.
     """
-    if "/" not in name:
+    if not {"/", os.sep} & set(name):
         executable = shutil.which(name, path=_absolute_search_path(environ))
     else:
-        path = name if name.startswith("/") else _program_in_folder(name, folder)
+        path = name if Path(name).is_absolute() else _program_in_folder(name, folder)
         executable = path if os.path.isfile(path) and os.access(path, os.X_OK) else None  # noqa: PTH113
     if executable is None:
         raise InputError(
@@ -121,7 +122,7 @@ def _program_in_folder(name: str, folder: str) -> str:
 def _absolute_search_path(environ: Mapping[str, str]) -> str:
     """PATH without what depends on the current folder, where anyone may have put a program."""
     return os.pathsep.join(
-        part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part.startswith("/")
+        filter(os.path.isabs, environ.get("PATH", os.defpath).split(os.pathsep))
     )
 
 
@@ -174,9 +175,19 @@ def _stdin_file(stdin: bytes | None) -> IO[bytes]:
     return file
 
 
+def check_can_run() -> None:
+    """Raises InputError where what a program starts could not be ended with it."""
+    if not system.RUNS_PROGRAMS:
+        raise InputError(
+            "capdisc runs no programs on Windows, where it could not end what they start",
+            "run it in WSL; to see the command: capdisc run --dry-run",
+        )
+
+
 def _start_process(
     call: CommandCall, environment: Mapping[str, str], stdin: IO[bytes]
 ) -> subprocess.Popen[bytes]:
+    check_can_run()
     pipe = subprocess.PIPE
     try:
         return subprocess.Popen(

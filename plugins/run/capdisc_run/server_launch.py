@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
 from capdisc_run.process import build_environment, find_program
@@ -71,7 +71,7 @@ def prepare_launch(declaration: ServerDeclaration, places: GatewayPlaces) -> Ser
         )
     is_local = declaration.scope == "workspace"
     folder = places.workspace if is_local else places.home
-    cwd = folder / os.path.expanduser(fill.text(declaration.cwd)) if declaration.cwd else folder  # noqa: PTH111
+    cwd = folder / system.expanduser(fill.text(declaration.cwd)) if declaration.cwd else folder
     environment = build_environment(places.environ, ())
     environment |= {name: fill.text(value) for name, value in declaration.env.items()}
     command = fill.text(declaration.command)

@@ -4,7 +4,6 @@ and keeps the lists.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
 
@@ -208,10 +208,10 @@ def ask_client_servers(
     """
     from capdisc_run.gateway_servers import gateway_places, select_servers
 
-    declared = {os.path.realpath(source.path) for source in sources}
+    declared = {system.realpath(source.path) for source in sources}
     selection = select_servers(runtime, config)
     servers = [
-        server for server in selection.served if os.path.realpath(server.path) not in declared
+        server for server in selection.served if system.realpath(server.path) not in declared
     ]
     if not is_asked_for:
         unasked = [

@@ -80,7 +80,7 @@ def plan_gateway(
     _ask_servers(runtime, selection)
     tools = list(list_tools(runtime, names))
     plan = GatewayPlan(
-        path=str(path),
+        path=path.as_posix(),
         selection=selection,
         waiting=tuple(tool for tool in tools if not is_allowed(runtime, tool)),
     )
@@ -115,7 +115,7 @@ def choose_tools(plan: GatewayPlan) -> GatewayPlan:
 def plan_revocation(runtime: Runtime, paths: Sequence[Path]) -> GatewayPlan:
     """The approvals that setup was given with the servers in these files, and in no other one."""
     record = _load_approved(runtime)
-    undone = tuple(dict.fromkeys(map(str, paths)))
+    undone = tuple(dict.fromkeys(map(Path.as_posix, paths)))
     kept = {digest for path, digests in record.items() if path not in undone for digest in digests}
     held = approvals.list_named(gateway_places(runtime).approvals)
     revoked = {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor, read_overlay
 from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
@@ -19,7 +20,7 @@ from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH120
 
 LONG_FIELDS = ("content", "guidance", "instructions")
 
@@ -155,7 +156,7 @@ def _long_texts(
 def _locate_text(value: str, node: TextNode, file: FoundFile) -> LongText:
     written = node.value.strip()
     if value and not written.startswith(value[:200].strip()):  # so it is the name of a file
-        return LongText(value=value, path=os.path.join(os.path.dirname(file.path), written))
+        return LongText(value=value, path=system.join(os.path.dirname(file.path), written))
     is_block = not node.is_plain and "\n" in node.value
     return LongText(
         value=value or written, path=file.path, line=node.line + is_block, in_place=not is_block

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes, read_path
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.json_reader import read_json
@@ -26,7 +27,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
 from capdisc_indexer.text.normalization import compile_late
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH120
 
 
 MAX_SCHEMA_BYTES = 256 * 1024
@@ -110,17 +111,17 @@ def text_or_file(value: str, file: FoundFile) -> str | Finding:
         return value
     if _ELSEWHERE.match(value) or _DEVICE.fullmatch(value) or "\n" in value:
         return _outside_folder(value)
-    path = os.path.join(os.path.dirname(file.path), value)
+    path = system.join(os.path.dirname(file.path), value)
     try:
-        resolved = os.path.realpath(path, strict=True)
+        resolved = system.realpath(path, strict=True)
     except OSError as error:
         # A path outside is refused by its name alone, so that no message shows whether it exists.
-        if not is_inside(os.path.normpath(path), [os.path.dirname(file.path)]):
+        if not is_inside(system.normpath(path), [os.path.dirname(file.path)]):
             return _outside_folder(value)
         return _content_finding(
             "path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path"
         )
-    folders = [os.path.dirname(file.resolved), os.path.realpath(os.path.dirname(file.path))]
+    folders = [os.path.dirname(file.resolved), system.realpath(os.path.dirname(file.path))]
     if not is_inside(resolved, folders):
         return _outside_folder(value)
     return _read_body(path, resolved)
@@ -197,7 +198,7 @@ def _exists(value: str, file: FoundFile) -> bool:
     return (
         len(value) < 256
         and "\n" not in value
-        and os.path.lexists(os.path.join(os.path.dirname(file.path), value))
+        and os.path.lexists(system.join(os.path.dirname(file.path), value))
     )
 
 

@@ -13,7 +13,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.platforms import compose, resolve_path
+from capdisc_indexer.platforms import compose, resolve_path, system
 from capdisc_indexer.plugins.registry import describe_problems
 from capdisc_indexer.sources.format_table import (
     DECLARED,
@@ -28,7 +28,6 @@ from capdisc_indexer.sources.scan.folder_tree import (
     SKIPPED_FOLDERS,
     ScanFolder,
     ScanRoot,
-    is_folder,
     is_inside,
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
@@ -36,7 +35,7 @@ from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
 from capdisc_indexer.sources.source_format import MAX_SAMPLES, SourceFormat
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH110, PTH112, PTH120
 
 _TEXT_OPTIONS = frozenset({"description", "prefix"})
 
@@ -148,7 +147,7 @@ def _files_below(
             continue
         entries = _entries(folder)
         for entry in entries:
-            source = None if is_folder(entry) else _format_of(declaration, entry.name)
+            source = None if system.is_folder(entry) else _format_of(declaration, entry.name)
             if source and fits(folder.relative + entry.name):
                 yield _read_entry(folder, entry, source, links)
         if folder.depth >= levels:
@@ -178,9 +177,13 @@ def _inner_folder(
     """The folder of this entry; in a conventional place also where it is a link to one."""
     if entry.name in SKIPPED_FOLDERS:
         return None
-    if is_folder(entry):
+    if system.is_folder(entry):
         return folder.inner(entry.name)
-    if not declaration.is_conventional or not entry.is_symlink() or not os.path.isdir(entry.path):
+    if (
+        not declaration.is_conventional
+        or not system.is_link(entry)
+        or not os.path.isdir(entry.path)
+    ):
         return None
     followed = links.follow(folder, entry.name, Severity.WARNING)
     if isinstance(followed, Finding):
@@ -192,7 +195,7 @@ def _read_entry(
     folder: ScanFolder, entry: os.DirEntry[str], source: SourceFormat, links: LinkFollower
 ) -> FoundFile | Finding:
     path, resolved = folder.inside(entry.name)
-    if entry.is_symlink():
+    if system.is_link(entry):
         followed = links.follow(folder, entry.name)
         if isinstance(followed, Finding):
             return followed
@@ -242,7 +245,7 @@ def _saved_answers(folder: str) -> tuple[FileStat, ...]:
     except OSError:
         return ()
     place = resolve_path(folder)
-    statuses = (stat_of(os.path.join(folder, name), os.path.join(place, name)) for name in names)
+    statuses = (stat_of(system.join(folder, name), system.join(place, name)) for name in names)
     return tuple(status for status in statuses if isinstance(status, FileStat))
 
 

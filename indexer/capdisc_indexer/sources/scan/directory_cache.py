@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.scan.folder_files import (
     SNIFFED_SUFFIXES,
@@ -122,7 +123,7 @@ class DirectoryCache:
         """Adds a folder, as it was before (`outer`) and after its entries were known, unless links
         or the first bytes of files decided about its contents; one without a mark is not added.
         """
-        if any(entry.is_symlink() or _is_sniffed(folder, entry.name) for entry in entries):
+        if any(system.is_link(entry) or _is_sniffed(folder, entry.name) for entry in entries):
             self.uncertain_count += 1
             return
         if mark is None:

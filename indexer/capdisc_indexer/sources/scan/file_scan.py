@@ -13,7 +13,7 @@ from capdisc_indexer.config.trust import TrustRequest
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.platforms import resolve_path
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.format_table import manifest_for, named_source, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
 from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
@@ -52,7 +52,7 @@ from capdisc_indexer.sources.scan.symlinks import (
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118, PTH120
+# ruff: noqa: PTH110, PTH112, PTH116, PTH120
 
 __all__ = ["MAX_DEPTH", "SKIPPED_FOLDERS", "ScanResult", "scan_roots"]
 
@@ -138,13 +138,13 @@ def open_folder(
 
 
 def _root(order: int, path: Path) -> ScanRoot:
-    absolute = os.path.abspath(path)
+    absolute = system.abspath(path)
     try:
         resolved = resolve_path(absolute, strict=True)
     except OSError as error:
         hint = "name a folder or a capability file that exists"
         raise InputError(
-            f"cannot find {printable_path(str(path))}: {error.strerror}", hint
+            f"cannot find {printable_path(path.as_posix())}: {error.strerror}", hint
         ) from error
     try:
         f"{absolute}{resolved}".encode()
@@ -316,12 +316,12 @@ class _Walk:
         return inner_folders
 
     def _inner(self, folder: ScanFolder, entry: os.DirEntry[str]) -> ScanFolder | None:
-        if entry.is_dir(follow_symlinks=False):
+        if system.is_folder(entry):
             if manifest_for(entry.name):
-                self.findings.append(not_a_file(os.path.join(folder.path, entry.name)))
+                self.findings.append(not_a_file(system.join(folder.path, entry.name)))
             elif entry.name not in SKIPPED_FOLDERS:
                 return folder.inner(entry.name)
-        elif entry.is_symlink() and not source_for(entry.name) and not is_companion(entry.name):
+        elif system.is_link(entry) and not source_for(entry.name) and not is_companion(entry.name):
             self._link(folder, entry)
         return None
 
@@ -345,7 +345,7 @@ class _Walk:
             self._linked_folders.append(inner)
 
     def _keep(self, folder: ScanFolder, file: FoundFile) -> None:
-        if file.resolved == os.path.join(folder.resolved, os.path.basename(file.path)):
+        if file.resolved == system.join(folder.resolved, os.path.basename(file.path)):
             self._keep_once(file)
         else:
             self._linked_files.append(file)
@@ -360,7 +360,7 @@ class _Walk:
 
 
 def _dangling(folder: ScanFolder, entry: os.DirEntry[str]) -> Finding:
-    path = os.path.join(folder.path, entry.name)
+    path = system.join(folder.path, entry.name)
     try:
         os.stat(entry.path)
     except OSError as error:

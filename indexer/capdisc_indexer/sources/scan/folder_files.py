@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.platforms import compose
+from capdisc_indexer.platforms import compose, system
 from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
-from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_folder
+from capdisc_indexer.sources.scan.folder_tree import ScanFolder
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,
@@ -33,7 +33,7 @@ from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH116, PTH118
+# ruff: noqa: PTH116
 
 
 # A format is recognised by the begin of a file if its name says little.
@@ -82,16 +82,16 @@ def find_files(
     companions: list[FileStat] = []
     companion_findings: list[Finding] = []
     findings = [
-        twin_warning(printable_path(os.path.join(folder.path, name)), winner)
+        twin_warning(printable_path(system.join(folder.path, name)), winner)
         for name, winner in twin_findings.items()
     ]
     relevant = [entry for entry in entries if (entry.name in named or entry.name.lower() in owned)]
     for entry in relevant:
-        if entry.name in twin_findings or is_folder(entry):
+        if entry.name in twin_findings or system.is_folder(entry):
             continue
         if entry.name in named:
             findings += odd_name(
-                folder.relative + entry.name, os.path.join(folder.path, entry.name)
+                folder.relative + entry.name, system.join(folder.path, entry.name)
             )
         is_owned = entry.name.lower() in owned
         if status := _status(folder, entry, links, companion_findings if is_owned else findings):
@@ -109,13 +109,13 @@ def _recognise_format(folder: ScanFolder, entry: os.DirEntry[str]) -> SourceForm
     """The format of an entry by its name or, if many programs use the ending, by its first bytes;
     None for any other.
     """
-    if is_folder(entry):
+    if system.is_folder(entry):
         return None
     if source := source_for(entry.name):
         return source if source.everywhere or not folder.owned else None
-    if folder.owned or entry.is_symlink():
+    if folder.owned or system.is_link(entry):
         return None
-    return by_head(entry.name, os.path.join(folder.resolved, entry.name))
+    return by_head(entry.name, system.join(folder.resolved, entry.name))
 
 
 def _with_companions(
@@ -158,9 +158,9 @@ def found_file(
 def _status(
     folder: ScanFolder, entry: os.DirEntry[str], links: LinkFollower, findings: list[Finding]
 ) -> FileStat | None:
-    path = os.path.join(folder.path, entry.name)
-    resolved = os.path.join(folder.resolved, entry.name)
-    if entry.is_symlink():
+    path = system.join(folder.path, entry.name)
+    resolved = system.join(folder.resolved, entry.name)
+    if system.is_link(entry):
         followed = links.follow(folder, entry.name)
         if isinstance(followed, Finding):
             findings.append(followed)
@@ -265,7 +265,7 @@ def path_twins(folder: str, names: Iterable[str]) -> tuple[Finding, ...]:
                     severity=Severity.WARNING,
                     message="another folder or file has the same name in another Unicode form",
                     hint="rename one of the two",
-                    path=printable_path(os.path.join(folder, name)),
+                    path=printable_path(system.join(folder, name)),
                 )
             )
     return tuple(findings)

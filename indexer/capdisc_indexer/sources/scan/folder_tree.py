@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from capdisc_indexer.platforms import compose, resolve_path
+from capdisc_indexer.platforms import compose, resolve_path, system
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.scanned_files import FileStat
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH100, PTH112, PTH114, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH120
 
 MAX_DEPTH = 32
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
@@ -83,7 +83,7 @@ class ScanFolder(NamedTuple):
         """The same folder with these entries: owned, if one of them is a skill or capability."""
         if self.owned:
             return self
-        sources = (source_for(entry.name) for entry in entries if not is_folder(entry))
+        sources = (source_for(entry.name) for entry in entries if not system.is_folder(entry))
         return (
             self.as_owned() if any(source and source.owns_folder for source in sources) else self
         )
@@ -93,11 +93,6 @@ class ScanFolder(NamedTuple):
         return ScanFolder(
             self.root, self.path, self.resolved, self.relative, self.depth, True, self.outside
         )
-
-
-def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether the entry is a folder, and not a link to one."""
-    return entry.is_dir(follow_symlinks=False)
 
 
 def is_inside(resolved: str, roots: Iterable[str]) -> bool:
@@ -113,7 +108,7 @@ def guidance_files(roots: Sequence[Path]) -> tuple[FileStat, ...]:
     """The files of guidance of every root, in the order of the roots. Links are not followed, and
     files without readable stamps are left out.
     """
-    return tuple(status for root in roots for status in _guidance_of(os.path.abspath(root)))
+    return tuple(status for root in roots for status in _guidance_of(system.abspath(root)))
 
 
 def category_of(path: str) -> str:
@@ -135,7 +130,7 @@ def is_guidance(path: str) -> bool:
 
 
 def _guidance_of(root: str) -> Iterator[FileStat]:
-    folder = os.path.join(root, GUIDANCE_FOLDER)
+    folder = system.join(root, GUIDANCE_FOLDER)
     try:
         with os.scandir(folder) as entries:
             guides = sorted(
@@ -152,7 +147,7 @@ def _guidance_of(root: str) -> Iterator[FileStat]:
         return
     for entry in guides[:MAX_FILES]:
         if stat := _stat(entry):
-            resolved = os.path.join(resolve_path(folder), entry.name)
+            resolved = system.join(resolve_path(folder), entry.name)
             yield FileStat(
                 path=entry.path,
                 resolved=resolved,

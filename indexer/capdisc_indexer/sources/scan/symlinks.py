@@ -9,7 +9,6 @@ user said so.
 from __future__ import annotations
 
 import os
-import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import NamedTuple
 from capdisc_indexer.config.trust import LINK, OWNER, TrustRequest
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, LinkRules, Severity
-from capdisc_indexer.platforms import resolve_path
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 
@@ -140,7 +139,7 @@ def large_target_finding(path: str) -> Finding:
 
 def _waiting_finding(path: str, resolved: str, severity: Severity) -> Finding:
     message = f"is a link that leads out of the scanned folders, to {printable_path(resolved)}"
-    hint = _TRUST_HINT.format(shlex.quote(printable_path(path)))
+    hint = _TRUST_HINT.format(system.quote_word(printable_path(path)))
     return _link_finding(severity, path, f"{message}; not read", hint)
 
 

@@ -216,7 +216,7 @@ def _replace(folder: int | None, file: FoundFile, data: bytes) -> None:
         )
     temporary_name = f".{os.path.basename(name)}.{os.getpid()}.new"
     if folder is None:
-        temporary_name = os.path.join(parent, temporary_name)  # noqa: PTH118
+        temporary_name = system.join(parent, temporary_name)
     try:
         _write_like(system.create_file(temporary_name, folder), data, status)
         os.replace(temporary_name, name, src_dir_fd=folder, dst_dir_fd=folder)

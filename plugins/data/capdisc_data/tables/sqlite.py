@@ -34,6 +34,7 @@ from capdisc_data.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile
+from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.naming_rules import name_of
 from capdisc_indexer.sources.formats.parsed_capability import sample_count
 from capdisc_indexer.sources.readers.reader_subprocess import (
@@ -154,7 +155,7 @@ def _check_identity(path: str, inode: int) -> None:
 
     The library opens by name and follows links, so this is checked before and after opening.
     """
-    if os.path.realpath(path) != path or os.lstat(path).st_ino != inode:
+    if system.realpath(path) != path or os.lstat(path).st_ino != inode:
         raise FileNotFoundError
 
 
