@@ -11,10 +11,11 @@ capdisc's own modules, and for what they call of the standard library, these are
 - `select` takes sockets only, and `Popen` refuses `pass_fds` and `preexec_fn`;
 - the lock of the kernel is flock(2) with the error codes of LockFileEx.
 
-Not played: files that other processes have open, signals of the console, `tasklist` and `taskkill`
-(their POSIX twins take their place), owners (files belong to the user who runs the tests), code pages,
-what native libraries do with files that they hold open, and paths: `played_drive` plays those. Tests
-themselves, and what they call, see POSIX.
+Not played: paths (test_windows_paths.py computes those), files that other processes have open, signals
+of the console, `taskkill` and the calls of the kernel (their POSIX twins take their place), capdisc's
+folders (they are those of POSIX, where tests look), owners (files belong to the user who runs the
+tests), code pages, and what native libraries do with files that they hold open. Tests themselves, and
+what they call, see POSIX.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _MISSING_NAMES = {
         """.split()
     ),
     "select": frozenset({"poll", "epoll", "kqueue"}),
-    "socket": frozenset({"AF_UNIX", "socketpair_unix"}),
+    "socket": frozenset({"AF_UNIX"}),
 }
 _MISSING_NAMES["_signal"] = _MISSING_NAMES["signal"]
 # A call that comes from capdisc through one of these is capdisc's.
