@@ -16,7 +16,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _MNT_DETACH = 2
@@ -157,8 +157,20 @@ class _Server:
     def _get_attributes(self, node: int, data: bytes) -> bytes:
         flags, _, handle = struct.unpack_from("<IIQ", data)
         # An open file may have no name any more.
+        if not flags & 1 and not os.path.lexists(self._path(node)):
+            handle = self._find_nameless(self._path(node))
+            flags = 1
         status = os.fstat(handle) if flags & 1 else os.lstat(self._path(node))
         return bytes(16) + self._attributes(status)
+
+    @staticmethod
+    def _find_nameless(path: str) -> int:
+        """The handle on an open file that was removed; the kernel asks for it without one, too."""
+        for number in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{number}") == f"{path} (deleted)":
+                    return int(number)
+        raise FileNotFoundError(errno.ENOENT, "")
 
     def _set_attributes(self, node: int, data: bytes) -> bytes:
         (

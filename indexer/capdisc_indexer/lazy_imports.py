@@ -54,7 +54,7 @@ def tantivy() -> Any:
     extra do.
     """
     try:
-        if "datetime" in sys.modules:
+        if "tantivy" in sys.modules or "datetime" in sys.modules:
             import tantivy
         else:
             # tantivy needs the classes in C. Before Python 3.12 the module around them is 1 ms of
@@ -64,8 +64,9 @@ def tantivy() -> Any:
             sys.modules["datetime"] = _datetime
             try:
                 import tantivy
-            finally:
-                del sys.modules["datetime"]
+            finally:  # another thread may have been faster
+                if sys.modules.get("datetime") is _datetime:
+                    sys.modules.pop("datetime", None)
     except ImportError as error:
         raise _load_error("tantivy", error) from error
     return tantivy

@@ -836,3 +836,24 @@ def test_words_alone_answer_requests_and_stay_out_of_coding_sessions(
         assert ask(event("the build of the parser is broken", **session)) == ""
         assert ask(event(prompt, **session)) == ""
     assert names(ask(event("/fix-tests please"))) == ["fix-tests"]
+
+
+def test_a_client_that_ignores_ended_children_gets_the_line(
+    capdisc, hermetic, write_skill
+) -> None:
+    """Ignored signals are handed on; the hook then could not wait for its own process."""
+    write_skill(hermetic / ".agents" / "skills", "merge-pdfs", "Merges PDF files into one.")
+    assert capdisc("index").code == 0
+    script = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+        "os.execv(sys.executable, [sys.executable, '-m', 'capdisc', 'hook', 'claude', '--deadline', '20s'])"
+    )
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "merge these two PDF files into one"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(event),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "merge-pdfs" in done.stdout

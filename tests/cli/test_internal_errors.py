@@ -62,13 +62,14 @@ def _fail_in_documents(monkeypatch: pytest.MonkeyPatch, error: type[BaseExceptio
 
 
 def _fail_in_vectors(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
-    encode = StaticEncoder.encode_few
+    for name in ("encode", "encode_few"):
+        encode = getattr(StaticEncoder, name)
 
-    def fail(encoder: StaticEncoder, texts: Sequence[str]) -> bytes:
-        _fail_on_mark(texts, error)
-        return encode(encoder, texts)
+        def fail(encoder: StaticEncoder, texts: Sequence[str], encode: Any = encode) -> Any:
+            _fail_on_mark(texts, error)
+            return encode(encoder, texts)
 
-    monkeypatch.setattr(StaticEncoder, "encode_few", fail)
+        monkeypatch.setattr(StaticEncoder, name, fail)
 
 
 STAGES = {

@@ -129,3 +129,13 @@ def test_names_are_printed_of_what_a_person_sees(capdisc, catalogue) -> None:
 def test_a_keyword_at_a_terminal_is_no_talk(capdisc, small, text) -> None:
     found = capdisc("search", text)
     assert found.code == 0 and "talk" not in found.err and "render" not in found.err
+
+
+@pytest.mark.parametrize("text", ["thanks!", "hello", "ok", "perfect, thank you so much"])
+def test_three_skills_have_no_answer_to_talk(capdisc, hermetic, write_skill, text) -> None:
+    write_skill(hermetic / "few", "pdf-forms", "Fill in forms of PDF files and merge them.")
+    write_skill(hermetic / "few", "git-bisect", "Find the commit that broke a test by bisection.")
+    write_skill(hermetic / "few", "send-mail", "Send an e-mail with attachments to a customer.")
+    assert capdisc("index", "few", "--quiet").code == 0
+    found = capdisc("search", text, "--json")
+    assert (found.code, found.json["hits"]) == (1, [])

@@ -40,3 +40,8 @@ def test_the_module_for_windows_can_be_imported_here():
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_a_path_of_two_thousand_folders_is_spelt():
+    path = f"/{'/'.join(['a'] * 2_000)}"
+    assert capdisc_indexer.platforms.spell_path(path) == path

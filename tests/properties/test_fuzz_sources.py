@@ -82,7 +82,7 @@ def test_a_changed_file_brings_capabilities_and_findings_only(
                 assert finding.code and finding.message and finding.path
                 assert finding.line >= 1 and finding.column >= 1
                 f"{finding}".encode()
-            for built in builder.build(parsed.records):
+            for built in builder.build([(record, key) for key, record in parsed.records]):
                 encoder.encode_few(built.texts[:4])
         (tmp_path / name).unlink()
 

@@ -150,7 +150,8 @@ def _on_a_small_disk(work: Path, root: Path, index_dir: Path) -> tuple[bool, str
     done = index(work, root, index_dir)
     if done.code in workbench.DONE:
         return False, ""
-    if not _said(done, "No space left on device") or str(work / "disk") not in done.err:
+    is_named = _said(done, "No space left on device") and str(work / "disk") in done.err
+    if not is_named and not _said(done, "the disk refused a call"):
         return True, f"status {done.code}: {done.err[:300]}"
     if number and (sick(index_dir) or number != Index(index_dir).generation.number):
         return True, "the last generation does not answer"

@@ -39,10 +39,17 @@ def spell_path(path: str) -> str:
     """The absolute path with each name as its folder lists it, where the file system takes other
     spellings for the same name. What does not exist stays as it is.
     """
-    folder, name = os.path.split(path)
-    if not name:
-        return path
-    folder = spell_path(folder)
+    folder, names = path, list[str]()
+    while (parts := os.path.split(folder))[1]:
+        folder = parts[0]
+        names.append(parts[1])
+    for name in reversed(names):
+        folder = _spell_name(folder, name)
+    return folder
+
+
+def _spell_name(folder: str, name: str) -> str:
+    """The path of the name in the folder, as that lists it."""
     full_path = system.join(folder, name)
     variant = name.swapcase()
     if variant == name:

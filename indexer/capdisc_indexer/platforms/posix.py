@@ -455,6 +455,14 @@ def memory_limit_bytes() -> int | None:
     return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
 
 
+def _watch_children() -> None:
+    """Have the exit status of children kept. A supervisor that ignores SIGCHLD hands that on to us,
+    and the status of programs that we run would be lost.
+    """
+    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+
+
 def run_limited(
     run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
 ) -> int:
@@ -462,6 +470,7 @@ def run_limited(
     on memory: a share of the machine's, but not less than `min_bytes`. Returns its exit code; a
     negative one is the signal that ended it.
     """
+    _watch_children()
     child = os.fork()
     if not child:
         with suppress(OSError):
@@ -492,6 +501,7 @@ def run_captured(
 
     deadline = time.monotonic() + limit_s
     outputs = [os.pipe(), os.pipe()]
+    _watch_children()
     child = os.fork()
     if not child:
         _run_child(outputs, run)
@@ -561,10 +571,7 @@ def open_signal_pipe() -> int | None:
     """
     import signal
 
-    # A supervisor that ignores SIGCHLD hands that on to us, and the exit status of programs that we
-    # run would be lost.
-    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _watch_children()
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

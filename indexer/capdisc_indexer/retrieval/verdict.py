@@ -56,6 +56,8 @@ CLEAR_LOGIT = 1.5
 # A text with a lower logit is called talk. Of any other that is refused the reason says less: to
 # call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
+# A catalogue with no more capabilities has something near to anything.
+VERY_FEW = 8
 # Why a turn gets nothing.
 TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = REASONS = (
     "talk", "unclear", "unknown-words", "nothing-fits",
@@ -103,12 +105,17 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
             "catalogue": evidence["catalogue"],
         }
         rating = rate_fit(values)
-        # "What is the capital of Peru?" comes as near to a few tools as to nothing.
-        is_near = is_foreign or best >= MIN_FOREIGN_RELEVANCE or bool(evidence["coverage"])
-        fits = rating >= 0.0 and is_near
+        # "What is the capital of Peru?" comes as near to a few tools as to nothing, and "thanks!"
+        # to very few.
+        has_few = len(index.documents) <= VERY_FEW
+        is_near = best >= MIN_FOREIGN_RELEVANCE or (is_foreign and not has_few)
+        is_near &= logit >= CLEAR_TALK_LOGIT or not has_few
+        fits = rating >= 0.0 and (is_near or bool(evidence["coverage"]))
         is_clear = is_clear or rating >= MIN_RATING_OF_UNCLEAR
     # One letter asks for nothing, nor does what no language has, unless it is a name: "r".
-    is_word = not is_made_up(texts, encoder) and any(len(text.encode()) > 1 for text in texts)
+    is_word = not is_made_up(texts, encoder) and any(
+        len(text) > 1 or not text.isascii() for text in texts
+    )
     fits = fits and (bool(evidence["coverage"]) or is_word)
     is_sure = has_vectors and (
         logit >= LIKELY_LOGIT
