@@ -54,18 +54,18 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=575_007,
+        today=575_044,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=405_123,
+        today=405_160,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=464, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=466, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=13, goal=0, advice="Move the code to a module with the name of its topic."

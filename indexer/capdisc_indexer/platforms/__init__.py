@@ -1,80 +1,8 @@
 """What differs between operating systems: `system` is the module for this one. No other module asks
 which one that is.
-
-And what differs between file systems: those of macOS and Windows find a name in any case, and most
-in any Unicode form, so that paths are compared as their folders list them.
 """
 
-import os
-import sys
-from functools import lru_cache
-
-if sys.platform == "win32":
-    from capdisc_indexer.platforms import windows as system
-else:
-    from capdisc_indexer.platforms import posix as system
-
-# Paths are strings: a Path for each takes long.
+from capdisc_indexer.platforms.current import system
+from capdisc_indexer.platforms.file_names import compose, resolve_path, spell_path
 
 __all__ = ["compose", "resolve_path", "spell_path", "system"]
-
-
-def compose(text: str) -> str:
-    """The text in the Unicode form in which it is typed (NFC). HFS+ lists names in another one."""
-    if text.isascii():
-        return text
-    from unicodedata import normalize
-
-    return normalize("NFC", text)
-
-
-def resolve_path(path: str | os.PathLike[str], strict: bool = False) -> str:
-    """The path with its links followed, as its folders list it. With `strict`, raises OSError where
-    there is nothing.
-    """
-    return spell_path(system.realpath(path, strict=strict))
-
-
-def spell_path(path: str) -> str:
-    """The absolute path with each name as its folder lists it, where the file system takes other
-    spellings for the same name. What does not exist stays as it is.
-    """
-    folder, names = path, list[str]()
-    while (parts := os.path.split(folder))[1]:
-        folder = parts[0]
-        names.append(parts[1])
-    for name in reversed(names):
-        folder = _spell_name(folder, name)
-    return folder
-
-
-def _spell_name(folder: str, name: str) -> str:
-    """The path of the name in the folder, as that lists it."""
-    full_path = system.join(folder, name)
-    variant = name.swapcase()
-    if variant == name:
-        from unicodedata import normalize
-
-        variant = normalize("NFD", name)
-        variant = compose(name) if variant == name else variant
-    try:
-        # Where no other spelling leads here, that is all: one call for each name.
-        if variant == name or not os.path.samefile(system.join(folder, variant), full_path):
-            return full_path
-        names = _list_names(folder, os.stat(folder).st_mtime_ns)
-    except (OSError, ValueError):
-        return full_path
-    if name not in names:
-        name = next((listed for listed in names if _fold(listed) == _fold(name)), name)
-    return system.join(folder, name)
-
-
-@lru_cache(maxsize=64)
-def _list_names(folder: str, mtime_ns: int) -> frozenset[str]:
-    """The names in the folder, which do not change while its stamp does not."""
-    return frozenset(os.listdir(folder))
-
-
-def _fold(name: str) -> str:
-    """What all spellings of the name have in common."""
-    return compose(compose(name).casefold())
