@@ -96,9 +96,8 @@ def test_a_search_answers_a_line_each_or_that_nothing_fits(library) -> None:
             "skill:merge-pdfs: Merges PDF files into one. "
             "Use when asked to join PDFs. (skills/merge-pdfs/SKILL.md)"
         )
-        assert await search("thanks a lot!") in (
-            "Nothing: this reads like talk. Say in a sentence what has to be done.",
-            "Nothing here fits.\nTry other words, or work without.",
+        assert (await search("thanks a lot!")).startswith(
+            ("Nothing: this reads like talk.", "Nothing here fits.")
         )
         assert "frobnicate" in await search("frobnicate the zorglub")
         assert "merge-pdfs" in await search("")
