@@ -55,10 +55,10 @@ def test_a_skill_of_another_system_is_not_available(
     path.write_text(
         f"---\nname: mac-notes\ndescription: Opens the notes application.\n{fields}\n---\nOpen.\n"
     )
-    monkeypatch.setattr("capdisc_indexer.platforms.posix.NAME", "linux")
+    monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", "linux")
     assert "missing: only on darwin" in capdisc("search", "open notes").out
     assert capdisc("search", "open notes", "--available", "--ids").out == ""
-    monkeypatch.setattr("capdisc_indexer.platforms.posix.NAME", "darwin")
+    monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", "darwin")
     assert capdisc("search", "open notes", "--available", "--ids").out == "skill:mac-notes\n"
 
 

@@ -62,7 +62,7 @@ def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(
     monkeypatch.setenv("CRANE", "x")
 
     def on(system: str) -> bool:
-        monkeypatch.setattr("capdisc_indexer.platforms.posix.NAME", system)
+        monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", system)
         hits = capdisc("search", "fold paper", "--available", "--ids").out.split()
         shown = capdisc("show", "folded", "--json").json["capabilities"][0]
         assert shown["available_here"] is ("skill:folded" in hits)

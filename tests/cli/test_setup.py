@@ -539,7 +539,7 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
     capdisc, monkeypatch, tmp_path, home, client
 ) -> None:
     """An editor that the Dock started hands its short PATH to the clients that it starts."""
-    monkeypatch.setattr("capdisc_indexer.platforms.posix.NAME", "darwin")
+    monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", "darwin")
     program = tmp_path / "bin" / "capdisc"
     program.parent.mkdir()
     program.symlink_to(SCRIPT)

@@ -140,7 +140,7 @@ def test_events_of_whole_folders_are_enough(watching, root, write_skill, monkeyp
 
     fake = SimpleNamespace(events=events, observers=SimpleNamespace(Observer=start_observer))
     monkeypatch.setattr(lazy_imports, "watchdog", lambda: fake)
-    monkeypatch.setattr("capdisc_indexer.platforms.posix.WATCH_LIMITS", "")
+    monkeypatch.setattr("capdisc_indexer.platforms.system.WATCH_LIMITS", "")
     turns = watching(root, interval_s=600)
     next(turns)
     write_skill(root, "beta")
