@@ -151,7 +151,7 @@ def _shared_init(self: Any, *args: Any, **named: Any) -> None:
 
 def _compile_init(kind: Any) -> Callable[..., None]:
     names: FieldValues = {"_set": _set_attribute, "_unset": _UNSET}
-    parameters = ["self", *("*" if kind.__value_kw_only__ and kind.__value_fields__ else "")]
+    parameters = ["self", *(["*"] if kind.__value_kw_only__ and kind.__value_fields__ else [])]
     lines = [" pass"]
     for name in kind.__value_fields__:
         parameter = value = name

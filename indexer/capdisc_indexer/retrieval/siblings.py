@@ -68,8 +68,8 @@ def prefer_meant_siblings(
     headers: Mapping[str, CapabilityHeader],
     signals: Mapping[str, Mapping[str, float]],
 ) -> tuple[dict[str, float], Mapping[str, Mapping[str, float]]]:
-    """The scores 0..1, those of the first candidates in the order that bodies and referrals give
-    them, and the signals with `body`, `referred` and `finds_fault`: by id what each adds.
+    """The scores 0..1, those of the first candidates in the order that bodies, referrals and names
+    give them, and the signals with `body`, `referred` and `finds_fault`: by id what each adds.
 
     The same scores change places: how far they lie apart tells confidence and the hook how sure a
     ranking is, and they were fitted to that. A body counts by how far its evidence is from the mean
@@ -159,13 +159,15 @@ def _weigh_fault_finders(
     if not any(terms & _FAULT_TERMS for terms in terms_of_id.values()):
         return {}
     symptoms = [text for text in texts if _SYMPTOM.search(text.part_texts[0])]
+    if not symptoms:
+        return {}
     counts = Counter(chain.from_iterable(terms_of_id.values()))
     shared = {term for term, count in counts.items() if 2 * count >= len(ids)}
     shared = shared.union(*map(_plain_terms, symptoms)) - _FAULT_TERMS
     return {
         key: FAULT_WEIGHT
         for key, terms in terms_of_id.items()
-        if symptoms and shared & terms and set() < terms - shared <= _FAULT_TERMS
+        if shared & terms and set() < terms - shared <= _FAULT_TERMS
     }
 
 
