@@ -327,8 +327,8 @@ def _read_answer(index: Index, text: str, encoder: StaticEncoder) -> tuple[dict[
         bias=0.0,
         phrase_weights={},
         phrase_bias=0.0,
-        fit_weights={},
-        fit_bias=0.0,
+        verdict_weights={},
+        verdict_bias=0.0,
         cohort=bytes(encoder.dim - 1) + b"\x01",
     )
     with (
@@ -489,21 +489,27 @@ def write_calibration(
     phrases: Fit | None = None,
 ) -> None:
     """The two files that are shipped; the model stands in for that of phrases until
-    `fit_phrase_confidence.py` has fitted it.
+    `fit_phrase_confidence.py` has fitted it. The numbers of the verdict stay as they are.
     """
-    stored = {
+    shipped = load_calibration()
+    numbers = {
         "format": CALIBRATION_FORMAT,
         "encoder": encoder.fingerprint,
         "weights": model.weights,
         "bias": model.bias,
         "phrase_weights": (phrases or model).weights,
         "phrase_bias": (phrases or model).bias,
-        "fit_weights": (kept := load_calibration()).fit_weights,
-        "fit_bias": kept.fit_bias,
+        "verdict_weights": shipped.verdict_weights,
+        "verdict_bias": shipped.verdict_bias,
     }
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_numbers(path, numbers)
     path.with_suffix(COHORT_SUFFIX).write_bytes(cohort)
+
+
+def write_numbers(path: Path, numbers: Mapping[str, Any]) -> None:
+    """A JSON file with each entry on a line of its own."""
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in numbers.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

@@ -19,7 +19,6 @@ minutes on two cores, most of it fitting and searching.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from binascii import b2a_base64
@@ -27,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from fit_calibration import write_numbers
 from gate_language import compose_chatter
 from gate_material import all_turns
 from gate_samples import KINDS, LACKING, OWN, TALK, Sample, gather_samples
@@ -34,12 +34,12 @@ from gate_text_model import fit_text, sigmoid
 
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.retrieval.request_gate import (
-    BORDER,
     MODEL_FILE,
     MODEL_FORMAT,
     GateModel,
     combine,
 )
+from capdisc_indexer.retrieval.verdict import BORDER
 
 SEED = 20261122
 BORDER_FOLD, EVIDENCE_FOLD = 0, 1
@@ -170,8 +170,7 @@ def write_model(
         "output_bias": model.output_bias,
         "vectors": b2a_base64(model.vectors, newline=False).decode(),
     }
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_numbers(path, stored)
 
 
 def report(title: str, samples: Sequence[Sample], weights: Mapping[str, float]) -> None:

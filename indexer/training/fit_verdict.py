@@ -1,5 +1,5 @@
-"""Fit the verdict "does anything here answer this text": `fit_weights` and `fit_bias` of
-`capdisc_indexer/retrieval/calibration.json`.
+"""Fit the verdict "does anything here answer this text": `verdict_weights` and `verdict_bias`
+of `capdisc_indexer/retrieval/calibration.json`.
 
     python fit_verdict.py --requests DIR --skills DIR --sessions DIR…
 
@@ -38,6 +38,7 @@ from fit_calibration import (
     _unit_rows,
     encode_cohort,
     read_entries,
+    write_numbers,
 )
 from gate_material import read_pairs
 from gate_samples import Request, _draw_entries, _take_in_turn, read_catalogues
@@ -117,9 +118,8 @@ def main() -> None:
     report(samples)
     weights, bias = fit_samples(samples)
     stored = json.loads(arguments.out.read_bytes())
-    stored |= {"fit_weights": weights, "fit_bias": bias}
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in stored.items()]
-    arguments.out.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    stored |= {"verdict_weights": weights, "verdict_bias": bias}
+    write_numbers(arguments.out, stored)
 
 
 def is_strange(world: str, other: str) -> bool:
@@ -248,7 +248,7 @@ def ask_catalogue(
         kept.update(values)
         return 0.0
 
-    with patch.object(verdict, "rate_fit", keep_values):
+    with patch.object(verdict, "rate_answer", keep_values):
         for kind, request in asked:
             kept.clear()
             search_index(index, Query(texts=(request.text,), limit=20), encoder)

@@ -99,7 +99,7 @@ def _has_only_stop_words(texts: Sequence[str]) -> bool:
     )
 
 
-def read_answer(
+def read_answer_signs(
     index: Index,
     texts: Sequence[str],
     hits: Sequence[Hit],

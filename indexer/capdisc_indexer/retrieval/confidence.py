@@ -60,7 +60,7 @@ NEAREST_PHRASES = 5
 class Calibration:
     """The fitted numbers: a weight for each sign, the bias, and the cohort as rows of int8 of the
     encoder with this fingerprint; `phrase_weights` and `phrase_bias` are in their place where
-    there are PHRASE_SIGNS. `fit_weights` and `fit_bias` are those of the verdict (`verdict.py`).
+    there are PHRASE_SIGNS. `verdict_weights` and `verdict_bias` are those of `verdict.py`.
     """
 
     encoder: str
@@ -68,8 +68,8 @@ class Calibration:
     bias: float
     phrase_weights: Mapping[str, float]
     phrase_bias: float
-    fit_weights: Mapping[str, float]
-    fit_bias: float
+    verdict_weights: Mapping[str, float]
+    verdict_bias: float
     cohort: bytes
 
 

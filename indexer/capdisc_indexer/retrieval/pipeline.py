@@ -22,7 +22,7 @@ from capdisc_indexer.retrieval.body_passages import (
 from capdisc_indexer.retrieval.calibration import (
     calibrate,
     find_unmatched_words,
-    read_answer,
+    read_answer_signs,
     read_confidence,
 )
 from capdisc_indexer.retrieval.candidates import (
@@ -106,7 +106,7 @@ def search_index(
         encoders.effective_mode,
     )
     unmatched = find_unmatched_words(index, expanded_query)
-    signs = read_answer(
+    signs = read_answer_signs(
         index,
         plain_texts,
         calibrated_hits,

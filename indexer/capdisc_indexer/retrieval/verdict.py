@@ -2,9 +2,9 @@
 library and the audit all ask here.
 
 The verdict is that of the first five hits, whatever number is printed. Two things decide. A fitted
-model of what the search found says whether anything fits. Whether the text asks for something, or is talk that meets
-a hit by accident ("thanks!"), `request_gate.py` says from the text and what was found together:
-whoever prints unasked, as `render` does, leaves talk alone.
+model of what the search found says whether anything fits. Whether the text asks for something, or
+is talk that meets a hit by accident ("thanks!"), `request_gate.py` says from the text and what was
+found together: whoever prints unasked, as `render` does, leaves talk alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MIN_SHOWN_RELEVANCE = 0.05
 # clearly a request needs less. Where it may be in another language than the catalogue it needs
 # still less, since no word can match.
 MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
-# A text is clearly a request no more than with this logit.
+# The model reads the logit of a text clipped to the range from 0 to this.
 MAX_REQUEST_LOGIT = 6.0
 # Where words with this share of what a text says are unknown here, the reason names them.
 UNKNOWN_SHARE = 0.62
@@ -56,8 +56,8 @@ CLEAR_LOGIT = 1.5
 # A text with a lower logit is called talk. Of any other that is refused the reason says less: to
 # call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
-# A catalogue with no more capabilities has something near to anything.
-VERY_FEW = 8
+# In a catalogue of at most so many capabilities, something comes near to any text.
+SMALL_CATALOGUE_SIZE = 8
 # Why a turn gets nothing.
 TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = REASONS = (
     "talk", "unclear", "unknown-words", "nothing-fits",
@@ -94,34 +94,34 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
     unknown = weigh_unknown_words(texts, ranking.unmatched, encoder)
     is_foreign, is_clear = may_be_foreign(texts, encoder), logit >= CLEAR_LOGIT
-    if not signs:
-        needed = MIN_FOREIGN_RELEVANCE if is_foreign else MIN_REQUEST_RELEVANCE
-        fits = best >= (needed if is_clear else MIN_RELEVANCE)
-    else:
+    has_known_words = bool(evidence["coverage"])
+    if signs:
         values = {
             **signs,
             "request": max(0.0, min(MAX_REQUEST_LOGIT, logit)),
             "unknown_english": 0.0 if is_foreign else unknown.share,
             "catalogue": evidence["catalogue"],
         }
-        rating = rate_fit(values)
-        # "What is the capital of Peru?" comes as near to a few tools as to nothing, and "thanks!"
-        # to very few.
-        has_few = len(index.documents) <= VERY_FEW
-        is_near = best >= MIN_FOREIGN_RELEVANCE or (is_foreign and not has_few)
-        is_near &= logit >= CLEAR_TALK_LOGIT or not has_few
-        fits = rating >= 0.0 and (is_near or bool(evidence["coverage"]))
-        is_clear = is_clear or rating >= MIN_RATING_OF_UNCLEAR
-    # One letter asks for nothing, nor does what no language has, unless it is a name: "r".
-    is_word = not is_made_up(texts, encoder) and any(
-        len(text) > 1 or not text.isascii() for text in texts
-    )
-    fits = fits and (bool(evidence["coverage"]) or is_word)
+        rating = rate_answer(values)
+        # Some texts are rated well and near nothing: "What is the capital of Peru?" where there are
+        # few tools, and "thanks!" where there are very few.
+        is_near = best >= MIN_FOREIGN_RELEVANCE or is_foreign
+        if len(index.documents) <= SMALL_CATALOGUE_SIZE:
+            is_near = best >= MIN_FOREIGN_RELEVANCE and logit >= CLEAR_TALK_LOGIT
+        fits = rating >= 0.0 and (is_near or has_known_words)
+        may_be_request = is_clear or rating >= MIN_RATING_OF_UNCLEAR
+    else:
+        needed = MIN_FOREIGN_RELEVANCE if is_foreign else MIN_REQUEST_RELEVANCE
+        fits, may_be_request = best >= (needed if is_clear else MIN_RELEVANCE), True
+    if not has_known_words:
+        # One letter asks for nothing, nor does what no language has, unless it is a name: "r".
+        is_letter = all(len(text) < 2 and text.isascii() for text in texts)
+        fits = fits and not is_letter and not is_made_up(texts, encoder)
     is_sure = has_vectors and (
         logit >= LIKELY_LOGIT
         or (ranking.confidence >= SURE_CONFIDENCE and logit >= CLEAR_TALK_LOGIT)
     )
-    is_request = fits and (is_clear or not signs) and (score >= BORDER or is_sure)
+    is_request = fits and may_be_request and (score >= BORDER or is_sure)
     reason = "" if is_request else _find_reason(texts, encoder, logit, fits, unknown.share)
     parts = {"text": logistic(logit), **evidence, "unknown": unknown.share}
     return Verdict(
@@ -133,7 +133,7 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
     )
 
 
-def rate_fit(values: Mapping[str, float]) -> float:
+def rate_answer(values: Mapping[str, float]) -> float:
     """How surely an answer with these values fits, in logits; from 0 on it is given.
 
     A logistic model (`indexer/training/fit_verdict.py`) of requests to catalogues that have
@@ -142,8 +142,10 @@ def rate_fit(values: Mapping[str, float]) -> float:
     another world 48 are answered (73).
     """
     calibration = load_calibration()
-    weights = calibration.fit_weights
-    return calibration.fit_bias + sum(weight * values[name] for name, weight in weights.items())
+    weights = calibration.verdict_weights
+    return calibration.verdict_bias + sum(
+        weight * values[name] for name, weight in weights.items()
+    )
 
 
 def _find_reason(
