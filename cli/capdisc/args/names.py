@@ -76,7 +76,7 @@ def run_editor(runtime: surroundings.Runtime, path: str) -> None:
     import shutil
     import subprocess
 
-    editor = runtime.environ.get("VISUAL") or runtime.environ.get("EDITOR") or system.EDITOR
+    editor = runtime.environ.get("VISUAL") or runtime.environ.get("EDITOR") or system.FILE_OPENER
     hint = "set EDITOR to an editor, such as EDITOR=nano"
     try:
         words = system.split_words(editor)

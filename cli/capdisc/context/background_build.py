@@ -152,7 +152,7 @@ def _lock_build(folder: Path, where: Path) -> int | None:
     make_private_folder(folder)
     digits = hashlib.sha256(os.fsencode(where)).hexdigest()[:24]
     try:
-        lock = system.open_to_lock(folder / f"{digits}.build")
+        lock = system.open_or_create(folder / f"{digits}.build")
     except OSError as error:
         raise InputError(f"cannot write in {folder}: {error.strerror}", "free it") from error
     try:
@@ -172,7 +172,7 @@ def _read_time(lock: int) -> float:
 
 
 def _write_time(lock: int) -> None:
-    system.rewrite(lock, f"{time.time():.0f}".encode())
+    system.overwrite_file(lock, f"{time.time():.0f}".encode())
 
 
 def _start_process(

@@ -51,7 +51,7 @@ def start_process(
         stdout=nowhere,
         stderr=errors or nowhere,
         cwd=folder,
-        **system.start_options(lock),
+        **system.detached_options(lock),
     )
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     from importlib import import_module
 
     module = sys.argv.pop(1)
-    status = system.run_limited(
+    status = system.run_with_limits(
         lambda: import_module(module).main(),
         _NICENESS,
         MAX_CPU_S,

@@ -53,7 +53,7 @@ def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None
     standard_streams.reopen_closed()
     limit_s = _read_deadline(words)
     command = [sys.executable, "-P", "-c", _COMMAND, *sys.argv[1:]]
-    answer, notes, status, processor_s = system.run_captured(
+    answer, notes, status, processor_s = system.capture_output(
         run, command, limit_s, _MAX_ANSWER_BYTES
     )
     failure = (

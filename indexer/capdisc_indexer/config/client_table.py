@@ -123,11 +123,11 @@ def _read_lines() -> list[str]:
 
 
 def settings_folders(
-    home: Path, workspace: Path, environ: Mapping[str, str], system: str
+    home: Path, workspace: Path, environ: Mapping[str, str], system_name: str
 ) -> dict[str, str]:
     """The folders that the paths of settings files begin with, by the names in braces; where a
-    client has a variable for its folder, that decides. `system` is the operating system as
-    `sys.platform` names it.
+    client has a variable for its folder, that decides. `system_name` is that of the operating
+    system, as `sys.platform` has it.
     """
     base = environ.get("XDG_CONFIG_HOME")
     config = _expand(base, home) if base else f"{home}/.config"
@@ -139,13 +139,13 @@ def settings_folders(
         "home": home.as_posix(),
         "workspace": workspace.as_posix(),
         "config": config,
-        "applications": applications.get(system, config),
+        "applications": applications.get(system_name, config),
         "local": environ.get("LOCALAPPDATA") or f"{home}/AppData/Local",
     }
     for section in client_sections("folders").values():
         for name, place in section.items():
             value = environ.get(place.get("variable", ""))
-            default = place.get(system, place["default"])
+            default = place.get(system_name, place["default"])
             folders[name] = _expand(value, home) if value else default.format_map(folders)
     return folders
 

@@ -3,6 +3,6 @@ which one that is.
 """
 
 from capdisc_indexer.platforms.current import system
-from capdisc_indexer.platforms.file_names import compose, resolve_path, spell_path
+from capdisc_indexer.platforms.file_names import resolve_path, spell_path, to_nfc
 
-__all__ = ["compose", "resolve_path", "spell_path", "system"]
+__all__ = ["resolve_path", "spell_path", "system", "to_nfc"]

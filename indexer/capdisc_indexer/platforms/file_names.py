@@ -12,8 +12,8 @@ from capdisc_indexer.platforms.current import system
 # Paths are strings: a Path for each takes long.
 
 
-def compose(text: str) -> str:
-    """The text in the Unicode form in which it is typed (NFC). HFS+ lists names in another one."""
+def to_nfc(text: str) -> str:
+    """The text in the Unicode form NFC, in which it is typed. HFS+ lists names in another one."""
     if text.isascii():
         return text
     from unicodedata import normalize
@@ -49,7 +49,7 @@ def _spell_name(folder: str, name: str) -> str:
         from unicodedata import normalize
 
         variant = normalize("NFD", name)
-        variant = compose(name) if variant == name else variant
+        variant = to_nfc(name) if variant == name else variant
     try:
         # Where no other spelling leads here, that is all: one call for each name.
         if variant == name or not os.path.samefile(system.join(folder, variant), full_path):
@@ -70,4 +70,4 @@ def _list_names(folder: str, mtime_ns: int) -> frozenset[str]:
 
 def _fold(name: str) -> str:
     """What all spellings of the name have in common."""
-    return compose(compose(name).casefold())
+    return to_nfc(to_nfc(name).casefold())

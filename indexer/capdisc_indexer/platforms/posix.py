@@ -38,7 +38,7 @@ MOUNT_TABLE, WATCH_LIMITS = (
 # The signals that end a command.
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 # What opens a file where nobody named an editor.
-EDITOR = "open" if sys.platform == "darwin" else "xdg-open"
+FILE_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 # Whether programs can be run with limits and ended with everything that they started.
 RUNS_PROGRAMS = True
 # Whether a process that has loaded native libraries can fork. On macOS a fork of it may fail.
@@ -128,7 +128,7 @@ def open_to_append(path: str | os.PathLike[str]) -> int:
     return os.open(path, _WRITE | os.O_APPEND, 0o600)
 
 
-def open_to_lock(path: str | os.PathLike[str]) -> int:
+def open_or_create(path: str | os.PathLike[str]) -> int:
     """A handle for reading and writing; the file is made for the owner alone."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     return os.open(path, flags, 0o600)
@@ -139,7 +139,7 @@ def read_at(handle: int, count: int, offset: int) -> bytes:
     return os.pread(handle, count, offset)
 
 
-def rewrite(handle: int, data: bytes) -> None:
+def overwrite_file(handle: int, data: bytes) -> None:
     """Make `data` the whole content of the file."""
     os.ftruncate(handle, 0)
     os.pwrite(handle, data, 0)
@@ -173,7 +173,7 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
     os.replace(source, target)
 
 
-def link_for_reading(source: str, target: str) -> None:
+def make_symlink(source: str, target: str) -> None:
     """Make the file readable as `target` as well."""
     os.symlink(source, target)
 
@@ -404,7 +404,7 @@ def group_options() -> StartOptions:
     return {"start_new_session": True}
 
 
-def start_options(lock: int | None) -> StartOptions:
+def detached_options(lock: int | None) -> StartOptions:
     """The options of `Popen` for a process that outlives this one and keeps the file `lock` open."""
     return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
 
@@ -463,7 +463,7 @@ def _watch_children() -> None:
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
 
 
-def run_limited(
+def run_with_limits(
     run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
 ) -> int:
     """Run the function in a child with little priority and with limits on the processor's time and
@@ -490,7 +490,7 @@ def run_limited(
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def run_captured(
+def capture_output(
     run: Callable[[], int], command: Sequence[str], limit_s: float, max_bytes: int
 ) -> tuple[bytes, bytes, int | None, float]:
     """Run the function in a child. Returns what it printed on stdout and on stderr, its exit code

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NAME: str = sys.platform
 MOUNT_TABLE, WATCH_LIMITS = "", ""
 STOP_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", 21))
-EDITOR = "notepad"
+FILE_OPENER = "notepad"
 RUNS_PROGRAMS = False
 FORKS_WORKERS = False
 
@@ -151,7 +151,7 @@ def open_to_append(path: str | os.PathLike[str]) -> int:
     return _open_shared(path, _GENERIC_WRITE, _OPEN_ALWAYS, os.O_WRONLY | os.O_APPEND)
 
 
-def open_to_lock(path: str | os.PathLike[str]) -> int:
+def open_or_create(path: str | os.PathLike[str]) -> int:
     return _open_shared(path, _GENERIC_READ | _GENERIC_WRITE, _OPEN_ALWAYS, os.O_RDWR)
 
 
@@ -160,7 +160,7 @@ def read_at(handle: int, count: int, offset: int) -> bytes:
     return os.read(handle, count)
 
 
-def rewrite(handle: int, data: bytes) -> None:
+def overwrite_file(handle: int, data: bytes) -> None:
     os.ftruncate(handle, 0)
     os.lseek(handle, 0, os.SEEK_SET)
     os.write(handle, data)
@@ -211,7 +211,7 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
             time.sleep(_PAUSE_S)
 
 
-def link_for_reading(source: str, target: str) -> None:
+def make_symlink(source: str, target: str) -> None:
     """A symbolic link needs a privilege, and a hard link is on the same disk."""
     raise OSError(errno.ENOSYS, "files cannot be linked", target)
 
@@ -365,7 +365,7 @@ def group_options() -> CreationFlags:
     return {"creationflags": _NEW_GROUP | _NO_WINDOW}
 
 
-def start_options(lock: int | None) -> CreationFlags:
+def detached_options(lock: int | None) -> CreationFlags:
     """The lock ends with this process: a second one may start as well, and wait for the first."""
     return {"creationflags": _NEW_GROUP | _NO_WINDOW}
 
@@ -394,7 +394,7 @@ def memory_limit_bytes() -> int | None:
     return None
 
 
-def run_limited(
+def run_with_limits(
     run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
 ) -> int:
     """In this process, without limits."""
@@ -402,7 +402,7 @@ def run_limited(
     return 0
 
 
-def run_captured(
+def capture_output(
     run: Callable[[], int], command: Sequence[str], limit_s: float, max_bytes: int
 ) -> tuple[bytes, bytes, int | None, float]:
     """By the command: nothing can fork. What it took of the processor is not known."""

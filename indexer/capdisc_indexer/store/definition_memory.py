@@ -271,7 +271,7 @@ def _ensure_file(path: Path) -> None:
     file.
     """
     try:
-        os.close(system.open_to_lock(path))
+        os.close(system.open_or_create(path))
     except OSError as error:
         what = "it is a link" if path.is_symlink() else error.strerror or str(error)
         raise InputError(f"cannot use {path}: {what}", "move it away") from error

@@ -62,7 +62,7 @@ def open_searcher(source: Path, schema: Any) -> Any:
             folder, top = _make_folder(), system.realpath(source)
             for name in os.listdir(top):
                 if not name.endswith(".lock"):
-                    system.link_for_reading(f"{top}/{name}", f"{folder}/{name}")
+                    system.make_symlink(f"{top}/{name}", f"{folder}/{name}")
             path = folder
         index = lazy_imports.tantivy().Index(schema, path=path, reuse=True)
         index.register_tokenizer(ANALYSER_NAME, build_analyser())

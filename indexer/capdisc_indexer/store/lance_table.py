@@ -163,7 +163,7 @@ def table_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
     seconds, FileNotFoundError where the folder of the index is gone.
     """
     folder = make_table_folder(index_dir)
-    fd = system.open_to_lock(folder / "LOCK")
+    fd = system.open_or_create(folder / "LOCK")
     try:
         if not locks.acquire_within(fd, timeout_s, _LOCK_POLL_S):
             raise BusyError(

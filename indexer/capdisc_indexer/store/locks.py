@@ -48,7 +48,7 @@ def write_holder(fd: int) -> None:
     The name only helps people, and a full disk is noticed later.
     """
     with suppress(OSError):
-        system.rewrite(fd, f"{os.getpid()} {system.host_name()}\n".encode())
+        system.overwrite_file(fd, f"{os.getpid()} {system.host_name()}\n".encode())
 
 
 def clear_holder(fd: int) -> None:
@@ -150,7 +150,7 @@ def write_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
 
 def _open_lock_file(index_dir: Path) -> int:
     try:
-        return system.open_to_lock(index_dir / "LOCK")
+        return system.open_or_create(index_dir / "LOCK")
     except OSError as error:
         raise IndexStateError(
             f"the index folder cannot be written: {index_dir} ({error.strerror})",

@@ -82,7 +82,7 @@ def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None
     """
     _make_folder(folder)
     try:
-        fd = system.open_to_lock(folder / "LOCK")
+        fd = system.open_or_create(folder / "LOCK")
     except OSError as error:
         raise _state_file_error(
             "write", folder / "LOCK", _reason(folder / "LOCK", error)

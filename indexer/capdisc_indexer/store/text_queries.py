@@ -22,7 +22,7 @@ from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.risks import counted_risk, risks_up_to
 from capdisc_indexer.model.types import FACETS, Descriptor, Query
-from capdisc_indexer.platforms import compose
+from capdisc_indexer.platforms import to_nfc
 from capdisc_indexer.store.native_errors import require_address_space, translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -83,7 +83,7 @@ def alias_key(name: str) -> str:
     """The key of an id or name for look-ups, which ignore case, Unicode form and the choice of
     separator.
     """
-    return compose(name).strip().lower().replace("_", "-").replace(" ", "-")
+    return to_nfc(name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 # Marks a term that also matches with one letter changed, missing, added or swapped. No analysed

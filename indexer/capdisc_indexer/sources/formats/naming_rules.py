@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.platforms import compose
+from capdisc_indexer.platforms import to_nfc
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import compile_late, one_line, space_identifiers
 
@@ -262,7 +262,7 @@ def plain_part(text: str) -> str:
     >>> plain_part("Staff Handbook (2024)")
     'Staff-Handbook-2024'
     """
-    return _NOT_IN_ID.sub("-", compose(one_line(text))).strip("-.")[:120]
+    return _NOT_IN_ID.sub("-", to_nfc(one_line(text))).strip("-.")[:120]
 
 
 def name_in_words(name: str) -> str:
@@ -300,7 +300,7 @@ def fold_id(identifier: str) -> str:
     >>> fold_id("skill:PDF") == fold_id("skill:pdf")
     True
     """
-    return compose(identifier).casefold()
+    return to_nfc(identifier).casefold()
 
 
 def judge_claim(owner: IdClaim, claim: IdClaim) -> ClaimOutcome:

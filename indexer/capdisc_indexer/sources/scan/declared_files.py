@@ -13,7 +13,7 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
-from capdisc_indexer.platforms import compose, resolve_path, system
+from capdisc_indexer.platforms import resolve_path, system, to_nfc
 from capdisc_indexer.plugins.registry import describe_problems
 from capdisc_indexer.sources.format_table import (
     DECLARED,
@@ -303,9 +303,9 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
     if not pattern:
         return lambda path: True
     # `docs/**` and `docs/**.md` are `docs/**/*` and `docs/**/*.md`.
-    parts = re.sub(r"(^|/)\*\*+(?=[^/*]|$)", r"\1**/*", compose(pattern)).split("/")
+    parts = re.sub(r"(^|/)\*\*+(?=[^/*]|$)", r"\1**/*", to_nfc(pattern)).split("/")
     matchers = [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
-    return lambda path: _fits_parts(compose(path).split("/"), matchers)
+    return lambda path: _fits_parts(to_nfc(path).split("/"), matchers)
 
 
 def _fits_parts(names: Sequence[str], matchers: Sequence[re.Pattern[str] | None]) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.platforms import compose, system
+from capdisc_indexer.platforms import system, to_nfc
 from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder
@@ -147,7 +147,7 @@ def found_file(
         mtime_ns=status.mtime_ns,
         ctime_ns=status.ctime_ns,
         inode=status.inode,
-        relative=compose(folder.relative + name),
+        relative=to_nfc(folder.relative + name),
         root=folder.root.path,
         root_order=folder.root.order,
         format=source.format,

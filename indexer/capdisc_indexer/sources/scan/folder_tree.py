@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from capdisc_indexer.platforms import compose, resolve_path, system
+from capdisc_indexer.platforms import resolve_path, system, to_nfc
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.scanned_files import FileStat
 
@@ -117,7 +117,7 @@ def category_of(path: str) -> str:
     >>> category_of("/skills/guidance/images.md")
     'images'
     """
-    return compose(os.path.basename(path)).removesuffix(SUFFIX)
+    return to_nfc(os.path.basename(path)).removesuffix(SUFFIX)
 
 
 def is_guidance(path: str) -> bool:
