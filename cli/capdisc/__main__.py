@@ -6,8 +6,6 @@ import gc
 import os
 import sys
 
-from capdisc_indexer.platforms import system
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from capdisc.context.signals import StopSignal
@@ -77,6 +75,8 @@ def _wait_for_streams() -> None:
     """Set the standard streams to blocking, as all code here expects. A parent may hand them on
     without that; then a full pipe would cut an answer short, and an empty one would be no stdin.
     """
+    from capdisc_indexer.platforms import system
+
     for number in range(3):
         try:
             system.set_blocking(number)
