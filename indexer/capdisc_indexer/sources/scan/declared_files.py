@@ -35,7 +35,7 @@ from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
 from capdisc_indexer.sources.source_format import MAX_SAMPLES, SourceFormat
 
 # Paths are strings, since they may hold bytes that are not text.
-# ruff: noqa: PTH110, PTH112, PTH120
+# ruff: noqa: PTH110, PTH112
 
 _TEXT_OPTIONS = frozenset({"description", "prefix"})
 
@@ -68,16 +68,23 @@ def declared_files(
     if _strays(declaration, resolved) or (confined_to and not is_inside(resolved, confined_to)):
         yield stray_finding(base)
         return
-    if os.path.isdir(resolved):
-        root = ScanRoot(order, base, resolved)
-        results = list(_files_below(declaration, root, pattern, links))
-    else:
-        results = list(_single_file(declaration, order, base))
+    root = ScanRoot(order, base, resolved)
+    results = (
+        list(_files_below(declaration, root, pattern, links))
+        if os.path.isdir(resolved)
+        else [_single_file(declaration, root)]
+    )
     for result in results:
         if isinstance(result, FoundFile) and _strays(declaration, result.resolved):
             yield stray_finding(result.path)
         elif _is_selected(declaration, result):
-            yield result if isinstance(result, Finding) else _with_declaration(declaration, result)
+            yield (
+                result
+                if isinstance(result, Finding)
+                else _with_declaration(
+                    declaration, result, is_alone=not pattern and result.resolved == resolved
+                )
+            )
     if not results and not declaration.within and not declaration.is_conventional:
         yield _missing_finding(declaration, "no file fits it")
 
@@ -117,18 +124,14 @@ def check_declaration(source: DeclaredSource) -> None:
             )
 
 
-def _single_file(
-    declaration: DeclaredSource, order: int, path: str
-) -> Iterator[FoundFile | Finding]:
-    folder = os.path.dirname(path)
-    place = ScanFolder(ScanRoot(order, folder, resolve_path(folder)), folder, resolve_path(folder))
-    source = declared_source(declaration.format, path) or of_declaration(declaration.format)[0]
-    status = stat_of(path, resolve_path(path))
-    yield (
-        status
-        if isinstance(status, Finding)
-        else found_file(place, os.path.basename(path), source, status)
+def _single_file(declaration: DeclaredSource, root: ScanRoot) -> FoundFile | Finding:
+    source = (
+        declared_source(declaration.format, root.path) or of_declaration(declaration.format)[0]
     )
+    status = stat_of(root.path, root.resolved)
+    if isinstance(status, Finding):
+        return status
+    return found_file(root.folder(), os.path.basename(root.path), source, status)
 
 
 def _files_below(
@@ -224,8 +227,9 @@ def _strays(source: DeclaredSource, resolved: str) -> bool:
     return bool(source.confined_to) and not is_inside(resolved, [source.confined_to])
 
 
-def _with_declaration(declaration: DeclaredSource, file: FoundFile) -> FoundFile:
-    is_alone = resolve_path(declaration.path) == file.resolved
+def _with_declaration(
+    declaration: DeclaredSource, file: FoundFile, *, is_alone: bool
+) -> FoundFile:
     answer_files = _saved_answers(declaration.answers_folder) if SOURCES[file.format].keeps else ()
     return replace(
         file,

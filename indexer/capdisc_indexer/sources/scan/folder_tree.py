@@ -36,7 +36,8 @@ class ScanRoot(NamedTuple):
         if os.path.isdir(self.resolved):
             return ScanFolder(self, self.path, self.resolved)
         path = os.path.dirname(self.path)
-        return ScanFolder(ScanRoot(self.order, path, resolve_path(path)), path, resolve_path(path))
+        resolved = resolve_path(path)
+        return ScanFolder(ScanRoot(self.order, path, resolved), path, resolved)
 
 
 class ScanFolder(NamedTuple):
@@ -145,12 +146,12 @@ def _guidance_of(root: str) -> Iterator[FileStat]:
         return
     if os.path.islink(folder):
         return
+    real_folder = resolve_path(folder)
     for entry in guides[:MAX_FILES]:
         if stat := _stat(entry):
-            resolved = system.join(resolve_path(folder), entry.name)
             yield FileStat(
                 path=entry.path,
-                resolved=resolved,
+                resolved=system.join(real_folder, entry.name),
                 size=stat.st_size,
                 mtime_ns=stat.st_mtime_ns,
                 ctime_ns=stat.st_ctime_ns,
