@@ -34,6 +34,7 @@ class StopSignal:
             # An ignored signal stays ignored: `nohup` and a shell's `&` arrange that.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._on_signal)
+        system.reset_sigchld()
         self._start_watchdog()
 
     @property

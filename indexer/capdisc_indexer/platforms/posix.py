@@ -37,7 +37,7 @@ MOUNT_TABLE, WATCH_LIMITS = (
 )
 # The signals that end a command.
 STOP_SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
-# What opens a file where nobody named an editor.
+# The command that opens a file where the user has set no editor.
 FILE_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 # Whether programs can be run with limits and ended with everything that they started.
 RUNS_PROGRAMS = True
@@ -129,7 +129,7 @@ def open_to_append(path: str | os.PathLike[str]) -> int:
 
 
 def open_or_create(path: str | os.PathLike[str]) -> int:
-    """A handle for reading and writing; the file is made for the owner alone."""
+    """A handle for reading and writing; a file that is missing is made for the owner alone."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     return os.open(path, flags, 0o600)
 
@@ -140,7 +140,7 @@ def read_at(handle: int, count: int, offset: int) -> bytes:
 
 
 def overwrite_file(handle: int, data: bytes) -> None:
-    """Make `data` the whole content of the file."""
+    """Replace the content of the open file."""
     os.ftruncate(handle, 0)
     os.pwrite(handle, data, 0)
 
@@ -174,7 +174,7 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
 
 
 def make_symlink(source: str, target: str) -> None:
-    """Make the file readable as `target` as well."""
+    """Make `target` a symbolic link to `source`. Raises OSError where none can be made."""
     os.symlink(source, target)
 
 
@@ -406,7 +406,7 @@ def group_options() -> StartOptions:
 
 def detached_options(lock: int | None) -> StartOptions:
     """The options of `Popen` for a process that outlives this one and keeps the file `lock` open."""
-    return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
+    return {**group_options(), "pass_fds": () if lock is None else (lock,)}
 
 
 def kill_group(pid: int) -> None:
@@ -455,9 +455,9 @@ def memory_limit_bytes() -> int | None:
     return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
 
 
-def _watch_children() -> None:
-    """Have the exit status of children kept. A supervisor that ignores SIGCHLD hands that on to us,
-    and the status of programs that we run would be lost.
+def reset_sigchld() -> None:
+    """Let the kernel keep the exit status of children. A supervisor that ignores SIGCHLD hands that
+    on to us, and the status of programs that we run would be lost.
     """
     if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -470,7 +470,7 @@ def run_with_limits(
     on memory: a share of the machine's, but not less than `min_bytes`. Returns its exit code; a
     negative one is the signal that ended it.
     """
-    _watch_children()
+    reset_sigchld()
     child = os.fork()
     if not child:
         with suppress(OSError):
@@ -501,7 +501,7 @@ def capture_output(
 
     deadline = time.monotonic() + limit_s
     outputs = [os.pipe(), os.pipe()]
-    _watch_children()
+    reset_sigchld()
     child = os.fork()
     if not child:
         _run_child(outputs, run)
@@ -571,7 +571,6 @@ def open_signal_pipe() -> int | None:
     """
     import signal
 
-    _watch_children()
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

@@ -212,7 +212,7 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
 
 
 def make_symlink(source: str, target: str) -> None:
-    """A symbolic link needs a privilege, and a hard link is on the same disk."""
+    """Most users lack the privilege for it."""
     raise OSError(errno.ENOSYS, "files cannot be linked", target)
 
 
@@ -367,7 +367,7 @@ def group_options() -> CreationFlags:
 
 def detached_options(lock: int | None) -> CreationFlags:
     """The lock ends with this process: a second one may start as well, and wait for the first."""
-    return {"creationflags": _NEW_GROUP | _NO_WINDOW}
+    return group_options()
 
 
 def kill_group(pid: int) -> None:
@@ -392,6 +392,10 @@ def limit_process(
 
 def memory_limit_bytes() -> int | None:
     return None
+
+
+def reset_sigchld() -> None:
+    """There is no such signal."""
 
 
 def run_with_limits(
