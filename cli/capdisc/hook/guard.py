@@ -4,7 +4,8 @@ Claude Code, Codex and Gemini CLI block the prompt where a hook ends with status
 that hangs. So the hook runs in a process of its own, whose parent prints its answer whole or not
 at all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no prompts.
 
-Started before anything else, it imports nothing beside the interpreter's own until something fails.
+Started before anything else, it imports only what the interpreter has loaded and `platforms` until
+something fails.
 """
 
 from __future__ import annotations

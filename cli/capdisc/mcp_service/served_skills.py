@@ -125,7 +125,7 @@ def _nested_path(
         outer = os.path.dirname(outer)
     if outer not in paths:
         return ""
-    return f"{paths[outer]}/{system.relpath(folder, outer).replace(os.sep, '/')}"
+    return f"{paths[outer]}/{system.relpath(folder, outer)}"
 
 
 def list_skills(

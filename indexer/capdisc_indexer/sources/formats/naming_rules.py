@@ -92,7 +92,7 @@ def usable_name(written: str) -> str:
     >>> usable_name("Staff  Handbook"), usable_name("/v1/pay")
     ('Staff Handbook', 'v1/pay')
     """
-    name = " ".join(unicodedata.normalize("NFC", written).split())
+    name = " ".join(to_nfc(written).split())
     return name if len(name) <= LONGEST_NAME and is_plain_name(name) else safe_name(written)
 
 
@@ -185,7 +185,7 @@ def name_problem(written: str) -> NameProblem | None:
             f"the name {name[:MAX_NAME]!r} holds other characters than letters, digits and - _ . /"
         )
         return NameProblem("field-value", message, bool(_HARMFUL.search(_without_marks(name))))
-    if name != " ".join(unicodedata.normalize("NFC", written).split()):
+    if name != " ".join(to_nfc(written).split()):
         return NameProblem(
             "field-value",
             "the name is written with letters in another form, such as full-width ones",

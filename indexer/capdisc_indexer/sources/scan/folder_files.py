@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.frozen import replace
@@ -258,7 +257,7 @@ def path_twins(folder: str, names: Iterable[str]) -> tuple[Finding, ...]:
     for name in names:
         if name.isascii():
             continue
-        if by_normal_form.setdefault(unicodedata.normalize("NFC", name), name) != name:
+        if by_normal_form.setdefault(to_nfc(name), name) != name:
             findings.append(
                 Finding(
                     code="path-twin",

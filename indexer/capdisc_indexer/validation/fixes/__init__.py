@@ -202,9 +202,10 @@ def rewrite_file(file: FoundFile, data: bytes) -> None:
 
 
 def _replace(folder: int | None, file: FoundFile, data: bytes) -> None:
-    parent, name = os.path.split(file.resolved)
+    parent, base_name = os.path.split(file.resolved)
+    name, temporary_name = base_name, f".{base_name}.{os.getpid()}.new"
     if folder is None:
-        name = file.resolved
+        name, temporary_name = file.resolved, system.join(parent, temporary_name)
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     expected_stat = (file.inode, file.size, file.mtime_ns, file.ctime_ns)
     if not stat.S_ISREG(status.st_mode) or expected_stat != (
@@ -214,9 +215,6 @@ def _replace(folder: int | None, file: FoundFile, data: bytes) -> None:
             f"{printable_path(file.path)} has changed since it was read; not written",
             "run the command again",
         )
-    temporary_name = f".{os.path.basename(name)}.{os.getpid()}.new"
-    if folder is None:
-        temporary_name = system.join(parent, temporary_name)
     try:
         _write_like(system.create_file(temporary_name, folder), data, status)
         os.replace(temporary_name, name, src_dir_fd=folder, dst_dir_fd=folder)
