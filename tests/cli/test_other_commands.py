@@ -276,6 +276,18 @@ def test_validate_points_at_file_and_line(capdisc, here) -> None:
     assert "description" in done.out
 
 
+def test_the_version_is_printed_with_little_loaded() -> None:
+    code = (
+        "import os, sys; from capdisc import __main__; sys.argv[1:] = ['--version']; "
+        "os._exit = lambda status: sys.exit(print('capdisc_indexer.platforms' in sys.modules)); "
+        "__main__.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, is_loaded = done.stdout.splitlines()
+    assert version.startswith("capdisc 0.")
+    assert is_loaded == "False"
+
+
 def test_version_and_help(capdisc, process) -> None:
     assert process("--version").out.startswith("capdisc 0.")
     shown = capdisc("--help")
