@@ -16,6 +16,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_REPOSITORY = (
+    Path(__file__).resolve().parent
+)  # `self.root` is the folder `light` for capdisc-light
 _MANUAL = "share/man/man1"
 _WRITE_PAGES = """
 import pathlib, sys
@@ -34,8 +37,8 @@ class ManualPages(BuildHookInterface[Any]):
         """Write the pages into a temporary folder, and name them in the data of the build."""
         self._folder = folder = Path(tempfile.mkdtemp(prefix="capdisc-man-"))
         # Not by PYTHONPATH: pip's own build environment drops what an editable installation names.
-        plugins = map(str, (Path(self.root) / "plugins").iterdir())
-        packages = [f"{self.root}/cli", f"{self.root}/indexer", *plugins]
+        plugins = map(str, (_REPOSITORY / "plugins").iterdir())
+        packages = [f"{_REPOSITORY}/cli", f"{_REPOSITORY}/indexer", *plugins]
         subprocess.run(
             [sys.executable, "-B", "-c", _WRITE_PAGES, str(folder), *packages],
             cwd=folder,

@@ -76,7 +76,9 @@ def test_the_wheel_has_all_packages_whole_under_a_name_of_its_own(wheel: Path) -
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         assert package_files() <= names
-        top_level = {name.partition("/")[0] for name in names if ".d" not in name}
+        top_level = {
+            name.partition("/")[0] for name in names if ".d" not in name.partition("/")[0]
+        }
         assert top_level == {package.name for package in PACKAGES}
         info = next(name.partition("/")[0] for name in names if ".dist-info/" in name)
         metadata = archive.read(f"{info}/METADATA").decode()
@@ -88,12 +90,18 @@ def test_the_wheel_has_all_packages_whole_under_a_name_of_its_own(wheel: Path) -
 
 def test_the_light_wheel_has_the_same_files(built: Path, wheel: Path) -> None:
     (light,) = built.glob("capdisc_light-*-py3-none-any.whl")
-    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(light) as archive:
-        code, light_code = (
-            {name: archive.getinfo(name).CRC for name in archive.namelist() if ".d" not in name}
-            for archive in (whole, archive)
-        )
+    code, light_code = {}, {}
+    for path, checksums in ((wheel, code), (light, light_code)):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            checksums |= {
+                re.sub(r"^capdisc_\w+-[^/]+\.data/", "", name): archive.getinfo(name).CRC
+                for name in names
+                if ".dist-info/" not in name
+            }
+        assert [name.rpartition("/")[2] for name in names].count("LICENSE") == 1
     assert light_code == code
+    assert "data/share/man/man1/capdisc-search.1" in code
 
 
 def test_the_light_distribution_requires_the_same_in_parts() -> None:
@@ -257,10 +265,14 @@ def test_an_index_without_the_heavy_libraries_has_the_same_vectors(
         (
             ("audit", "claude"),
             4,
-            "this needs the library numpy, which is not installed\nhint: inst",
+            "this needs the library numpy, which is not installed\nhint: install",
         ),
-        (("mcp",), 3, "the MCP server needs the package mcp, which is not installed\nhint: inst"),
-        (("setup", "claude"), 3, "--hook\n"),
+        (
+            ("mcp",),
+            3,
+            "the MCP server needs the package mcp, which is not installed\nhint: install",
+        ),
+        (("setup", "claude"), 3, "; or set up the hook alone: --hook\n"),
         (("call", "search_capabilities", '{"query": "send an invoice"}'), 0, "send-invoice"),
     ],
 )
