@@ -527,6 +527,7 @@ def test_a_program_in_path_is_named_without_its_folder(
     assert words_of(server_of("cursor", place("cursor"))) == [SCRIPT, "mcp"]
 
 
+WITH_HOOK = {"claude", "codex", "gemini", "opencode", "cursor", "copilot", "qwen"}
 MAC_FILES = {
     **FILES,
     "claude-desktop": ("Library/Application Support/Claude/claude_desktop_config.json",),
@@ -547,7 +548,9 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
     assert capdisc("setup", client, "--scope", "user", "--yes").code == 0
     paths = [home / name for name in MAC_FILES[client]]
     assert words_of(server_of(client, paths[-1])) == [str(program), "mcp"]
-    if "--hook" in capdisc("setup", client, "--hook", "--scope", "user").err:  # it has none
+    has_hook = "--hook" not in capdisc("setup", client, "--hook", "--scope", "user").err
+    assert has_hook is (client in WITH_HOOK)
+    if not has_hook:
         return
     assert (
         f"{program} hook" in paths[0].read_text() or f'"{program}", "hook"' in paths[0].read_text()

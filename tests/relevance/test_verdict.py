@@ -23,6 +23,8 @@ FOREIGN = (
 NAMED = ("merge-pdfs", "git bisect", "`git rebase --onto main`", "pdf", "weather")
 STRANGE = (
     "name the moons of Saturn in order of size",
+    "teach my parrot to stop screaming",
+    "how deep should a fence post be set in clay soil",
     "knit a sweater with a cable pattern",
     "brabb skiftz glonqlm",
     "r",

@@ -18,6 +18,10 @@ from workbench import command, held, index, run, sick, skills, start, wanted, wr
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.store.snapshot import Index
 
+# Where the disk refuses a call of one of tantivy's threads, the thread ends, and tantivy tells neither the call nor
+# the file. Of any other call the error says the reason and the path.
+OF_A_THREAD = "one of its threads ended, most likely because the disk refused a call"
+
 
 @contextmanager
 def mounted(kind: str, what: str, place: Path, options: str) -> Iterator[Path]:
@@ -128,7 +132,7 @@ def r10(work: Path, rng: random.Random, scale: float) -> Figure:
         done = run(work, argv)
         broken += (
             [f"ulimit {limit}: {done.code} {done.err[:200]}"]
-            if not (_said(done, "File too large") or _said(done, "the disk refused a call"))
+            if not (_said(done, "File too large") or _said(done, OF_A_THREAD))
             else []
         )
     return Figure(
@@ -151,7 +155,7 @@ def _on_a_small_disk(work: Path, root: Path, index_dir: Path) -> tuple[bool, str
     if done.code in workbench.DONE:
         return False, ""
     is_named = _said(done, "No space left on device") and str(work / "disk") in done.err
-    if not is_named and not _said(done, "the disk refused a call"):
+    if not is_named and not _said(done, OF_A_THREAD):
         return True, f"status {done.code}: {done.err[:300]}"
     if number and (sick(index_dir) or number != Index(index_dir).generation.number):
         return True, "the last generation does not answer"

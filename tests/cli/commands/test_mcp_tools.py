@@ -96,8 +96,10 @@ def test_a_search_answers_a_line_each_or_that_nothing_fits(library) -> None:
             "skill:merge-pdfs: Merges PDF files into one. "
             "Use when asked to join PDFs. (skills/merge-pdfs/SKILL.md)"
         )
-        assert (await search("thanks a lot!")).startswith(
-            ("Nothing: this reads like talk.", "Nothing here fits.")
+        # Of three skills too little is found for it to be called talk.
+        assert await search("thanks a lot!") == (
+            "Nothing here fits.\nNothing here mentions: thanks, lot\n"
+            "Try other words, or work without."
         )
         assert "frobnicate" in await search("frobnicate the zorglub")
         assert "merge-pdfs" in await search("")
