@@ -25,8 +25,10 @@ _HEADER = struct.Struct("<IIQQIIIHH")
 _NO_ANSWER = {2, 36, 42}  # FORGET, INTERRUPT, BATCH_FORGET
 
 
-def why_not_mountable() -> str:
+def _why_not_mountable() -> str:
     """Why no such file system can be mounted here; "" where it can."""
+    if sys.platform != "linux":
+        return "needs the FUSE of Linux"
     if os.geteuid() != 0:
         return "needs root, to mount file systems"
     try:
@@ -38,7 +40,11 @@ def why_not_mountable() -> str:
 
 @contextmanager
 def mounted(folder: Path, *, decomposes: bool = False, step_s: int = 0) -> Iterator[Path]:
-    """A new folder `Mac` in `folder` that is such a file system; the test is skipped where root may not mount one."""
+    """A new folder `Mac` in `folder` that is such a file system; the test is skipped where none can be mounted."""
+    import pytest  # the served process needs it not
+
+    if reason := _why_not_mountable():
+        pytest.skip(reason)
     backing, point = folder / "backing", folder / "Mac"
     backing.mkdir()
     point.mkdir()
@@ -49,8 +55,6 @@ def mounted(folder: Path, *, decomposes: bool = False, step_s: int = 0) -> Itera
             f"fd={handle},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions"
         )
         if libc.mount(b"capdisc-test", os.fsencode(point), b"fuse", 0, options.encode()):
-            import pytest  # the served process needs it not
-
             pytest.skip(f"cannot mount a file system: {os.strerror(ctypes.get_errno())}")
         command = [
             sys.executable,

@@ -11,7 +11,7 @@ import select
 import sys
 
 # What Python's `os` has on Linux and not on macOS.
-_LACKING = (
+LACKING = (
     "O_PATH O_TMPFILE O_DIRECT O_NOATIME O_LARGEFILE O_RSYNC sched_getaffinity sched_setaffinity fdatasync pipe2 waitid"
     " posix_fadvise posix_fallocate memfd_create copy_file_range splice eventfd getxattr setxattr listxattr removexattr"
     " getrandom getresuid getresgid setresuid setresgid pidfd_open unshare setns"
@@ -21,7 +21,7 @@ _LACKING = (
 def play() -> None:
     """Take effect from now on, before capdisc is imported."""
     sys.platform = "darwin"
-    for name in _LACKING:
+    for name in LACKING:
         if hasattr(os, name):
             delattr(os, name)
     if hasattr(select, "epoll"):

@@ -5,14 +5,13 @@ import pytest
 
 from capdisc_indexer.indexing import cached_scan
 from capdisc_indexer.store.durable_files import Mount
-from folding_file_system import mounted, why_not_mountable
+from folding_file_system import mounted
 
 TEXT = (
     "---\nname: fold-crane\ndescription: Folds a {}. Use when asked to fold paper.\n---\n# Fold\n"
 )
 
 
-@pytest.mark.skipif(bool(why_not_mountable()), reason=why_not_mountable() or "none")
 @pytest.mark.parametrize("kind", ["", "apfs"], ids=["unknown disk", "local disk"])
 @pytest.mark.parametrize("step_s", [1, 2])
 def test_a_second_change_within_a_step_is_noticed(tmp_path, capdisc, monkeypatch, step_s, kind):

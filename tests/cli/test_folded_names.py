@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import capdisc_indexer.platforms
-from folding_file_system import mounted, why_not_mountable
+from folding_file_system import mounted
 
 CRANE = "---\nname: fold-crane\ndescription: Folds a crane. Use when asked to fold paper.\n---\n# Fold\n"
 NAMELESS = (
@@ -17,7 +17,6 @@ NAMELESS = (
 )
 COMPOSED = "Überblick"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
-NEEDS_MOUNT = pytest.mark.skipif(bool(why_not_mountable()), reason=why_not_mountable() or "none")
 
 
 @pytest.fixture
@@ -33,7 +32,6 @@ def write_skill(folder, text=CRANE):
     return folder / "SKILL.md"
 
 
-@NEEDS_MOUNT
 def test_two_spellings_of_a_folder_are_one(mac, capdisc):
     file = write_skill(mac / "Skills" / "fold-crane")
     done = capdisc("index", str(mac / "Skills"), str(mac / "skills"))
@@ -45,7 +43,6 @@ def test_two_spellings_of_a_folder_are_one(mac, capdisc):
     assert capdisc("list", "--paths").out == ""
 
 
-@NEEDS_MOUNT
 def test_findings_are_not_doubled(mac, capdisc):
     write_skill(mac / "Skills" / "crane")
     done = capdisc(
@@ -54,7 +51,6 @@ def test_findings_are_not_doubled(mac, capdisc):
     assert done.err == "1 file, 1 finding\n"
 
 
-@NEEDS_MOUNT
 def test_a_path_in_another_spelling_finds_the_capability(mac, capdisc):
     write_skill(mac / "Skills" / COMPOSED / "fold-crane")
     capdisc("index", str(mac / "Skills"))
@@ -65,7 +61,6 @@ def test_a_path_in_another_spelling_finds_the_capability(mac, capdisc):
         assert "skill:fold-crane" in capdisc("show", str(mac / path)).out
 
 
-@NEEDS_MOUNT
 def test_a_link_that_spells_its_target_otherwise_adds_nothing(mac, capdisc, monkeypatch):
     home = mac / "Users" / "me"
     write_skill(home / ".claude" / "Skills" / "fold-crane")
@@ -78,7 +73,6 @@ def test_a_link_that_spells_its_target_otherwise_adds_nothing(mac, capdisc, monk
     assert capdisc("trust").out.startswith("nothing to trust")
 
 
-@NEEDS_MOUNT
 def test_one_index_for_one_folder_however_it_was_entered(mac, process, monkeypatch):
     project = mac / "Project"
     write_skill(project / ".agents" / "skills" / "fold-crane")
@@ -89,7 +83,6 @@ def test_one_index_for_one_folder_however_it_was_entered(mac, process, monkeypat
     assert second.json["counts"]["parsed"] == 0
 
 
-@NEEDS_MOUNT
 def test_a_change_of_the_case_alone_is_a_change(mac, tmp_path, capdisc):
     write_skill(mac / "Skills" / "fold-crane")
     capdisc("index", str(mac / "Skills"))
@@ -104,7 +97,6 @@ def test_a_change_of_the_case_alone_is_a_change(mac, tmp_path, capdisc):
     assert capdisc("list", "--paths").out == f"{mac}/skills/Fold-Crane/skill.md\n"
 
 
-@NEEDS_MOUNT
 @pytest.mark.parametrize("decomposes", [False, True])
 @pytest.mark.parametrize("typed", [COMPOSED, DECOMPOSED])
 def test_the_unicode_form_of_a_name_changes_no_id(tmp_path, capdisc, decomposes, typed):
@@ -135,7 +127,6 @@ def test_the_unicode_form_of_a_name_changes_no_id(tmp_path, capdisc, decomposes,
         assert "guidance-orphan" not in json.dumps(findings)
 
 
-@NEEDS_MOUNT
 def test_what_was_added_is_removed_by_a_name_in_another_form(mac, capdisc, monkeypatch):
     monkeypatch.chdir(mac)
     added = capdisc(

@@ -846,7 +846,7 @@ def test_a_client_that_ignores_ended_children_gets_the_line(
     assert capdisc("index").code == 0
     script = (
         "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
-        "os.execv(sys.executable, [sys.executable, '-m', 'capdisc', 'hook', 'claude', '--deadline', '20s'])"
+        "os.execv(sys.executable, [sys.executable, '-m', 'capdisc', 'hook', 'claude', '--deadline', '60s'])"
     )
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "merge these two PDF files into one"}
     done = subprocess.run(

@@ -15,6 +15,7 @@ import pytest
 import capdisc_indexer.platforms.posix as posix_here
 from capdisc_indexer.diagnosis import surroundings
 from capdisc_indexer.store import durable_files
+from played_mac import LACKING
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -23,9 +24,8 @@ TESTS = Path(__file__).resolve().parent.parent
 def mac(monkeypatch):
     """The module for POSIX as macOS loads it, under another name."""
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.delattr(os, "O_PATH")
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.delattr(os, "waitid")
+    for name in LACKING:
+        monkeypatch.delattr(os, name, raising=False)
     spec = importlib.util.spec_from_file_location("played_posix", posix_here.__file__)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -155,9 +155,7 @@ def played(tmp_path):
     def run(*words, limits="", **options):
         line = f'{limits} exec "$0" "$@"'
         command = ["sh", "-c", line, sys.executable, str(TESTS / "played_mac.py"), *words]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, **options
-        )
+        return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
     return run
 
