@@ -21,7 +21,6 @@ def shop(capdisc, hermetic, monkeypatch):
     (hermetic / "data").mkdir()
     with closing(sqlite3.connect(hermetic / "data" / "shop.sqlite")) as database, database:
         database.executescript(ROWS)
-    database.close()
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     assert capdisc("index", "data").code == 0
 

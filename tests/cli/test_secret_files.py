@@ -138,7 +138,6 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
     for path in (hermetic / "shop.sqlite", hermetic / "caps" / "found.db"):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE {table} ({TABLES[table]})")
-        connection.close()
     made = declare(
         "sql", "shop.sqlite", (hermetic / "shop.sqlite").read_bytes(), "roots = ['caps']\n"
     )
@@ -149,7 +148,6 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
 def test_a_table_that_merely_has_such_a_name_is_read(capdisc, declare, hermetic) -> None:
     with closing(sqlite3.connect(hermetic / "bakery.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE cookies (name TEXT, price REAL)")
-    connection.close()
     assert declare("sql", "bakery.sqlite", (hermetic / "bakery.sqlite").read_bytes()).code == 0
     assert "table:bakery.cookies" in capdisc("list", "--ids").out
 

@@ -25,7 +25,6 @@ def copy_design(name: str, folder: Path) -> Path:
     for script in workspace.rglob("chinook.sql"):
         with closing(sqlite3.connect(script.with_suffix(".sqlite"))) as database, database:
             database.executescript(script.read_text(encoding="utf-8"))
-        database.close()
         script.unlink()
     return workspace
 

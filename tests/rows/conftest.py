@@ -72,4 +72,3 @@ def _copy_workspace(name: str, folder: Path) -> None:
     for script in folder.rglob("chinook.sql"):
         with closing(sqlite3.connect(script.with_suffix(".sqlite"))) as database, database:
             database.executescript(script.read_text(encoding="utf-8"))
-        database.close()

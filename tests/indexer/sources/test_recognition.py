@@ -117,7 +117,6 @@ def test_a_named_file_is_looked_into(tmp_path: Path, text: str, expected: str) -
 def test_a_named_database_is_told_by_its_first_bytes(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "data")) as connection, connection:
         connection.execute("create table a (b)")
-    connection.close()
     assert found(tmp_path / "data") == [("data", "sqlite")]
 
 
