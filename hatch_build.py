@@ -16,9 +16,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_REPOSITORY = (
-    Path(__file__).resolve().parent
-)  # `self.root` is the folder `light` for capdisc-light
+# `self.root` is the folder `light` where capdisc-light is built.
+_REPOSITORY = Path(__file__).resolve().parent
 _MANUAL = "share/man/man1"
 _WRITE_PAGES = """
 import pathlib, sys

@@ -54,12 +54,12 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=575_044,
+        today=575_007,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=405_160,
+        today=405_123,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
