@@ -38,7 +38,7 @@ test *ARGS:
 
 # some of them where what Windows lacks is taken away
 windows *ARGS:
-    {{bin}}/python tests/played_windows.py -n auto {{ARGS}}
+    {{bin}}/python tests/windows_suite.py -n auto {{ARGS}}
 
 # files, settings, state and arguments changed by chance, at length: just fuzz 2000; another seed: just fuzz 500 --hypothesis-seed=7
 fuzz EXAMPLES="1000" *ARGS:
