@@ -1,6 +1,6 @@
 """What `capdisc watch` promises, tried hard: bursts, lost events, editors, roots that move, limits, half files.
 
-python tests/torture/watching.py [SCALE] [SEED]
+python tools/torture/watching.py [SCALE] [SEED]
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from adopting import adopt
 from figure import Figure
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
 from hostile.batch import verdicts
 from hostile.groups import CASES, GROUPS

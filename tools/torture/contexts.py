@@ -11,7 +11,7 @@ from pathlib import Path
 from adopting import adopt
 from figure import Figure
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
 from hostile.streams import say
 from product_lists import RENDER_FORMATS

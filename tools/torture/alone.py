@@ -13,7 +13,7 @@ from pathlib import Path
 from figure import Figure
 from workbench import Done, command, index, run, skills
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
 from capdisc_indexer.encoders import static_encoder
 from capdisc_indexer.model.errors import EncoderError

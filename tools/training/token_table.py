@@ -4,7 +4,7 @@ The vocabulary is OpenAI's, published with tiktoken under the MIT licence; rs-bp
 entry is the first 46 bits of the BLAKE2b hash of a token's bytes and its rank in 18 bits, as one
 little-endian number; entries are sorted, so that a bisection finds them.
 
-python indexer/training/token_table.py indexer/capdisc_indexer/text/o200k.bin
+python tools/training/token_table.py indexer/capdisc_indexer/text/o200k.bin
 """
 
 from __future__ import annotations
