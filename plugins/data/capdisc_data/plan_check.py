@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from capdisc_data.api_tools import find_api
-from capdisc_data.table_store import StoredTable, find_database, find_table
+from capdisc_data.api_answers import find_api
+from capdisc_data.data_lookup import StoredTable, find_database, find_table
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject

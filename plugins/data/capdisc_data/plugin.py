@@ -159,14 +159,7 @@ PLUGIN = Plugin(
             options=("description",),
         ),
     ),
-    tools=(
-        "capdisc_data.entity_tools:TOOLS",
-        "capdisc_data.schema_tools:TOOLS",
-        "capdisc_data.api_tools:TOOLS",
-        "capdisc_data.document_tools:TOOLS",
-        "capdisc_data.table_tools:TOOLS",
-        "capdisc_data.content_tools:TOOLS",
-    ),
+    tools=("capdisc_data.data_tools:TOOLS",),
     services={"databases": "capdisc_data.tables.reflection"},
     commands={
         "plan": PluginCommand(

@@ -56,49 +56,29 @@ class Column:
 
 
 @frozen(kw_only=True)
-class ColumnValues:
-    """Some values of one column, without repetition; `distinct` is how many there are in all
-    (None: not counted). `complete` says that these are all of them, unchanged.
-    """
-
-    values: tuple[Json, ...]
-    distinct: int | None = None
-    complete: bool = False
-
-
-@frozen(kw_only=True)
-class Samples:
-    """Some values of each column, by its name, and the first rows; `complete` says that these are
-    all rows, unchanged.
-    """
-
-    columns: Mapping[str, ColumnValues] = field(default_factory=dict)
-    rows: tuple[tuple[Json, ...], ...] = ()
-    complete: bool = False
-
-
-@frozen(kw_only=True)
 class Table:
-    """One table or view. `row_count` is None if the rows were not counted."""
+    """One table or view. `row_count` is None if the rows were not counted; `samples` are what
+    `build_samples` gives, empty if none were asked for.
+    """
 
     name: str
     columns: tuple[Column, ...]
     is_view: bool = False
     comment: str = ""
     row_count: int | None = None
-    samples: Samples | None = None
+    samples: Mapping[str, Json] = field(default_factory=dict)
 
 
-@frozen(kw_only=True)
+@frozen
 class ReaderNote:
     """A problem that a reader met, before it becomes a finding about the file; `severity` is
     error, warning or info.
     """
 
-    severity: str
     code: str
     message: str
     hint: str = ""
+    severity: str = "warning"
     line: int = 1
 
 
@@ -115,37 +95,19 @@ class Tables:
 
 def failed_read(kind: str, message: str, hint: str) -> Tables:
     """No tables, and a note that says why."""
-    return Tables(
-        kind=kind,
-        notes=(ReaderNote(severity="error", code="unreadable-data", message=message, hint=hint),),
-    )
+    return Tables(kind=kind, notes=(ReaderNote("unreadable-data", message, hint, "error"),))
 
 
 def tables_from_json(value: JsonObject) -> Tables:
     """The tables that `asdict` turned into this JSON. Raises KeyError or TypeError for any
     other.
     """
-    return Tables(
-        kind=value["kind"],
-        tables=tuple(_table(table) for table in value["tables"]),
-        notes=tuple(ReaderNote(**note) for note in value["notes"]),
+    tables = (
+        Table(**{**table, "columns": tuple(Column(**column) for column in table["columns"])})
+        for table in value["tables"]
     )
-
-
-def _table(value: JsonObject) -> Table:
-    columns = tuple(Column(**column) for column in value["columns"])
-    samples = _samples(value["samples"]) if value["samples"] else None
-    return Table(**{**value, "columns": columns, "samples": samples})
-
-
-def _samples(value: JsonObject) -> Samples:
-    columns = {
-        name: ColumnValues(**{**values, "values": tuple(values["values"])})
-        for name, values in value["columns"].items()
-    }
-    return Samples(
-        columns=columns, rows=tuple(map(tuple, value["rows"])), complete=value["complete"]
-    )
+    notes = tuple(ReaderNote(**note) for note in value["notes"])
+    return Tables(kind=value["kind"], tables=tuple(tables), notes=notes)
 
 
 class RowSampler:
@@ -189,16 +151,16 @@ class RowSampler:
                     json_value(value) if isinstance(value, str) else _hashable(value)
                 )
 
-    def _samples(self, columns: Sequence[Column], complete: bool) -> Samples | None:
+    def _samples(self, columns: Sequence[Column], complete: bool) -> dict[str, Json]:
         if not self._sample_size:
-            return None
+            return {}
         by_column = {}
         for column, values in zip(columns, self._distinct, strict=False):
-            distinct_count = len(values) if complete and len(values) <= _MAX_DISTINCT else None
+            is_counted = complete and len(values) <= _MAX_DISTINCT
             sample = list(values)[: self._sample_size]
             by_column[column.name] = (
                 [_convert_value(value, column.type) for value in sample],
-                distinct_count,
+                len(values) if is_counted else None,
             )
         rows = [
             [
@@ -288,32 +250,40 @@ def build_samples(
     columns: Mapping[str, tuple[Sequence[Any], int | None]],
     rows: Sequence[Sequence[Any]],
     row_count: int | None,
-) -> Samples:
-    """The samples of a table from raw values; `columns` has the values of each column with the
-    number of its distinct values.
+) -> dict[str, Json]:
+    """The samples of a table from raw values, as its capability keeps them: some values of each
+    column without repetition, the number of its `distinct` ones (None: not counted), and the first
+    rows. `complete` says that these are all values of the column, or all rows, unchanged.
 
-    Private columns are left out; in rows their values are null, and the rows are not complete.
+    `columns` has the values of each column with the number of its distinct values. Private columns
+    are left out; in rows their values are null, and the rows are not complete.
     """
-    shown = {
-        name: _column_values(*columns[name])
+    samples: dict[str, Json] = {
+        name: _column_samples(*columns[name])
         for name in names
         if name in columns and not is_private(name)
     }
     private = [is_private(name) for name in names]
-    sample_rows = []
-    for row in rows:
-        cells = zip(row, private, strict=False)
-        sample_rows.append(tuple(None if hidden else json_value(value) for value, hidden in cells))
+    sample_rows: list[Json] = [
+        [
+            None if is_hidden else json_value(value)
+            for value, is_hidden in zip(row, private, strict=False)
+        ]
+        for row in rows
+    ]
     has_all_rows = row_count == len(rows) and not any(private)
-    is_unchanged = all(json_value(value) == value for row in rows for value in row)
-    return Samples(columns=shown, rows=tuple(sample_rows), complete=has_all_rows and is_unchanged)
+    is_complete = has_all_rows and all(map(_is_unchanged, rows))
+    return {"samples": samples, "rows": sample_rows, "complete": is_complete}
 
 
-def _column_values(raw: Sequence[Any], distinct: int | None) -> ColumnValues:
-    values = tuple(dict.fromkeys(json_value(value) for value in raw if value is not None))
-    is_unchanged = all(json_value(value) == value for value in raw)
-    is_complete = is_unchanged and distinct == len(values)
-    return ColumnValues(values=values, distinct=distinct, complete=is_complete)
+def _column_samples(raw: Sequence[Any], distinct: int | None) -> dict[str, Json]:
+    values: list[Json] = [*dict.fromkeys(json_value(value) for value in raw if value is not None)]
+    is_complete = _is_unchanged(raw) and distinct == len(values)
+    return {"values": values, "distinct": distinct, "complete": is_complete}
+
+
+def _is_unchanged(raw: Sequence[Any]) -> bool:
+    return all(json_value(value) == value for value in raw)
 
 
 def json_value(value: Any) -> Any:

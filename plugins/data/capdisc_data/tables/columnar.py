@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, Protocol
 
 from capdisc_data.tables import (
     Column,
-    Samples,
     Table,
     Tables,
     build_samples,
@@ -119,13 +118,13 @@ def _table(reader: _ColumnarFile, name: str, sample_size: int) -> Table:
         )
         for field in list(reader.schema)[:MAX_COLUMNS]
     )
-    samples = None
+    samples: dict[str, Json] = {}
     if sample_size and reader.row_count:
         samples = _samples(reader, columns, min(sample_size, MAX_SAMPLES))
     return Table(name=name, columns=columns, row_count=reader.row_count, samples=samples)
 
 
-def _samples(reader: _ColumnarFile, columns: tuple[Column, ...], count: int) -> Samples:
+def _samples(reader: _ColumnarFile, columns: tuple[Column, ...], count: int) -> dict[str, Json]:
     names = [column.name for column in columns]
     rows = [{name: _hashable(row.get(name)) for name in names} for row in reader.first_rows(count)]
     is_complete = len(rows) == reader.row_count

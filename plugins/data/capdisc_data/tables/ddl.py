@@ -248,6 +248,4 @@ def _comment_above(statement: Sequence[SqlToken]) -> str:
 
 
 def _skipped_note(message: str, hint: str, line: int = 1) -> ReaderNote:
-    return ReaderNote(
-        severity="warning", code="table-skipped", message=message, hint=hint, line=line
-    )
+    return ReaderNote("table-skipped", message, hint, line=line)

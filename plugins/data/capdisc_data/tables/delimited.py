@@ -109,26 +109,13 @@ def _read_rows(reader: Iterator[list[str]], name: str, sample_size: int) -> Tabl
     names = [field.strip() for field in first_row]
     if not has_header([first_row]):
         message = "the first line does not name the columns; they are numbered"
-        notes.append(
-            ReaderNote(
-                severity="info",
-                code="table-header",
-                message=message,
-                hint="write a line with their names",
-            )
-        )
+        notes.append(ReaderNote("table-header", message, "write a line with their names", "info"))
         names = [f"column{place}" for place in range(1, len(first_row) + 1)]
         rows.add(first_row)
     is_complete = _count_rows(reader, rows)
     if not is_complete:
-        notes.append(
-            ReaderNote(
-                severity="warning",
-                code="table-uncounted",
-                message="too large for its rows to be counted in 20 seconds",
-                hint="a Parquet file says how many it has",
-            )
-        )
+        message = "too large for its rows to be counted in 20 seconds"
+        notes.append(ReaderNote("table-uncounted", message, "a Parquet file says how many it has"))
     return Tables(kind="csv", tables=(rows.table(name, names, is_complete),), notes=tuple(notes))
 
 

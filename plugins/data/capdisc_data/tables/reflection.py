@@ -156,7 +156,7 @@ def _read_tables(inspector: Any, kind: str) -> Tables:
     notes: list[ReaderNote] = []
     if len(names) > MAX_TABLES:
         message = f"{len(names) - MAX_TABLES:,} of {len(names):,} tables are left out"
-        notes.append(ReaderNote(severity="warning", code="table-skipped", message=message))
+        notes.append(ReaderNote("table-skipped", message))
     tables = tuple(_read_table(inspector, name, name in views) for name in names[:MAX_TABLES])
     return Tables(kind=kind, tables=tables, notes=tuple(notes))
 

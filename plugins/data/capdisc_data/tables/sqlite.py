@@ -22,7 +22,6 @@ from urllib.parse import quote
 from capdisc_data.tables import (
     Column,
     ReaderNote,
-    Samples,
     Table,
     Tables,
     build_samples,
@@ -113,12 +112,7 @@ def read_database(path: str, inode: int, sample_size: int = 0) -> Tables:
             return Tables(kind="sqlite", tables=tables, notes=notes)
     except OSError as error:
         problem = unreadable_finding(path, error)
-        note = ReaderNote(
-            severity=problem.severity,
-            code=problem.code,
-            message=problem.message,
-            hint=problem.hint,
-        )
+        note = ReaderNote(problem.code, problem.message, problem.hint, problem.severity)
         return Tables(kind="sqlite", notes=(note,))
     except (sqlite3.Error, ValueError) as error:
         return _broken_database(error)
@@ -183,12 +177,7 @@ def _pending_changes(path: str) -> Iterator[ReaderNote]:
         return
     if is_pending:
         message = "changes that are still in the write-ahead log beside it are not seen"
-        yield ReaderNote(
-            severity="info",
-            code="data-pending",
-            message=message,
-            hint="close the database, and index again",
-        )
+        yield ReaderNote("data-pending", message, "close the database, and index again", "info")
 
 
 def _broken_database(error: Exception) -> Tables:
@@ -208,7 +197,7 @@ class DatabaseReader:
 
     def note(self, code: str, message: str, hint: str = "", severity: str = "warning") -> None:
         """Adds a note about the file."""
-        self.notes.append(ReaderNote(severity=severity, code=code, message=message, hint=hint))
+        self.notes.append(ReaderNote(code, message, hint, severity))
 
     def rows(self, statement: str) -> list[Row]:
         """All rows of a statement."""
@@ -342,7 +331,7 @@ def _add_rows(database: DatabaseReader, table: Table, sample_size: int) -> Table
     return replace(table, samples=_samples(database, table, min(sample_size, MAX_SAMPLES)))
 
 
-def _samples(database: DatabaseReader, table: Table, count: int) -> Samples | None:
+def _samples(database: DatabaseReader, table: Table, count: int) -> dict[str, Json]:
     names = [column.name for column in table.columns]
     chosen = ", ".join(map(quote_identifier, names))
     rows = (
@@ -351,7 +340,7 @@ def _samples(database: DatabaseReader, table: Table, count: int) -> Samples | No
         else None
     )
     if rows is None:
-        return None
+        return {}
     columns = {}
     for name in names:
         column = quote_identifier(name)

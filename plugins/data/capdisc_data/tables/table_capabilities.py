@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from capdisc_data.tables import (
     Column,
     ReaderNote,
-    Samples,
     Table,
     Tables,
 )
@@ -98,12 +97,7 @@ def _is_usable(name: str, database: str) -> bool:
 
 def _unusable_name(name: str) -> ReaderNote:
     message = f"the table {one_line(name, 64)!r} has a name that cannot be typed; it is left out"
-    return ReaderNote(
-        severity="warning",
-        code="table-skipped",
-        message=message,
-        hint="rename it to letters, digits and _",
-    )
+    return ReaderNote("table-skipped", message, "rename it to letters, digits and _")
 
 
 def _finding(file: FoundFile, note: ReaderNote) -> Finding:
@@ -179,7 +173,7 @@ def _extra(table: Table, context: _TableContext) -> dict[str, Json]:
         "columns": [_column(column) for column in table.columns],
         "row_count": table.row_count,
     }
-    return extra | _sample_fields(table.samples) if table.samples else extra
+    return {**extra, **table.samples}
 
 
 def _column(column: Column) -> dict[str, Json]:
@@ -193,22 +187,6 @@ def _column(column: Column) -> dict[str, Json]:
         "foreign_key": column.refers_to or None,
     }
     return column_fields | ({"description": column.comment} if column.comment else {})
-
-
-def _sample_fields(samples: Samples) -> dict[str, Json]:
-    columns: dict[str, Json] = {
-        name: {
-            "values": list(values.values),
-            "distinct": values.distinct,
-            "complete": values.complete,
-        }
-        for name, values in samples.columns.items()
-    }
-    return {
-        "samples": columns,
-        "rows": [list(row) for row in samples.rows],
-        "complete": samples.complete,
-    }
 
 
 def describe_table(table: Table, targets: Joins, users: Joins) -> str:

@@ -1,4 +1,5 @@
-"""Tables as the index holds them: columns, counts, and what a build sampled of their rows.
+"""What the tools read of the data in the index: the parts of databases and APIs, and tables with
+their columns, counts, and what a build sampled of their rows.
 
 Nothing is read from the data itself when a tool answers.
 """
@@ -6,7 +7,7 @@ Nothing is read from the data itself when a tool answers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NotRequired, TypeAlias, TypedDict
 
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -16,6 +17,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.capability_lookup import (
+    WIDE_LIMIT,
     Metadata,
     capability_metadata,
     container_name,
@@ -27,11 +29,13 @@ from capdisc_indexer.tools.capability_lookup import (
     local_name,
     mapping_value,
     record_list,
+    search_capabilities,
+    select_hits,
     sequence_value,
     short_description,
     text_value,
 )
-from capdisc_indexer.tools.tool_types import ToolContext, name_schema
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, name_schema
 from capdisc_indexer.validation.arguments.schema_walk import suggestion
 
 MAX_COLUMNS = 1_000
@@ -48,6 +52,70 @@ TABLE_ARGUMENTS = {
 
 # A value of a table as JSON has it.
 Cell: TypeAlias = str | int | float | bool | None
+
+
+def iter_parts(ctx: ToolContext, kind: str, container: str = "") -> Iterator[Descriptor]:
+    """All capabilities of a kind by id, or those of one database, API or document."""
+    for header in headers_of_kinds(ctx, kind):
+        if not container or may_be_part_of(header, container):
+            descriptor = ctx.index.full_descriptor(header)
+            if not container or is_part_of(descriptor, container):
+                yield descriptor
+
+
+def may_be_part_of(header: CapabilityHeader, container: str) -> bool:
+    """Whether the full descriptor is worth reading: the id of a part that a loader made begins
+    with its container; one that an author gave says nothing.
+    """
+    is_authored = header["source"]["format"] in ("capability", "catalogue")
+    wanted, local = compact_name(container), local_name(header["id"])
+    return (
+        is_authored
+        or local.lower().startswith(f"{container.lower()}.")
+        or wanted in (compact_name(local), compact_name(header["name"]))  # a file of rows
+    )
+
+
+def unknown_container(title: str, name: str, names: Sequence[str]) -> UsageError:
+    """The error for a database or API that the index lacks, with the names of those it has."""
+    listed_names = ", ".join(one_line(candidate, 60) for candidate in names[:20])
+    return UsageError(
+        f"there is no {title} {one_line(name, 80)!r}", f"here: {listed_names or 'none yet'}"
+    )
+
+
+def search_parts(
+    ctx: ToolContext,
+    arguments: Arguments,
+    kind: str,
+    container_key: str,
+    find_container: Callable[[ToolContext, str], str],
+    fits: Callable[[Descriptor], bool] | None = None,
+) -> ToolAnswer:
+    """The parts that fit the query, best first: of the container that the arguments name below
+    `container_key`, or of all, and of those only the ones that `fits` lets through.
+    """
+    requested = arguments.get(container_key, "")
+    search_limit = WIDE_LIMIT if requested or fits else arguments["limit"]
+    search_result = search_capabilities(ctx, arguments["query"], search_limit, (kind,))
+    container = find_container(ctx, requested) if requested else ""
+    hits = select_hits(
+        search_result,
+        arguments["limit"],
+        lambda part: (not fits or fits(part)) and (not container or is_part_of(part, container)),
+        ctx,
+    )
+    rows = [
+        {
+            "id": part.id,
+            container_key: container_name(part),
+            kind: part.name,
+            "relevance": round(hit.relevance, 2),
+            "description": short_description(part),
+        }
+        for hit, part in hits
+    ]
+    return {f"{kind}s": rows}
 
 
 class ColumnRow(TypedDict):
@@ -134,24 +202,7 @@ def _build_column(declared: Metadata) -> ColumnRow:
 
 def iter_tables(ctx: ToolContext, database: str = "") -> Iterator[StoredTable]:
     """All tables by id, or those of one database."""
-    for header in headers_of_kinds(ctx, "table"):
-        if not database or _may_be_part_of(header, database):
-            descriptor = ctx.index.full_descriptor(header)
-            if not database or is_part_of(descriptor, database):
-                yield table_from_descriptor(descriptor)
-
-
-def _may_be_part_of(header: CapabilityHeader, database: str) -> bool:
-    """Whether the full descriptor is worth reading: the id of a loader's table begins with its
-    database; one that an author gave says nothing.
-    """
-    is_authored = header["source"]["format"] in ("capability", "catalogue")
-    wanted, local = compact_name(database), local_name(header["id"])
-    return (
-        is_authored
-        or local.lower().startswith(f"{database.lower()}.")
-        or wanted in (compact_name(local), compact_name(header["name"]))  # a file of rows
-    )
+    return map(table_from_descriptor, iter_parts(ctx, "table", database))
 
 
 def find_table(ctx: ToolContext, table: str, database: str = "") -> StoredTable:
@@ -166,22 +217,22 @@ def find_requested_table(ctx: ToolContext, arguments: Arguments) -> StoredTable:
     return find_table(ctx, arguments["table"], arguments.get("database", ""))
 
 
-def list_databases(ctx: ToolContext) -> dict[str, Descriptor | None]:
+def databases_by_name(ctx: ToolContext) -> dict[str, Descriptor | None]:
     """The databases by name, sorted; None for one that only its tables name."""
-    databases_by_name: dict[str, Descriptor | None] = {
+    databases: dict[str, Descriptor | None] = {
         header["name"]: ctx.index.full_descriptor(header)
         for header in headers_of_kinds(ctx, "database")
     }
-    described_names = {name.lower() for name in databases_by_name}
+    described_names = {name.lower() for name in databases}
     for table in iter_tables(ctx):
         if table.database.lower() not in described_names:
-            databases_by_name.setdefault(table.database, None)
-    return dict(sorted(databases_by_name.items()))
+            databases.setdefault(table.database, None)
+    return dict(sorted(databases.items()))
 
 
 def find_database(ctx: ToolContext, name: str) -> str:
     """The name of the database as it is written. Raises UsageError with the names of all."""
-    names = list(list_databases(ctx))
+    names = list(databases_by_name(ctx))
     lower_name = name.removeprefix("database:").lower()
     for candidate in names:
         if candidate.lower() == lower_name:
@@ -189,28 +240,7 @@ def find_database(ctx: ToolContext, name: str) -> str:
     for table in iter_tables(ctx, lower_name):
         if is_file_of_rows(table.descriptor):
             return local_name(table.descriptor.id)
-    listed_names = ", ".join(one_line(candidate, 60) for candidate in names[:20])
-    raise UsageError(
-        f"there is no database {one_line(name, 80)!r}", f"here: {listed_names or 'none yet'}"
-    )
-
-
-class TableRow(TypedDict):
-    """A table in a list; `database` where the list holds those of several."""
-
-    database: NotRequired[str]
-    name: str
-    row_count: int | None
-    description: str
-
-
-def table_row(table: StoredTable) -> TableRow:
-    """The row of a table, without its database."""
-    return {
-        "name": table.name,
-        "row_count": table.row_count,
-        "description": short_description(table.descriptor),
-    }
+    raise unknown_container("database", name, names)
 
 
 def sampled_row(table: StoredTable, row: Sequence[object]) -> dict[str, Cell]:

@@ -1,4 +1,6 @@
-"""Search in all texts of the index, the keywords to search for, and the index in figures."""
+"""Search across all kinds: by name, by text and by keywords; what a term means, and the index in
+figures.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +9,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, TypedDict
 
-from capdisc_data.table_store import iter_tables
+from capdisc_data.data_lookup import iter_tables
 from capdisc_indexer.graph.capability_graph import build_graph, graph_stats
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
+from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query
-from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
-from capdisc_indexer.tools.capability_lookup import WIDE_LIMIT, excerpt, search_capabilities
-from capdisc_indexer.tools.tool_types import (
-    MAX_NAME,
-    ToolAnswer,
-    ToolContext,
-    choice_schema,
-    input_schema,
-    limit_schema,
-    query_schema,
-    tool_factory,
+from capdisc_indexer.text.normalization import STOP_WORDS, one_line, simple_words
+from capdisc_indexer.text.similar_names import compact_name, nearest_names
+from capdisc_indexer.tools.capability_lookup import (
+    WIDE_LIMIT,
+    excerpt,
+    find_by_name,
+    headers_of_kinds,
+    hit_row,
+    search_capabilities,
+    short_description,
 )
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 
+# How a name fits a capability, best first.
+_MATCH_RANKS = ("exact", "parameter", "prefix")
 # The scopes of a search, as other registries name them, and the kinds that we search for them.
 SCOPES: Mapping[str, tuple[str, ...]] = {
     "all": (),
@@ -36,6 +41,128 @@ _PAGE_KINDS = frozenset({"document", "section"})
 _MAX_PAGES = 2_000  # whose text is read for keywords
 # The index terms of each word of a query.
 _QueryTerms: TypeAlias = Mapping[str, set[str]]
+
+
+class EntityRow(TypedDict):
+    """A capability that has a name, or mentions it."""
+
+    id: str
+    name: str
+    kind: str
+    category: str
+    description: str
+
+
+def _entity_row(header: CapabilityHeader) -> EntityRow:
+    return {
+        "id": header["id"],
+        "name": header["name"],
+        "kind": header["kind"],
+        "category": header.get("category") or UNCATEGORISED,
+        "description": short_description(header),
+    }
+
+
+def find_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The capabilities with this name, then those with a column or parameter of it, then those
+    whose name begins with it.
+    """
+    compact = compact_name(arguments["name"])
+    matches = [
+        (match, header)
+        for header in headers_of_kinds(ctx)
+        if (match := _match_name(compact, header))
+    ]
+    matches.sort(key=lambda pair: (_MATCH_RANKS.index(pair[0]), pair[1]["id"]))
+    return {
+        "name": arguments["name"],
+        "matches": [
+            {"match": match, **_entity_row(header)}
+            for match, header in matches[: arguments["limit"]]
+        ],
+        "matched": len(matches),
+    }
+
+
+def _match_name(compact: str, header: CapabilityHeader) -> str:
+    """How the compact name fits the capability: one of _MATCH_RANKS, or "" where it does not."""
+    names = [compact_name(header["name"]), compact_name(header.get("title", ""))]
+    if compact in names:
+        return "exact"
+    parameters = header.get("parameters", ())
+    if any(compact_name(parameter["name"]) == compact for parameter in parameters):
+        return "parameter"
+    return "prefix" if compact and any(name.startswith(compact) for name in names) else ""
+
+
+def search_all(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The hits of all kinds, with how sure the answer is."""
+    search_result = search_capabilities(ctx, arguments["query"], arguments["limit"])
+    paths = [header["source"]["path"] for _, header in search_result.pairs]
+    return {
+        "query": arguments["query"],
+        "confidence": search_result.confidence,
+        "results": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
+        "sources": list(dict.fromkeys(paths)),
+        "unmatched": list(search_result.ranking.unmatched),
+    }
+
+
+def lookup_glossary_term(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The definition of a term; without one, the nearest terms, and never a guess."""
+    term = arguments["term"]
+    headers = find_by_name(ctx, term, ("term",))
+    if not headers:
+        terms = {header.get("title") or header["name"] for header in headers_of_kinds(ctx, "term")}
+        near = nearest_names(term, sorted(terms))
+        return {"term": term, "found": False, "definition": "", "near": near}
+    descriptor = ctx.index.full_descriptor(headers[0])
+    return {
+        "term": descriptor.title or descriptor.name,
+        "found": True,
+        "definition": descriptor.description,
+        "category": descriptor.category or UNCATEGORISED,
+        "related": list(descriptor.related),
+    }
+
+
+def explore_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """All capabilities that mention a name as a word of its own, by relevance, with the text."""
+    name = arguments["name"]
+    documents = ctx.index.documents
+    terms = documents.analyse(" ".join(documents.words(name)))
+    pattern = re.compile(rf"(?<!\w){re.escape(one_line(name))}(?!\w)", re.IGNORECASE)
+    mentions = []
+    for _, header in documents.search(terms, Query(texts=()), WIDE_LIMIT):
+        descriptor = ctx.index.full_descriptor(header)
+        if not descriptor.hidden and (text := _find_mention(pattern, descriptor)):
+            mentions.append({**_entity_row(header), "excerpt": excerpt(text, [name])})
+    return {
+        "name": name,
+        "mentions": mentions[: arguments["limit"]],
+        "matched": len(mentions),
+    }
+
+
+def _find_mention(pattern: re.Pattern[str], descriptor: Descriptor) -> str:
+    """The first text of the capability that the pattern fits, the most telling first; "" where
+    none does.
+    """
+    texts = (
+        descriptor.name,
+        descriptor.title,
+        descriptor.description,
+        *descriptor.tags,
+        *(f"{parameter.name} {parameter.description}" for parameter in descriptor.parameters),
+        descriptor.content,
+        descriptor.guidance,
+        descriptor.instructions,
+    )
+    lines = map(one_line, texts)
+    return next((line for line in lines if pattern.search(line)), "")
+
+
+# Texts, and the words in them.
 
 
 class ContentRow(TypedDict):
@@ -52,11 +179,12 @@ class ContentRow(TypedDict):
     context: str
 
 
-def _search_content(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+def search_content(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The capabilities whose texts fit the question, with the passage."""
     return _run_search(ctx, arguments["query"], arguments, None)
 
 
-def _search_by_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+def search_by_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """Searches for the words themselves, without regard to meaning."""
     keywords = arguments["keywords"]
     query = keywords.replace(",", " ") if isinstance(keywords, str) else " ".join(keywords)
@@ -126,7 +254,7 @@ def _match_type(ctx: ToolContext, descriptor: Descriptor, query_terms: _QueryTer
     return "parameters" if descriptor.parameters else "meaning"
 
 
-def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+def get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """Tags, categories, words of names and of the first pages, sorted, each with how many
     capabilities have it.
     """
@@ -153,7 +281,8 @@ def _keywords(words: Iterable[str]) -> set[str]:
     return {word.lower() for word in words if len(word) > 2 and word.lower() not in STOP_WORDS}
 
 
-def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+def get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The index in figures."""
     overview = ctx.index.overview
     row_counts = [table.row_count for table in iter_tables(ctx) if table.row_count]
     return {
@@ -167,61 +296,3 @@ def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         "graphEdges": graph_stats(build_graph(ctx.index))["edges"],
         "indexVersion": ctx.index.generation.number,
     }
-
-
-_SCOPE_SCHEMA = choice_schema(*SCOPES)
-
-_make_tool = tool_factory("content")
-
-TOOLS = (
-    _make_tool(
-        "search_content",
-        "Search what capabilities, documents and tables hold, with the passage that matched.",
-        _search_content,
-        input_schema(
-            "query",
-            query=query_schema("The question."),
-            search_type=_SCOPE_SCHEMA,
-            limit=limit_schema(10),
-        ),
-    ),
-    _make_tool(
-        "search_by_keywords",
-        "Search for these words and no others.",
-        _search_by_keywords,
-        input_schema(
-            "keywords",
-            keywords={
-                "anyOf": [
-                    {
-                        "type": "array",
-                        "items": {"type": "string", "maxLength": MAX_NAME},
-                        "minItems": 1,
-                        "maxItems": 50,
-                    },
-                    {"type": "string", "minLength": 1, "maxLength": MAX_NAME},
-                ]
-            },
-            search_type=_SCOPE_SCHEMA,
-            limit=limit_schema(10),
-        ),
-    ),
-    _make_tool(
-        "get_available_keywords",
-        "The keywords that there are, sorted.",
-        _get_available_keywords,
-        input_schema(
-            prefix={"type": "string", "maxLength": MAX_NAME, "default": ""},
-            limit=limit_schema(100),
-        ),
-        "view_keywords",
-    ),
-    _make_tool(
-        "get_data_overview",
-        "What the index holds, in figures.",
-        _get_data_overview,
-        input_schema(),
-        "getStats",
-        "get_stats",
-    ),
-)
