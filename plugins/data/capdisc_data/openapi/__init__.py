@@ -13,11 +13,12 @@ from capdisc_data.openapi.api_document import (
     SchemaWriter,
     api_name,
     draft_api,
+    list_at,
     read_document,
     server_url,
+    table_at,
 )
 from capdisc_data.openapi.operation_inputs import OperationInputs, read_inputs
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
@@ -83,17 +84,12 @@ def _draft_operations(
     yield from drafts
     if count > MAX_OPERATIONS:
         message = f"the API has {count:,} operations; the first {MAX_OPERATIONS:,} are read"
-        yield file_finding(
-            file,
-            Severity.WARNING,
-            "too-many-items",
-            message,
-            "split the document, or declare include = [...]",
-        )
+        hint = "split the document, or declare include = [...]"
+        yield file_finding(file, Severity.WARNING, "too-many-items", message, hint)
 
 
 def _operations(document: ApiDocument) -> Iterator[Operation]:
-    for path, declared in document.table("paths").items():
+    for path, declared in table_at(document.value, "paths").items():
         path_item = document.resolve(declared)
         for method in HTTP_METHODS if path_item else ():
             if path_item and isinstance(fields := path_item.get(method), dict):
@@ -102,14 +98,8 @@ def _operations(document: ApiDocument) -> Iterator[Operation]:
 
 def _duplicate_operation(file: FoundFile, name: str, first_line: int, line: int) -> Finding:
     message = f"the operation {name[:64]} stands in line {first_line} already; not read"
-    return file_finding(
-        file,
-        Severity.WARNING,
-        "duplicate-id",
-        message,
-        "give each operation an operationId of its own",
-        line,
-    )
+    hint = "give each operation an operationId of its own"
+    return file_finding(file, Severity.WARNING, "duplicate-id", message, hint, line)
 
 
 def _warn_of_missing_references(file: FoundFile, document: ApiDocument) -> tuple[Finding, ...]:
@@ -119,15 +109,8 @@ def _warn_of_missing_references(file: FoundFile, document: ApiDocument) -> tuple
         return ()
     shown = ", ".join(reference[:80] for reference in sorted(missing)[:3])
     message = f"{len(missing):,} references lead to nothing in this document: {shown}"
-    return (
-        file_finding(
-            file,
-            Severity.WARNING,
-            "openapi-reference",
-            message,
-            "bundle the document into one file",
-        ),
-    )
+    hint = "bundle the document into one file"
+    return (file_finding(file, Severity.WARNING, "openapi-reference", message, hint),)
 
 
 def draft_operation(
@@ -144,7 +127,7 @@ def draft_operation(
         "category": api,
         "usageHint": one_line(f"{method.upper()} {path}", 200),
         "inputSchema": inputs.schema(),
-        "requiredSecrets": list(dict.fromkeys(secret.secret for secret in secrets)),
+        "requiredSecrets": list(dict.fromkeys(secret["secret"] for secret in secrets)),
         **_risk(method),
         **_texts(operation),
         **_prerequisites(operation.fields, api),
@@ -160,34 +143,11 @@ def draft_operation(
     )
 
 
-@frozen(kw_only=True)
-class PlacedSecret:
-    """A secret by its name (`secret`), never by value. `place` is `header` or `query`, and "" if
-    the document does not say where it goes; `name` and `prefix` are those of the header or
-    parameter.
-    """
-
-    secret: str
-    place: str = ""
-    name: str = ""
-    prefix: str = ""
-
-    def as_json(self) -> dict[str, Json]:
-        """The secret as a request of `capdisc run` names it."""
-        if not self.place:
-            return {"secret": self.secret}
-        return {
-            "secret": self.secret,
-            "in": self.place,
-            "name": self.name,
-            "prefix": self.prefix,
-        }
-
-
 def read_secrets(
     document: ApiDocument, api: str, operation: Mapping[str, Json]
-) -> list[PlacedSecret]:
-    """The secrets that a request needs; none if the operation also works without.
+) -> list[dict[str, Json]]:
+    """The secrets that a request needs, by name and never by value, as a request of `capdisc run`
+    names them; none if the operation also works without.
 
     Of several ways to sign in, the first is taken.
     """
@@ -195,12 +155,9 @@ def read_secrets(
     if not isinstance(alternatives, list) or any(needed == {} for needed in alternatives):
         return []
     scheme_names = next((needed for needed in alternatives if isinstance(needed, dict)), {})
-    schemes = document.table("securityDefinitions")
-    if document.version > 2:
-        components = document.table("components").get("securitySchemes")
-        schemes = components if isinstance(components, dict) else {}
+    schemes = table_at(table_at(document.value, "components"), "securitySchemes")
     placed_secrets = (
-        _placed_secret(api, name, document.resolve(schemes.get(name)) or {})
+        _placed_secret(secret_name(api, name), document.resolve(schemes.get(name)) or {})
         for name in scheme_names
     )
     return [secret for secret in placed_secrets if secret]
@@ -216,23 +173,24 @@ def secret_name(api: str, scheme: str) -> str:
     return (name if name[:1].isalpha() else f"API_{name}")[:128].rstrip("_")
 
 
-def _placed_secret(api: str, scheme: str, declared: Mapping[str, Json]) -> PlacedSecret | None:
-    secret = secret_name(api, scheme)
+def _placed_secret(secret: str, declared: Mapping[str, Json]) -> dict[str, Json]:
+    """The secret with the header or parameter that holds it, and what stands before it there; alone
+    where the document does not say where it goes, {} for a scheme that needs none.
+    """
     kind, place, name = declared.get("type"), declared.get("in"), declared.get("name")
     if kind == "apiKey" and isinstance(name, str) and place in ("header", "query"):
-        return PlacedSecret(secret=secret, place=str(place), name=name)
+        return {"secret": secret, "in": place, "name": name, "prefix": ""}
     if kind == "basic" or (kind == "http" and str(declared.get("scheme", "")).lower() == "basic"):
-        return PlacedSecret(secret=secret, place="header", name="Authorization", prefix="Basic ")
-    return PlacedSecret(secret=secret) if kind in ("oauth2", "openIdConnect", "http") else None
+        return {"secret": secret, "in": "header", "name": "Authorization", "prefix": "Basic "}
+    return {"secret": secret} if kind in ("oauth2", "openIdConnect", "http") else {}
 
 
 def _name(operation: Operation) -> str:
     """Its operationId as text that an id can hold, else method and path, such as
     `get-movie-movie_id`.
     """
-    operation_id = operation.fields.get("operationId")
     return (
-        (plain_part(operation_id) if isinstance(operation_id, str) else "")
+        plain_part(read_text_field(operation.fields, "operationId"))
         or plain_part(f"{operation.method} {operation.path}")
         or operation.method
     )
@@ -244,10 +202,8 @@ def _texts(operation: Operation) -> dict[str, Json]:
     short, content = split_lead(
         description or summary or f"{operation.method.upper()} {operation.path}"
     )
-    tags = operation.fields.get("tags")
-    shown_tags: list[Json] = []
-    if isinstance(tags, list):
-        shown_tags += [one_line(tag, 64) for tag in tags if isinstance(tag, str)]
+    tags = list_at(operation.fields, "tags")
+    shown_tags: list[Json] = [one_line(tag, 64) for tag in tags if isinstance(tag, str)]
     if operation.fields.get("deprecated") is True:
         shown_tags.append("deprecated")
     texts: dict[str, Json] = {"title": summary} if summary else {}
@@ -278,25 +234,22 @@ def _prerequisites(operation: Mapping[str, Json], api: str) -> dict[str, Json]:
 
 def _output_schema(document: ApiDocument, operation: Mapping[str, Json]) -> dict[str, Json]:
     """The schema of a successful response, shortened; empty if the document has none."""
-    responses = operation.get("responses")
-    by_code = responses if isinstance(responses, dict) else {}
+    by_code = table_at(operation, "responses")
     successes = sorted(code for code in by_code if code.startswith("2"))
     response = document.resolve(by_code[successes[0]] if successes else by_code.get("default"))
     writer = SchemaWriter(document, OUTPUT_DEPTH, OUTPUT_NODES, "writeOnly", characters=160)
-    return writer.schema(_response_schema(document, response or {}))
+    return writer.schema(_response_schema(response or {}))
 
 
-def _response_schema(document: ApiDocument, response: Mapping[str, Json]) -> Json:
-    if document.version == 2:
-        return response.get("schema")
-    content = response.get("content")
-    media_types = content if isinstance(content, dict) else {}
-    media = media_types.get("application/json") or next(iter(media_types.values()), {})
+def _response_schema(response: Mapping[str, Json]) -> Json:
+    """The schema of a response: of its JSON if it has some, in version 2 its own."""
+    media_types = table_at(response, "content")
+    media = media_types.get("application/json") or next(iter(media_types.values()), response)
     return media.get("schema") if isinstance(media, dict) else None
 
 
 def _request(
-    url: str, method: str, inputs: OperationInputs, secrets: Sequence[PlacedSecret]
+    url: str, method: str, inputs: OperationInputs, secrets: Sequence[dict[str, Json]]
 ) -> dict[str, Json] | None:
     """What `capdisc run` needs for a call; None if the document does not name a host."""
     if not _HOST.match(url) or method == "trace":
@@ -305,7 +258,7 @@ def _request(
         "method": method.upper(),
         "url": url,
         "parameters": inputs.places(),
-        "security": [secret.as_json() for secret in secrets],
+        "security": [*secrets],
     }
     if inputs.is_form:
         request["body"] = "form"

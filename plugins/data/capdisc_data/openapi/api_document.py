@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.format_table import source_for
-from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft
+from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft, read_text_field
 from capdisc_indexer.sources.formats.naming_rules import folder_of, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.json_reader import (
@@ -66,21 +66,15 @@ class Operation:
 
 @frozen(kw_only=True)
 class ApiDocument:
-    """A document of version 2 (Swagger) or 3. `line_of` gives the line of a path and method;
-    `kind` is the format that it was written in; `missing_references` gathers the references that
-    lead to nothing in the document.
+    """A document of version 3, or of version 2 (Swagger) with its servers and security schemes where
+    version 3 has them. `line_of` gives the line of a path and method; `kind` is the format that it
+    was written in; `missing_references` gathers the references that lead to nothing in the document.
     """
 
     value: dict[str, Json]
-    version: int
     line_of: Callable[[str, str], int]
     kind: str = "openapi"
     missing_references: set[str] = field(default_factory=set)
-
-    def table(self, key: str) -> Mapping[str, Json]:
-        """The mapping at a key of the document, empty if there is none."""
-        table = self.value.get(key)
-        return table if isinstance(table, dict) else {}
 
     def at(self, reference: str) -> Json:
         """The value that a reference names inside the document, or None.
@@ -134,7 +128,16 @@ def _document(
         message = f"the version {version[:20]!r} is not read" if version else "no OpenAPI document"
         hint = "write OpenAPI 3.0 or 3.1, or Swagger 2.0"
         return file_finding(file, Severity.ERROR, "openapi-version", message, hint)
-    return ApiDocument(value=fields, version=int(version[0]), line_of=line_of)
+    if version.startswith("2."):
+        schemes = {"securitySchemes": fields.get("securityDefinitions")}
+        fields = {**fields, "servers": [{"url": _swagger_url(fields)}], "components": schemes}
+    return ApiDocument(value=fields, line_of=line_of)
+
+
+def _swagger_url(fields: Mapping[str, Json]) -> str:
+    host, schemes = _text(fields, "host"), list_at(fields, "schemes")
+    scheme = "https" if not schemes or "https" in schemes else "http"
+    return f"{scheme}://{host}{_text(fields, 'basePath')}" if host else ""
 
 
 def _json_lines(text: str) -> Callable[[str, str], int]:
@@ -162,8 +165,7 @@ def api_name(file: FoundFile, document: ApiDocument) -> str:
     base = os.path.basename(file.path)
     source = source_for(base)
     own_name = "" if source and base.lower() in source.filenames else _FILE_ENDINGS.sub("", base)
-    title = document.table("info").get("title")
-    title = title.lower() if isinstance(title, str) else ""
+    title = read_text_field(table_at(document.value, "info"), "title").lower()
     return (
         plain_part(file.name) or plain_part(own_name) or plain_part(title)[:64] or folder_of(file)
     )
@@ -173,7 +175,7 @@ def draft_api(
     file: FoundFile, document: ApiDocument, api: str, operation_count: int
 ) -> CapabilityDraft:
     """The API as a capability of its own, under which its operations are listed."""
-    info = document.table("info")
+    info = table_at(document.value, "info")
     title, description = _text(info, "title"), _text(info, "description")
     short, content = split_lead(description or f"The API {title or api}.")
     fields: dict[str, Json] = {
@@ -200,22 +202,26 @@ def server_url(file: FoundFile, document: ApiDocument) -> str:
     """
     if isinstance(declared := file.options.get("url"), str) and declared:
         return declared.rstrip("/")
-    if document.version == 2:
-        host, schemes = _text(document.value, "host"), document.value.get("schemes")
-        scheme = "https" if not isinstance(schemes, list) or "https" in schemes else "http"
-        return f"{scheme}://{host}{_text(document.value, 'basePath')}".rstrip("/") if host else ""
-    servers = document.value.get("servers")
-    server = servers[0] if isinstance(servers, list) and servers else None
-    return _fill_server_variables(server).rstrip("/") if isinstance(server, dict) else ""
-
-
-def _fill_server_variables(server: Mapping[str, Json]) -> str:
-    variables = server.get("variables")
+    server = next(iter(list_at(document.value, "servers")), None)
+    if not isinstance(server, dict):
+        return ""
     url = _text(server, "url")
-    for name, variable in variables.items() if isinstance(variables, dict) else ():
+    for name, variable in table_at(server, "variables").items():
         if isinstance(variable, dict) and isinstance(default := variable.get("default"), str):
             url = url.replace(f"{{{name}}}", default)
-    return url
+    return url.rstrip("/")
+
+
+def table_at(table: Mapping[str, Json], key: str) -> dict[str, Json]:
+    """The mapping at a key, empty if there is none."""
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def list_at(table: Mapping[str, Json], key: str) -> list[Json]:
+    """The list at a key, empty if there is none."""
+    value = table.get(key)
+    return value if isinstance(value, list) else []
 
 
 def _text(table: Mapping[str, Json], key: str) -> str:

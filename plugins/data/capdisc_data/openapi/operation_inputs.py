@@ -6,8 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_data.openapi.api_document import ApiDocument, Operation, SchemaWriter
+from capdisc_data.openapi.api_document import (
+    ApiDocument,
+    Operation,
+    SchemaWriter,
+    list_at,
+    table_at,
+)
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.sources.formats.manifest_adapter import read_text_field
 from capdisc_indexer.sources.formats.parsed_capability import type_text
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.text.normalization import one_line
@@ -77,34 +84,31 @@ def read_inputs(document: ApiDocument, operation: Operation) -> OperationInputs:
             argument = _read_parameter(writer, parameter)
             by_name.setdefault(argument.name, argument)
     arguments = list(by_name.values())[:MAX_PARAMETERS]
-    body, is_form = (
-        _swagger_body(declared)
-        if document.version == 2
-        else _request_body(document, operation.fields)
-    )
-    names = {argument.name for argument in arguments}
-    return OperationInputs(
-        inputs=(*arguments, *_body_inputs(writer, body, names)), is_form=is_form
-    )
+    body = document.resolve(operation.fields.get("requestBody")) or _swagger_body(declared)
+    content = table_at(body, "content")
+    media_type = min(content, key=_preference, default="")
+    if isinstance(body.get("content"), dict):
+        names = {argument.name for argument in arguments}
+        schema = writer.schema(table_at(content, media_type).get("schema", {}))
+        arguments += _body_inputs(body, schema, names)
+    is_form = media_type.partition(";")[0] in FORM_TYPES
+    return OperationInputs(inputs=tuple(arguments), is_form=is_form)
 
 
 def _declared_parameters(document: ApiDocument, operation: Operation) -> list[dict[str, Json]]:
     by_place: dict[tuple[str, str], dict[str, Json]] = {}
     for fields in (operation.path_item, operation.fields):
-        listed = fields.get("parameters")
-        for reference in listed if isinstance(listed, list) else ():
-            parameter = document.resolve(reference)
-            name, place = (parameter.get("name"), parameter.get("in")) if parameter else ("", "")
-            if not parameter or not isinstance(name, str) or not isinstance(place, str):
-                continue
-            if name and not (place == "header" and name.lower() in _IGNORED_HEADERS):
+        for reference in list_at(fields, "parameters"):
+            parameter = document.resolve(reference) or {}
+            name, place = read_text_field(parameter, "name"), parameter.get("in")
+            is_ignored = place == "header" and name.lower() in _IGNORED_HEADERS
+            if name and isinstance(place, str) and not is_ignored:
                 by_place[place, name] = parameter
     return list(by_place.values())
 
 
 def _read_parameter(writer: SchemaWriter, parameter: Mapping[str, Json]) -> OperationInput:
-    content = parameter.get("content")
-    media = next(iter(content.values()), None) if isinstance(content, dict) else None
+    media = next(iter(table_at(parameter, "content").values()), None)
     declared = parameter.get("schema") or (
         media.get("schema") if isinstance(media, dict) else None
     )
@@ -122,33 +126,6 @@ def _without_required(parameter: Mapping[str, Json]) -> dict[str, Json]:
     return {keyword: value for keyword, value in parameter.items() if keyword != "required"}
 
 
-@frozen
-class _Body:
-    schema: Json
-    required: bool
-    description: str = ""
-
-
-def _request_body(
-    document: ApiDocument, operation: Mapping[str, Json]
-) -> tuple[_Body | None, bool]:
-    """The body's schema, as JSON if that is allowed and else as a form, and whether it is one."""
-    declared = document.resolve(operation.get("requestBody"))
-    content = declared.get("content") if declared else None
-    if not declared or not isinstance(content, dict):
-        return None, False
-    media_types = sorted(content, key=_preference)
-    media = content[media_types[0]] if media_types else None
-    schema = media.get("schema", {}) if isinstance(media, dict) else {}
-    description = declared.get("description")
-    body = _Body(
-        schema,
-        declared.get("required") is True,
-        description if isinstance(description, str) else "",
-    )
-    return body, bool(media_types) and media_types[0].partition(";")[0] in FORM_TYPES
-
-
 def _preference(media_type: str) -> int:
     essence = media_type.partition(";")[0].strip().lower()
     if essence == "application/json" or essence.endswith("+json"):
@@ -156,58 +133,54 @@ def _preference(media_type: str) -> int:
     return 1 + FORM_TYPES.index(essence) if essence in FORM_TYPES else 3
 
 
-def _swagger_body(parameters: Sequence[Mapping[str, Json]]) -> tuple[_Body | None, bool]:
-    """The body as Swagger 2 declares it: a parameter in `body`, or several in `formData`."""
+def _swagger_body(parameters: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The body that Swagger 2 declares, a parameter in `body` or several in `formData`, as version 3
+    writes it; {} for none.
+    """
     for parameter in parameters:
         if parameter.get("in") == "body":
-            required = parameter.get("required") is True
-            description = str(parameter.get("description", ""))
-            return _Body(parameter.get("schema", {}), required, description), False
+            media: dict[str, Json] = {"schema": parameter.get("schema", {})}
+            return {**parameter, "content": {"application/json": media}}
     fields = {
         str(parameter["name"]): parameter
         for parameter in parameters
         if parameter.get("in") == "formData"
     }
-    if not fields:
-        return None, False
-    required_names: list[Json] = [
+    required: list[Json] = [
         name for name, parameter in fields.items() if parameter.get("required") is True
     ]
     schema: dict[str, Json] = {
         "type": "object",
         "properties": {name: _without_required(parameter) for name, parameter in fields.items()},
-        "required": required_names,
+        "required": required,
     }
-    return _Body(schema, bool(required_names)), True
+    form: dict[str, Json] = {FORM_TYPES[1]: {"schema": schema}}
+    return {"required": bool(required), "content": form} if fields else {}
 
 
 def _body_inputs(
-    writer: SchemaWriter, body: _Body | None, taken_names: set[str]
+    body: Mapping[str, Json], schema: dict[str, Json], taken_names: set[str]
 ) -> Iterator[OperationInput]:
-    """The body's properties one by one if it is an object whose names are free, else all of it as
-    `body`.
+    """The properties of the body's schema one by one if it is an object whose names are free, else
+    all of it as `body`.
     """
-    if body is None:
-        return
-    schema = writer.schema(body.schema)
-    properties = schema.get("properties")
+    is_required = body.get("required") is True
+    properties = table_at(schema, "properties")
     if (
-        isinstance(properties, dict)
-        and properties
+        properties
         and not schema.keys() & {"anyOf", "oneOf", "allOf"}
         and not properties.keys() & (taken_names | {"body"})
         and len(properties) <= MAX_PARAMETERS
     ):
-        required = schema.get("required")
-        required_names = required if isinstance(required, list) else []
-        for name, property_schema in properties.items():
+        required_names = list_at(schema, "required")
+        for name in properties:
             yield OperationInput(
                 name=name,
                 place="body",
-                schema=property_schema if isinstance(property_schema, dict) else {},
-                required=body.required and name in required_names,
+                schema=table_at(properties, name),
+                required=is_required and name in required_names,
             )
     elif "body" not in taken_names:
-        if body.description:
-            schema = {"description": one_line(body.description, 300), **schema}
-        yield OperationInput(name="body", place="body", schema=schema, required=body.required)
+        if description := read_text_field(body, "description"):
+            schema = {"description": one_line(description, 300), **schema}
+        yield OperationInput(name="body", place="body", schema=schema, required=is_required)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from capdisc_data.openapi import HTTP_METHODS, MAX_OPERATIONS, load_document
-from capdisc_data.openapi.api_document import MAX_DEPTH, ApiDocument
+from capdisc_data.openapi.api_document import MAX_DEPTH, ApiDocument, list_at, table_at
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import read_text_field
@@ -92,14 +92,13 @@ def _as_document(collection: Mapping[str, Json], text: str) -> ApiDocument:
         else:
             path_item[method] = _as_operation(request, path, schemes)
             line_by_place[path, method] = line
-    info = collection.get("info")
-    shown_info = info if isinstance(info, dict) else {}
+    info = table_at(collection, "info")
     origin = next((origin for origin in origins if origin), "")
     document: dict[str, Json] = {
         "info": {
-            "title": read_text_field(shown_info, "name"),
-            "description": _description(shown_info),
-            "version": read_text_field(shown_info, "version"),
+            "title": read_text_field(info, "name"),
+            "description": _description(info),
+            "version": read_text_field(info, "version"),
         },
         "servers": [{"url": origin}] if origin else [],
         "paths": paths,
@@ -107,7 +106,6 @@ def _as_document(collection: Mapping[str, Json], text: str) -> ApiDocument:
     }
     return ApiDocument(
         value=document,
-        version=3,
         line_of=lambda path, method: line_by_place.get((path, method), 1),
         kind="postman",
     )
@@ -117,10 +115,7 @@ def _walk_requests(
     folder: Mapping[str, Json], folders: tuple[str, ...], auth: Json
 ) -> Iterator[_Request]:
     """Every request below the folder, in order; a folder's authorization holds for all in it."""
-    items = folder.get("item")
-    for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict):
-            continue
+    for item in _tables_at(folder, "item"):
         name, item_auth = one_line(read_text_field(item, "name"), 120), item.get("auth", auth)
         request = item.get("request")
         if isinstance(request, str):
@@ -141,22 +136,21 @@ def _read_variables(collection: Mapping[str, Json]) -> dict[str, str]:
     """The variables of the collection that are the beginning of an address. Any other may hold a
     secret.
     """
-    variables = collection.get("variable")
     return {
-        read_text_field(variable, "key") or read_text_field(variable, "id"): read_text_field(
-            variable, "value"
-        ).rstrip("/")
-        for variable in (variables if isinstance(variables, list) else ())
-        if isinstance(variable, dict)
-        and read_text_field(variable, "value").startswith(("https://", "http://"))
+        read_text_field(variable, "key") or read_text_field(variable, "id"): address.rstrip("/")
+        for variable in _tables_at(collection, "variable")
+        if (address := read_text_field(variable, "value")).startswith(("https://", "http://"))
     }
 
 
+def _tables_at(table: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
+    """The mappings in the list at a key."""
+    return [entry for entry in list_at(table, key) if isinstance(entry, dict)]
+
+
 def _url(request: _Request) -> str:
-    url = request.fields.get("url")
-    if isinstance(url, str):
-        return url.strip()
-    return read_text_field(url, "raw") if isinstance(url, dict) else ""
+    url = table_at(request.fields, "url")
+    return read_text_field(request.fields, "url") or read_text_field(url, "raw")
 
 
 def _split_origin(url: str) -> tuple[str, str]:
@@ -187,49 +181,41 @@ def _as_operation(request: _Request, path: str, schemes: dict[str, Json]) -> dic
         "tags": tags,
         "parameters": [*_path_parameters(request, path), *_query_parameters(request)],
     }
-    if body := _request_body(request.fields.get("body")):
+    if body := _request_body(table_at(request.fields, "body")):
         operation["requestBody"] = body
-    kind = read_text_field(request.auth, "type") if isinstance(request.auth, dict) else ""
+    auth = request.auth if isinstance(request.auth, dict) else {}
+    kind = read_text_field(auth, "type")
     if kind in _SECURITY:
-        schemes[kind] = {**_SECURITY[kind], **_key_place(request.auth, kind)}
+        schemes[kind] = {**_SECURITY[kind], **_key_place(auth, kind)}
         operation["security"] = [{kind: []}]
     return operation
 
 
-def _key_place(auth: Json, kind: str) -> dict[str, Json]:
+def _key_place(auth: Mapping[str, Json], kind: str) -> dict[str, Json]:
     """The header or parameter of an API key, by its name alone."""
-    entries = auth.get("apikey") if kind == "apikey" and isinstance(auth, dict) else None
-    pairs = entries if isinstance(entries, list) else []
     settings = {
         read_text_field(pair, "key"): read_text_field(pair, "value")
-        for pair in pairs
-        if isinstance(pair, dict)
+        for pair in _tables_at(auth, "apikey")
     }
-    if not settings.get("key"):
+    if kind != "apikey" or not settings.get("key"):
         return {}
     return {"name": settings["key"], "in": settings.get("in") or "header"}
 
 
 def _path_parameters(request: _Request, path: str) -> list[Json]:
-    url = request.fields.get("url")
-    declared = url.get("variable") if isinstance(url, dict) else None
     descriptions = {
         read_text_field(variable, "key"): _description(variable)
-        for variable in (declared if isinstance(declared, list) else ())
-        if isinstance(variable, dict)
+        for variable in _tables_at(table_at(request.fields, "url"), "variable")
     }
     names = dict.fromkeys(re.findall(r"\{([^{}/]+)\}", path))
     return [_parameter(name, "path", descriptions.get(name, "")) for name in names]
 
 
 def _query_parameters(request: _Request) -> list[Json]:
-    url = request.fields.get("url")
-    declared = url.get("query") if isinstance(url, dict) else None
-    entries = declared[:_MAX_FIELDS] if isinstance(declared, list) else []
     return [
         _parameter(name, "query", _description(entry))
-        for entry in entries
-        if isinstance(entry, dict) and (name := read_text_field(entry, "key"))
+        for entry in _tables_at(table_at(request.fields, "url"), "query")[:_MAX_FIELDS]
+        if (name := read_text_field(entry, "key"))
     ]
 
 
@@ -243,17 +229,14 @@ def _parameter(name: str, place: str, description: str) -> dict[str, Json]:
     }
 
 
-def _request_body(body: Json) -> dict[str, Json]:
+def _request_body(fields: Mapping[str, Json]) -> dict[str, Json]:
     """The body with the names and types of its fields, and none of their values."""
-    fields = body if isinstance(body, dict) else {}
     mode = read_text_field(fields, "mode")
     if mode in _FORM_TYPES:
-        entries = fields.get(mode)
-        listed = entries[:_MAX_FIELDS] if isinstance(entries, list) else []
         properties: dict[str, Json] = {
             name: {"type": "string", "description": _description(entry)}
-            for entry in listed
-            if isinstance(entry, dict) and (name := read_text_field(entry, "key"))
+            for entry in _tables_at(fields, mode)[:_MAX_FIELDS]
+            if (name := read_text_field(entry, "key"))
         }
         schema: dict[str, Json] = {"type": "object", "properties": properties}
         return {"content": {_FORM_TYPES[mode]: {"schema": schema}}}
@@ -296,6 +279,5 @@ def _sample_schema(value: Json, depth: int) -> dict[str, Json]:
 
 def _description(fields: Mapping[str, Json]) -> str:
     """The description, which is a text or an object with one."""
-    value = fields.get("description")
-    inner = value.get("content") if isinstance(value, dict) else value
-    return inner.strip() if isinstance(inner, str) else ""
+    inner = table_at(fields, "description")
+    return read_text_field(fields, "description") or read_text_field(inner, "content")
