@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_data.documents import document_files
+from capdisc_data import document_files
 from capdisc_indexer.model.types import LoadedFile
 from found_files import found
 
@@ -217,7 +217,7 @@ def test_without_the_extra_the_finding_says_how_to_get_it(monkeypatch: pytest.Mo
     """Without pypdf the hint names the extra to install (S40)."""
     import sys
 
-    from capdisc_data.documents import pdf as reader
+    from capdisc_data import pdf as reader
 
     monkeypatch.setitem(sys.modules, "pypdf", None)
     answer = reader.read_request({"kind": "pdf"}, pdf("a"))

@@ -7,8 +7,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_data.documents import document_files, of_markdown, of_text
-from capdisc_data.documents.document_capabilities import (
+from capdisc_data import document_files
+from capdisc_data.document_blocks import of_markdown, of_text
+from capdisc_data.document_capabilities import (
     CHUNK_CHARACTERS,
     WHOLE_CHARACTERS,
     split_sections,

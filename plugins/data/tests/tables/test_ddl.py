@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_data.tables import Column, Table, ddl
+from capdisc_data import ddl
+from capdisc_data.tables import Column, Table
 from found_files import found
 
 POSTGRES = r"""--

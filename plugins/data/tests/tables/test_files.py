@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from capdisc_data.tables import columnar, delimited, json_rows
+from capdisc_data import columnar, text_tables
 from capdisc_indexer.model.types import LoadedFile
 from found_files import found
 
@@ -27,10 +27,10 @@ def put(tmp_path: Path):
 
 
 def load(path: Path, **changes: Any) -> LoadedFile:
-    module = {".csv": delimited, ".tsv": delimited, ".json": json_rows, ".jsonl": json_rows}.get(
-        path.suffix, columnar
-    )
-    return module.load(found(path, "table", **changes), path.read_bytes())
+    loaders = {".csv": text_tables.load_delimited, ".parquet": columnar.load}
+    loaders |= {".json": text_tables.load_json, ".jsonl": text_tables.load_json}
+    load = loaders.get(path.suffix, columnar.load)
+    return load(found(path, "table", **changes), path.read_bytes())
 
 
 def table(path: Path, **changes: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from capdisc_data.tables import sqlite
+from capdisc_data import sqlite
 from capdisc_indexer.model.types import Descriptor, LoadedFile
 from found_files import found
 

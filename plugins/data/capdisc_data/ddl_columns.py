@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from capdisc_data.sql_tokens import SqlToken
 from capdisc_data.tables import Column, Table
-from capdisc_data.tables.sql_tokens import SqlToken
 from capdisc_indexer.model.frozen import replace
 
 MAX_COLUMNS = 500

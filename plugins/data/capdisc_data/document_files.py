@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from capdisc_data.documents import (
+from capdisc_data.document_blocks import (
     DocumentBlock,
     of_markdown,
     of_text,
 )
-from capdisc_data.documents.document_capabilities import (
+from capdisc_data.document_capabilities import (
     DocumentContent,
     build_document_capabilities,
 )
@@ -33,10 +33,10 @@ MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx", ".mdown")
 MAX_DESCRIPTION = 600
 MAX_SECONDS = 60  # for a reader in a process of its own
 _READER_MODULES = {
-    ".pdf": "capdisc_data.documents.pdf",
-    ".docx": "capdisc_data.documents.office",
-    ".pptx": "capdisc_data.documents.office",
-    ".xlsx": "capdisc_data.documents.office",
+    ".pdf": "capdisc_data.pdf",
+    ".docx": "capdisc_data.office",
+    ".pptx": "capdisc_data.office",
+    ".xlsx": "capdisc_data.office",
 }
 _SAVE_HINT = "save it anew, or as Markdown or text"
 

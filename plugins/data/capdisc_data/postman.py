@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from capdisc_data.api_document import MAX_DEPTH, ApiDocument, list_at, table_at
 from capdisc_data.openapi import HTTP_METHODS, MAX_OPERATIONS, load_document
-from capdisc_data.openapi.api_document import MAX_DEPTH, ApiDocument, list_at, table_at
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import read_text_field

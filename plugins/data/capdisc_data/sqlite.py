@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
+from capdisc_data.ddl import column_comments
+from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import (
     Column,
     ReaderNote,
@@ -28,8 +30,6 @@ from capdisc_data.tables import (
     failed_read,
     tables_from_json,
 )
-from capdisc_data.tables.ddl import column_comments
-from capdisc_data.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile

@@ -16,7 +16,7 @@ from itertools import islice
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from capdisc_data.documents import (
+from capdisc_data.document_blocks import (
     MAX_TITLE,
     DocumentBlock,
     encode_blocks,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
-from capdisc_data.documents import DocumentBlock
+from capdisc_data.document_blocks import DocumentBlock
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.long_text_file import clip_content

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_data.openapi.api_document import (
+from capdisc_data.api_document import (
     ApiDocument,
     Operation,
     SchemaWriter,
@@ -18,7 +18,7 @@ from capdisc_data.openapi.api_document import (
     server_url,
     table_at,
 )
-from capdisc_data.openapi.operation_inputs import OperationInputs, read_inputs
+from capdisc_data.operation_inputs import OperationInputs, read_inputs
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capdisc_data.tables import Column, ReaderNote, Tables
-from capdisc_data.tables.ddl_columns import (
+from capdisc_data.ddl_columns import (
     TableDraft,
     build_table,
     closing_bracket,
@@ -21,7 +20,7 @@ from capdisc_data.tables.ddl_columns import (
     table_comment,
     view_columns,
 )
-from capdisc_data.tables.sql_tokens import (
+from capdisc_data.sql_tokens import (
     MAX_TOKENS,
     MYSQL,
     SqlToken,
@@ -29,7 +28,8 @@ from capdisc_data.tables.sql_tokens import (
     dialect_of,
     read_statements,
 )
-from capdisc_data.tables.table_capabilities import build_table_capabilities
+from capdisc_data.table_capabilities import build_table_capabilities
+from capdisc_data.tables import Column, ReaderNote, Tables
 from capdisc_indexer.model.types import Finding, LoadedFile
 from capdisc_indexer.sources.formats.naming_rules import name_of
 from capdisc_indexer.sources.readers.file_bytes import decode

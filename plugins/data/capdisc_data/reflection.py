@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import (
     Column,
     ReaderNote,
@@ -20,7 +21,6 @@ from capdisc_data.tables import (
     Tables,
     tables_from_json,
 )
-from capdisc_data.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict

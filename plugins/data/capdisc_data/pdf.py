@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from capdisc_data.documents import (
+from capdisc_data.document_blocks import (
     MAX_TITLE,
     DocumentBlock,
     encode_blocks,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_data.openapi.api_document import (
+from capdisc_data.api_document import (
     ApiDocument,
     Operation,
     SchemaWriter,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, Protocol
 
+from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import (
     Column,
     Table,
@@ -19,7 +20,6 @@ from capdisc_data.tables import (
     failed_read,
     tables_from_json,
 )
-from capdisc_data.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import asdict
