@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@frozen(kw_only=True)
+@frozen
 class Finding:
     """One problem of one file, and what to do about it. Lines and columns count from 1."""
 
@@ -29,6 +29,11 @@ class Finding:
     path: str = ""
     line: int = 1
     column: int = 1
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether one of the findings keeps its capability out."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 @frozen(kw_only=True)

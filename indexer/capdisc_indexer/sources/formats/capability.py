@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
+from capdisc_indexer.model.types import (
+    Descriptor,
+    Finding,
+    LoadedFile,
+    Severity,
+    SourceRef,
+    has_errors,
+)
 from capdisc_indexer.platforms import system
+from capdisc_indexer.sources.formats.field_table import MANIFEST
 from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor, read_overlay
-from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
-from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import (
+    LongText,
+    ParsedCapability,
+    join_loaded,
+    load_part,
+)
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
@@ -40,30 +52,26 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     about_file = [*mark_finding(data, file.path), *casing_findings(file), *findings]
     nodes = [node for document in documents for node in _capabilities(document)]
     if not nodes:
-        if not _has_errors(about_file):
-            about_file.append(_no_capability(file.path))
+        if not has_errors(about_file):
+            message = "the file holds no capability"
+            hint = "write name, kind and description, each on a line of its own"
+            finding = Finding("yaml-empty", Severity.ERROR, message, hint, file.path)
+            about_file.append(finding)
         return LoadedFile(findings=tuple(about_file))
     companions = read_companions(file)
     source = source_ref(file, content_hash(data, companions.data))
     if len(nodes) == 1:
-        loaded = _load_capability(nodes[0], file, source, companions)
-        unused = _warn_of_unused_files(file) if loaded.overlays else ()
-        findings = (*about_file, *companions.findings, *loaded.findings, *unused)
-        return replace(loaded, findings=findings)
-    parts = [
-        _load_capability(node, file, replace(source, pointer=str(index)), Companions())
-        for index, node in enumerate(nodes)
-    ]
-    return LoadedFile(
-        descriptors=tuple(descriptor for entry in parts for descriptor in entry.descriptors),
-        parts=tuple(part for entry in parts for part in entry.parts),
-        overlays=tuple(overlay for entry in parts for overlay in entry.overlays),
-        findings=(
-            *about_file,
-            *_warn_of_unused_files(file),
-            *(finding for entry in parts for finding in entry.findings),
-        ),
-    )
+        parts = [_load_capability(nodes[0], file, source, companions)]
+        about_file += companions.findings
+    else:
+        parts = [
+            _load_capability(node, file, replace(source, pointer=str(index)), Companions())
+            for index, node in enumerate(nodes)
+        ]
+    loaded = join_loaded(*parts, before=about_file)
+    if len(nodes) == 1 and not loaded.overlays:
+        return loaded
+    return replace(loaded, findings=(*loaded.findings, *_warn_of_unused_files(file)))
 
 
 def _capabilities(document: Node) -> Iterator[Node]:
@@ -81,57 +89,37 @@ def _load_capability(
 ) -> LoadedFile:
     if not isinstance(node, MapNode):
         message, hint = "a capability is not a mapping of fields", "write lines such as name: ..."
-        finding = _finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line)
+        code = "yaml-not-mapping"
+        finding = Finding(code, Severity.ERROR, message, hint, file.path, node.line)
         return LoadedFile(findings=(finding,))
-    fields = Fields(node, file.path, MANIFEST_FIELDS)
+    fields = MANIFEST.open(node, file.path)
     if fields.value("overlay"):
         overlay = read_overlay(fields, source.path)
         part = ParsedCapability(node=node, descriptor=None)
-        overlays = (overlay,) if overlay.id else ()
-        return LoadedFile(findings=tuple(fields.findings), parts=(part,), overlays=overlays)
+        return replace(load_part(part, fields.findings), overlays=(overlay,) if overlay.id else ())
     capability = build_descriptor(fields, file, source, companions)
     # A schema that cannot be read costs a capability that runs nothing the schema alone.
-    is_refused = fields.has_error or _has_errors(
+    is_refused = fields.has_error or has_errors(
         finding
         for finding in companions.findings
         if capability.run or not finding.path.endswith(".json")
     )
-    accepted = None if is_refused else capability
     part = ParsedCapability(
         node=node,
-        descriptor=accepted,
+        descriptor=None if is_refused else capability,
         longs=_long_texts(fields, capability, file, companions),
         long_keys=frozenset(fields.key(field) for field in LONG_FIELDS),
         schema=companions.schema,
         schema_path=companions.schema_path,
     )
-    return LoadedFile(
-        descriptors=(accepted,) if accepted else (), findings=tuple(fields.findings), parts=(part,)
-    )
+    return load_part(part, fields.findings)
 
 
-def _has_errors(findings: Iterable[Finding]) -> bool:
-    return any(finding.severity is Severity.ERROR for finding in findings)
-
-
-def _no_capability(path: str) -> Finding:
-    hint = "write name, kind and description, each on a line of its own"
-    return _finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1)
-
-
-def _warn_of_unused_files(file: FoundFile) -> tuple[Finding, ...]:
+def _warn_of_unused_files(file: FoundFile) -> Iterator[Finding]:
     message = "not used, since the manifest beside it holds several capabilities or an overlay"
     hint = "give the capability that it belongs to a folder of its own"
-    return tuple(
-        _finding(companion.path, Severity.INFO, "companion-unused", message, hint, 1)
-        for companion in file.companions
-    )
-
-
-def _finding(
-    path: str, severity: Severity, code: str, message: str, hint: str, line: int
-) -> Finding:
-    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
+    for companion in file.companions:
+        yield Finding("companion-unused", Severity.INFO, message, hint, companion.path)
 
 
 def _long_texts(

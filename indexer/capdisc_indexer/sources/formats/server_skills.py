@@ -220,7 +220,7 @@ def _text_problems(entry: Entry, text: str, data: bytes) -> Iterator[SkillProble
                 yield _unverified("its text has another size than its entry says")
             if file["digest"] != f"sha256:{hashlib.sha256(data).hexdigest()}":
                 yield _unverified("its text has another digest than its entry says")
-    node = skill.read_front_matter(text)
+    node = skill.read_strict_fields(text)
     if isinstance(node, str):
         yield _unread(node)
         return
