@@ -70,7 +70,7 @@ def _read_parts(
     both.
     """
     if file.path.lower().endswith(".toml"):
-        halves = FrontMatter(block=None, block_line=1, body="", body_line=1)
+        halves = FrontMatter()
         value = read_toml(file, text, "correct the file at this place")
         if isinstance(value, Finding):
             return halves, None, (value,)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding
+from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import compile_late
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -82,6 +82,14 @@ class YamlResult:
 
     documents: tuple[Node, ...] = ()
     finding: Finding | None = None
+
+
+class RefusedTextError(ValueError):
+    """A text is not read. `finding` says why, with the place in the text, and without a path."""
+
+    def __init__(self, code: str, message: str, hint: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.finding = Finding(code, Severity.ERROR, message, hint, "", line, column)
 
 
 # The scalars of the YAML 1.2 core schema. Dates, `no` and `12:30` are text there, unlike in YAML
