@@ -15,7 +15,7 @@ from capdisc_indexer.model.types import (
     has_errors,
 )
 from capdisc_indexer.platforms import system
-from capdisc_indexer.sources.formats.field_table import MANIFEST
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor, read_overlay
 from capdisc_indexer.sources.formats.parsed_capability import (
@@ -92,7 +92,7 @@ def _load_capability(
         code = "yaml-not-mapping"
         finding = Finding(code, Severity.ERROR, message, hint, file.path, node.line)
         return LoadedFile(findings=(finding,))
-    fields = MANIFEST.open(node, file.path)
+    fields = field_plan("manifest").open(node, file.path)
     if fields.value("overlay"):
         overlay = read_overlay(fields, source.path)
         part = ParsedCapability(node=node, descriptor=None)

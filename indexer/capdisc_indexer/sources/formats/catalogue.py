@@ -13,7 +13,7 @@ from itertools import count
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.field_table import CATALOGUE_LINE
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import (
     LEAD_CHARACTERS,
     UNKNOWN_KIND,
@@ -73,7 +73,7 @@ def _load_line(line: JsonLine, file: FoundFile) -> LoadedFile:
         finding = Finding(code, Severity.ERROR, message, hint, file.path, line.number)
         return LoadedFile(findings=(finding,))
     node = map_node(as_manifest_fields(line.value), line.number)
-    fields = CATALOGUE_LINE.open(node, file.path)
+    fields = field_plan("catalogue").open(node, file.path)
     written_id, line_id = _declared_id(line.value, fields)
     source = source_ref(file, content_hash(line.raw), line_id)
     capability = build_descriptor(fields, file, source, Companions(), line_id)

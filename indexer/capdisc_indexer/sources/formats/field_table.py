@@ -7,6 +7,7 @@ A field is optional. A value of a wrong type becomes a warning and counts as abs
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -25,6 +26,117 @@ MAX_EXAMPLES = 20
 # The mappings of a document and the names of a field in them, in the order of their preference.
 _Places: TypeAlias = Sequence[tuple[Fields, str]]
 _Read: TypeAlias = Callable[[_Places], Any]
+
+
+@frozen
+class FieldRow:
+    """One field of a descriptor, its type, and its keys in the files of each format; case,
+    `_` and `-` in a key do not matter.
+
+    Blanks separate keys with one meaning, the preferred one first, and commas keys whose values are
+    put together. `metadata.tags` is the key `tags` in the mapping `metadata`. A `target` that
+    begins with `extra.` becomes one of the further fields. `type` is a name of `_READERS`; without
+    one, the format reads the value itself.
+    """
+
+    target: str
+    type: str = ""
+    manifest: str = ""
+    skill: str = ""
+    prompt: str = ""
+    catalogue: str = ""  # beyond the keys of a manifest, which a line of a catalogue has, too
+
+
+_NOT_FOR = "notFor doNotUseFor"
+_REQUIRES = "requires requiredTools"
+_RELATED = "related relatedTo relatedTools"
+_SYSTEMS = "os platforms"
+_TITLE = "displayName title"
+_RISK = "riskLevel risk"
+FIELD_ROWS = (
+    FieldRow("name", "", "name", "name", "name"),
+    FieldRow("kind", "", "kind"),
+    FieldRow("description", "", "description", "description", "description"),
+    FieldRow("id", "", "id"),
+    FieldRow("overlay", "", "overlay"),
+    FieldRow("title", "text", _TITLE, f"{_TITLE}, metadata.{_TITLE}"),
+    FieldRow(
+        "category",
+        "text",
+        "category",
+        "category, metadata.category, skillport.category",
+        "category",
+    ),
+    FieldRow(
+        "tags",
+        "list",
+        "tags, keywords",
+        "tags, keywords, metadata.tags, metadata.keywords, skillport.tags",
+        "tags",
+    ),
+    FieldRow(
+        "phrases",
+        "lines",
+        "phrases, examples, hypotheticalQueries",
+        "phrases, examples, triggers, hypotheticalQueries",
+    ),
+    FieldRow("not_for", "subjects", _NOT_FOR, f"{_NOT_FOR}, metadata.{_NOT_FOR}"),
+    FieldRow("requires", "list", _REQUIRES),
+    FieldRow("requires", "requirements", skill=f"{_REQUIRES}, metadata.{_REQUIRES}"),
+    FieldRow("composed_with", "list", "composedWith", "composedWith"),
+    FieldRow("related", "list", _RELATED, _RELATED),
+    FieldRow("edges", "", "edges"),
+    FieldRow("secrets", "secrets", "requiredSecrets secrets"),
+    FieldRow("secrets", "secrets of a skill", skill="requires.env, client.primaryEnv"),
+    FieldRow("bins", "list", "requiredBins bins"),
+    FieldRow("bins", "programs", skill="requires.bins, requires.anyBins"),
+    FieldRow("systems", "systems", _SYSTEMS, f"{_SYSTEMS}, client.os"),
+    FieldRow("risk", "risk", _RISK, _RISK),
+    FieldRow("has_side_effects", "flag of caution", "hasSideEffects"),
+    FieldRow("confirm", "flag of caution", "requiresConfirmation"),
+    FieldRow("available", "flag that is set", "available"),
+    FieldRow(
+        "hidden",
+        "flag",
+        "hidden",
+        "disable-model-invocation hidden, metadata.internal",
+        "disable-model-invocation hidden disable",
+    ),
+    FieldRow("schema", "", "inputSchema schema parameters"),
+    FieldRow("output_schema", "mapping", "outputSchema"),
+    FieldRow("input_examples", "examples", "inputExamples"),
+    FieldRow("content", "", "skillContent"),
+    # The text itself, never the name of a file: a generated text may look like one.
+    FieldRow("text", catalogue="content"),
+    FieldRow("body", "", prompt="prompt developer_instructions"),
+    FieldRow(
+        "usage_hint", "text", "usageHint", "when_to_use usageHint", "argument-hint when_to_use"
+    ),
+    FieldRow("guidance", "", "guidance"),
+    FieldRow("instructions", "text", "instructions"),
+    FieldRow("extract", "mapping", "extraction"),
+    FieldRow("run", "mapping", "run"),
+    FieldRow("extra.license", "text", "license", "license"),
+    FieldRow("extra.compatibility", "text", skill="compatibility"),
+    FieldRow("extra.version", "text", "version", "version"),
+    FieldRow("extra.author", "text", "author"),
+    FieldRow("extra.homepage", "text", "homepage"),
+    FieldRow("extra.install_hint", "text", "installHint"),
+    FieldRow("extra.metadata", "mapping as written", "metadata"),
+    FieldRow("metadata", "", skill="metadata"),
+    FieldRow("allowed-tools", "", skill="allowed-tools"),
+)
+# The mappings in the metadata of a skill: the one that each stands in, and its keys there. Clients
+# of one family have theirs under the name of the client.
+_CLIENTS = ("openclaw", "clawdbot", "clawdis", "moltbot", "wunderland", "agentos")
+_MAPPINGS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "metadata": ("", ()),
+        "skillport": ("metadata", ("skillport",)),
+        "client": ("metadata", _CLIENTS),
+        "requires": ("client", ("requires",)),
+    }
+)
 
 
 def _merge(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
@@ -122,110 +234,25 @@ def _examples(places: _Places) -> tuple[JsonObject, ...]:
     return tuple(examples[:MAX_EXAMPLES])
 
 
-@frozen
-class FieldRow:
-    """One field of a descriptor, how it is read, and its keys in the files of each format; case,
-    `_` and `-` in a key do not matter.
-
-    Blanks separate keys with one meaning, the preferred one first, and commas keys whose values are
-    put together. `metadata.tags` is the key `tags` in the mapping `metadata`. A `target` that
-    begins with `extra.` becomes one of the further fields. Without `read`, the format reads the
-    value itself.
-    """
-
-    target: str
-    read: _Read | None = None
-    manifest: str = ""
-    skill: str = ""
-    prompt: str = ""
-
-
-_NOT_FOR = "notFor doNotUseFor"
-_REQUIRES = "requires requiredTools"
-_RELATED = "related relatedTo relatedTools"
-_SYSTEMS = "os platforms"
-_TITLE = "displayName title"
-_RISK = "riskLevel risk"
-FIELD_ROWS = (
-    FieldRow("name", None, "name", "name", "name"),
-    FieldRow("kind", None, "kind"),
-    FieldRow("description", None, "description", "description", "description"),
-    FieldRow("id", None, "id"),
-    FieldRow("overlay", None, "overlay"),
-    FieldRow("title", _text, _TITLE, f"{_TITLE}, metadata.{_TITLE}"),
-    FieldRow(
-        "category",
-        _text,
-        "category",
-        "category, metadata.category, skillport.category",
-        "category",
-    ),
-    FieldRow(
-        "tags",
-        _texts(),
-        "tags, keywords",
-        "tags, keywords, metadata.tags, metadata.keywords, skillport.tags",
-        "tags",
-    ),
-    FieldRow(
-        "phrases",
-        _texts("\n"),
-        "phrases, examples, hypotheticalQueries",
-        "phrases, examples, triggers, hypotheticalQueries",
-    ),
-    FieldRow("not_for", _texts(",;\n"), _NOT_FOR, f"{_NOT_FOR}, metadata.{_NOT_FOR}"),
-    FieldRow("requires", _texts(), _REQUIRES),
-    FieldRow("requires", _names, skill=f"{_REQUIRES}, metadata.{_REQUIRES}"),
-    FieldRow("composed_with", _texts(), "composedWith", "composedWith"),
-    FieldRow("related", _texts(), _RELATED, _RELATED),
-    FieldRow("edges", None, "edges"),
-    FieldRow("secrets", _secrets(Severity.ERROR), "requiredSecrets secrets"),
-    FieldRow("secrets", _secrets(Severity.WARNING), skill="requires.env, client.primaryEnv"),
-    FieldRow("bins", _texts(), "requiredBins bins"),
-    FieldRow("bins", _programs, skill="requires.bins, requires.anyBins"),
-    FieldRow("systems", _systems, _SYSTEMS, f"{_SYSTEMS}, client.os"),
-    FieldRow("risk", _risk, _RISK, _RISK),
-    FieldRow("has_side_effects", _flag(unreadable=True), "hasSideEffects"),
-    FieldRow("confirm", _flag(unreadable=True), "requiresConfirmation"),
-    FieldRow("available", _flag(default=True), "available"),
-    FieldRow(
-        "hidden",
-        _flag(),
-        "hidden",
-        "disable-model-invocation hidden, metadata.internal",
-        "disable-model-invocation hidden disable",
-    ),
-    FieldRow("schema", None, "inputSchema schema parameters"),
-    FieldRow("output_schema", _mapping(), "outputSchema"),
-    FieldRow("input_examples", _examples, "inputExamples"),
-    FieldRow("content", None, "skillContent"),
-    FieldRow("body", None, prompt="prompt developer_instructions"),
-    FieldRow(
-        "usage_hint", _text, "usageHint", "when_to_use usageHint", "argument-hint when_to_use"
-    ),
-    FieldRow("guidance", None, "guidance"),
-    FieldRow("instructions", _text, "instructions"),
-    FieldRow("extract", _mapping(), "extraction"),
-    FieldRow("run", _mapping(), "run"),
-    FieldRow("extra.license", _text, "license", "license"),
-    FieldRow("extra.compatibility", _text, skill="compatibility"),
-    FieldRow("extra.version", _text, "version", "version"),
-    FieldRow("extra.author", _text, "author"),
-    FieldRow("extra.homepage", _text, "homepage"),
-    FieldRow("extra.install_hint", _text, "installHint"),
-    FieldRow("extra.metadata", _mapping(exact=True), "metadata"),
-    FieldRow("metadata", None, skill="metadata"),
-    FieldRow("allowed-tools", None, skill="allowed-tools"),
-)
-# The mappings in the metadata of a skill: the one that each stands in, and its keys there. Clients
-# of one family have theirs under the name of the client.
-_CLIENTS = ("openclaw", "clawdbot", "clawdis", "moltbot", "wunderland", "agentos")
-_MAPPINGS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+# What `FieldRow.type` names.
+_READERS: Mapping[str, _Read] = MappingProxyType(
     {
-        "metadata": ("", ()),
-        "skillport": ("metadata", ("skillport",)),
-        "client": ("metadata", _CLIENTS),
-        "requires": ("client", ("requires",)),
+        "secrets": _secrets(Severity.ERROR),
+        "secrets of a skill": _secrets(Severity.WARNING),
+        "lines": _texts("\n"),
+        "subjects": _texts(",;\n"),
+        "list": _texts(),
+        "flag of caution": _flag(unreadable=True),
+        "flag that is set": _flag(default=True),
+        "flag": _flag(),
+        "mapping as written": _mapping(exact=True),
+        "mapping": _mapping(),
+        "examples": _examples,
+        "risk": _risk,
+        "systems": _systems,
+        "programs": _programs,
+        "requirements": _names,
+        "text": _text,
     }
 )
 
@@ -243,7 +270,7 @@ class FieldPlan:
         """The fields of a document."""
         return Fields(node, path, self.names[""])
 
-    def read(self, fields: Fields, targets: Collection[str] = ()) -> dict[str, Any]:
+    def read(self, fields: Fields, targets: Collection[str] = ()) -> JsonObject:
         """The values by field of Descriptor, of these `targets` (empty: of all) that have a
         reader; `fields` has a finding for each that cannot be used.
         """
@@ -264,29 +291,25 @@ class FieldPlan:
         return values if targets else {**values, "extra": extra}
 
 
-def _plan(format_name: str, **more: tuple[str, ...]) -> FieldPlan:
-    names: dict[str, dict[str, tuple[str, ...]]] = {"": dict(more)}
+@cache
+def field_plan(format_name: str) -> FieldPlan:
+    """How the fields of a `manifest`, `catalogue`, `skill` or `prompt` are read."""
+    names: dict[str, dict[str, tuple[str, ...]]] = {"": {}}
     readers = []
     for row in FIELD_ROWS:
         places: list[tuple[str, str]] = []
-        for place in filter(None, getattr(row, format_name).split(", ")):
-            mapping, _, written = place.rpartition(".")
-            keys = tuple(written.split())
+        written = getattr(row, format_name) or (row.manifest if format_name == "catalogue" else "")
+        for place in filter(None, written.split(", ")):
+            mapping, _, spellings = place.rpartition(".")
+            keys = tuple(spellings.split())
             field = keys[0] if mapping or places else row.target.rpartition(".")[2]
             names.setdefault(mapping, {})[field] = keys
             places.append((mapping, field))
-        if places and row.read:
-            readers.append((row.target, row.read, tuple(places)))
+        if places and row.type:
+            readers.append((row.target, _READERS[row.type], tuple(places)))
     inner = [name for name in _MAPPINGS if name in names]
     for name in inner:
         outer, keys = _MAPPINGS[name]
         if outer:
             names[outer][name] = keys
     return FieldPlan({"": names[""]} | {name: names[name] for name in inner}, tuple(readers))
-
-
-MANIFEST = _plan("manifest")
-# `content` is the text itself here, never the name of a file: a generated text may look like one.
-CATALOGUE_LINE = _plan("manifest", text=("content",))
-SKILL = _plan("skill")
-PROMPT = _plan("prompt")

@@ -14,7 +14,7 @@ from capdisc_indexer.model.types import (
     Severity,
     SourceRef,
 )
-from capdisc_indexer.sources.formats.field_table import MANIFEST
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import (
     MAX_DESCRIPTION,
     read_identity,
@@ -37,7 +37,7 @@ _EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weigh
 MAX_UNKNOWN = 20
 _FIELDS_OF_OVERLAYS = {"overlay", "description"} | {
     field
-    for target, _, places in MANIFEST.readers
+    for target, _, places in field_plan("manifest").readers
     if target in OVERLAY_FIELDS
     for _, field in places
 }
@@ -57,7 +57,7 @@ def build_descriptor(
     `prefix` stands before the name.
     """
     content = _content(fields, file, companions)
-    values = MANIFEST.read(fields)
+    values = field_plan("manifest").read(fields)
     base = read_identity(fields, file, source, values.pop("title"), content, identity, prefix)
     schema = fields.mapping("schema") or companions.schema
     _warn_of_unknown(fields)
@@ -86,7 +86,7 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
         id=fields.required_text("overlay", hint),
         origin=origin,
         description=fields.text("description"),
-        **MANIFEST.read(fields, OVERLAY_FIELDS),
+        **field_plan("manifest").read(fields, OVERLAY_FIELDS),
     )
     added = ", ".join(name for name in OVERLAY_FIELDS if getattr(overlay, name))
     if overlay.id:
@@ -97,7 +97,7 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
 
 def _warn_of_unknown(fields: Fields) -> None:
     """Adds a warning for each unknown key, with the nearest known one."""
-    known_keys = [key for keys in MANIFEST.names[""].values() for key in keys]
+    known_keys = [key for keys in field_plan("manifest").names[""].values() for key in keys]
     for key, entry in list(fields.others.items())[:MAX_UNKNOWN]:
         message = f"unknown key {key[:64]!r}; not read"
         fields.warn_at(entry, "unknown-key", message, _suggestion(key, known_keys))

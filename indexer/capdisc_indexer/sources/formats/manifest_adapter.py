@@ -16,7 +16,7 @@ from capdisc_indexer.sources.formats.catalogue import (
     cap_findings,
     load_entry,
 )
-from capdisc_indexer.sources.formats.field_table import CATALOGUE_LINE
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY, build_descriptor
 from capdisc_indexer.sources.formats.parsed_capability import join_loaded
@@ -151,7 +151,7 @@ def _load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
     """
     value = as_manifest_fields(draft.fields)
     node = map_node(value, draft.line)
-    fields = CATALOGUE_LINE.open(node, file.path)
+    fields = field_plan("catalogue").open(node, file.path)
     digest = content_hash(
         json.dumps([value, draft.run, draft.extra], ensure_ascii=False).encode("utf-8", "replace")
     )

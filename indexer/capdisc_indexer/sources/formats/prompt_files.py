@@ -12,7 +12,7 @@ import re
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile
-from capdisc_indexer.sources.formats.field_table import PROMPT
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
 from capdisc_indexer.sources.formats.parsed_capability import (
@@ -50,7 +50,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     halves, node, findings = _read_parts(file, text)
     if node is None:
         return LoadedFile(findings=findings)
-    fields = PROMPT.open(node, file.path)
+    fields = field_plan("prompt").open(node, file.path)
     body = (fields.text("body") or halves.body).strip("\n")
     if not _is_prompt(file, fields, halves):
         return LoadedFile()  # a README beside the agents, which no client takes for one
@@ -110,7 +110,7 @@ def _descriptor(file: FoundFile, data: bytes, fields: Fields, body: str) -> Desc
         if kind == "command"
         else readable_title(name),
         content=clip_content(body),
-        **PROMPT.read(fields)
+        **field_plan("prompt").read(fields)
         | {"extra": {key: as_written(entry.value) for key, entry in fields.others.items()}},
     )
 

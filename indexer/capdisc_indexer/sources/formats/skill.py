@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from capdisc_indexer.model.risks import risk_level
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, has_errors
-from capdisc_indexer.sources.formats.field_table import SKILL
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import clip_description, find_lead
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
@@ -74,7 +74,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         findings.append(_without_block(file.path, halves.body))
     if node is None:
         return LoadedFile(findings=tuple(findings))
-    fields = SKILL.open(node, file.path)
+    fields = field_plan("skill").open(node, file.path)
     skill = _skill(fields, file, data, halves)
     part = ParsedCapability(
         node=node,
@@ -102,7 +102,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) ->
     folder = printable_path(PurePath(file.path).parent.name)
     body = halves.body.strip("\n")
     name, written_name = _name(fields, clean_name(folder))
-    values = SKILL.read(fields)
+    values = field_plan("skill").read(fields)
     extra = values.pop("extra") | _extra(fields)
     return Descriptor(
         id=f"skill:{name}",
