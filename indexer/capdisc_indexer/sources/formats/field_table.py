@@ -202,14 +202,14 @@ def _secrets(severity: Severity) -> _Read:
 
 
 def _risk(places: _Places) -> str:
-    """The level of risk; a text that names none is the one of UNKNOWN_RISK, with a warning."""
+    """The level of risk; for a text that names none it is UNKNOWN_RISK, with a warning."""
     ((fields, field),) = places
     if fields.value(field) is None:
         return ""
     if level := risk_level(fields.text(field)):
         return level
     choices = ", ".join(RISK_CHOICES)
-    message = f"{fields.key(field)} is none of {choices}; read as {UNKNOWN_RISK}"
+    message = f"{fields.key(field)} is not one of {choices}; read as {UNKNOWN_RISK}"
     fields.warn(field, "field-value", message, "use one of them")
     return UNKNOWN_RISK
 

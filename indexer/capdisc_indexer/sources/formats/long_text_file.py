@@ -1,4 +1,4 @@
-"""The files that belong to a manifest: those beside it, with the schema of its inputs and its long
+"""The files that belong to a manifest: those next to it, with the schema of its inputs and its long
 text, and the one that it names for its long text, which must lie inside the capability's own
 folder.
 """
@@ -93,7 +93,7 @@ def _read_without_secrets(path: str, resolved: str, limit_bytes: int) -> bytes |
 
 
 def text_or_file(value: str, file: FoundFile) -> str | Finding:
-    """The value itself, or the body of the file beside the manifest that it names; the finding if
+    """The value itself, or the body of the file next to the manifest that it names; the finding if
     that cannot be read.
     """
     if not _is_path(value, file):

@@ -1,5 +1,5 @@
 """CAPABILITY.yaml: one capability or several, field by field, with the relations that they declare,
-their long texts, and the files beside them.
+their long texts, and the files next to them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The file's capability, or those of its `capabilities:` list and of its documents, and the
     findings about them.
 
-    A capability with an error is left out, and the others of the file stay. The files beside the
+    A capability with an error is left out, and the others of the file stay. The files next to the
     manifest belong to its only capability; if there are several, they are part of the digest and
     of no capability.
     """
@@ -143,7 +143,7 @@ def _load_capability(
 
 
 def _warn_of_unused_files(file: FoundFile) -> Iterator[Finding]:
-    message = "not used, since the manifest beside it holds several capabilities or an overlay"
+    message = "not used, since the manifest next to it holds several capabilities or an overlay"
     hint = "give the capability that it belongs to a folder of its own"
     for companion in file.companions:
         yield Finding("companion-unused", Severity.INFO, message, hint, companion.path)
@@ -153,7 +153,7 @@ def _long_texts(
     fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
 ) -> tuple[LongText, ...]:
     """Content, guidance and instructions, each with the place where it is written: in the
-    manifest, in a file that it names, or beside it.
+    manifest, in a file that it names, or next to it.
     """
     texts = []
     for field in LONG_FIELDS:
@@ -209,8 +209,8 @@ def build_descriptor(
 
 
 def read_overlay(fields: Fields, origin: str) -> Overlay:
-    """What a manifest with the key `overlay` adds to others; a finding says so, and one names each
-    other field.
+    """What a manifest with the key `overlay` adds to others, with a finding about it, and one
+    about each other field.
     """
     _warn_of_unknown(fields)
     for name in sorted(fields.entries.keys() - _FIELDS_OF_OVERLAYS):
@@ -252,7 +252,7 @@ def _long_description(fields: Fields) -> str:
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    # A line of a catalogue has its text in a field; a manifest names a file, or has one beside it.
+    # A line of a catalogue has its text in a field; a manifest names a file, or has one next to it.
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():

@@ -57,7 +57,7 @@ class ServerConfig:
 
     def start(self) -> dict[str, Json] | None:
         """The command that starts it, with the names of its variables and without their values;
-        None for a server that is no program.
+        None for a server that is not a program.
         """
         if self.url:
             return None

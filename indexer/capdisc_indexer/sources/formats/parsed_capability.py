@@ -39,7 +39,7 @@ class ParsedCapability:
     every long text. `descriptor` is None if the capability was refused.
 
     `long_keys` are the keys that hold or name the long texts; `schema` comes from a schema.json
-    beside the manifest.
+    next to the manifest.
     """
 
     node: MapNode
@@ -72,7 +72,7 @@ def load_part(part: ParsedCapability, findings: Iterable[Finding]) -> LoadedFile
     return LoadedFile(descriptors=descriptors, findings=tuple(findings), parts=(part,))
 
 
-# What a file as a whole becomes, beside the tables, operations and sections in it.
+# What a file as a whole becomes, besides the tables, operations and sections in it.
 _WHOLE_KINDS = frozenset({"database", "document", "api"})
 _MAX_DECLARED_DESCRIPTION = 1_000
 

@@ -53,7 +53,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     fields = field_plan("prompt").open(node, file.path)
     body = (fields.text("body") or halves.body).strip("\n")
     if not _is_prompt(file, fields, halves):
-        return LoadedFile()  # a README beside the agents, which no client takes for one
+        return LoadedFile()  # a README next to the agents, which no client takes for one
     descriptor = _descriptor(file, data, fields, body)
     part = ParsedCapability(
         node=node,

@@ -38,7 +38,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 
-# In the place of the files of a skill whose text its server makes anew for each reader.
+# In the place of the files of a skill whose text its server generates for each reader.
 _DYNAMIC = "dynamic"
 _ASK_HINT = "run: capdisc index --ask-servers"
 _SERVER_HINT = "tell the author of the server; everything else of it is indexed"
@@ -47,7 +47,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFile:
     """The skills of a server, and a warning for each that is left out: its URI or its list of files
-    is none of a skill, its text was not read, or is not the one that the entry describes.
+    is not that of a skill, its text was not read, or is not the one that the entry describes.
 
     Its id is `skill:SERVER.NAME`, or where several have the name `skill:SERVER.PATH.NAME`.
     """

@@ -125,7 +125,7 @@ def _read(handle: int, limit_bytes: int) -> bytes:
 def _too_large(path: str, limit_bytes: int) -> Finding:
     message = f"is larger than {limit_bytes // 1024:,} KiB"
     return refuse_file(
-        "file-too-large", Severity.ERROR, path, message, "move long parts into files beside it"
+        "file-too-large", Severity.ERROR, path, message, "move long parts into separate files"
     )
 
 

@@ -57,7 +57,7 @@ def split_front_matter(text: str, path: str = "") -> FrontMatter:
     )
 
 
-# Nearly every block ends within so many lines.
+# Nearly every block is shorter than this.
 _HEAD_LINES = 64
 
 

@@ -95,7 +95,7 @@ def declared_files(
 
 def check_declaration(source: DeclaredSource) -> None:
     """Raises InputError for an unknown format or option, an invalid number of samples, or a
-    description or prefix that is no text.
+    description or prefix that is not text.
     """
     if source.format not in DECLARED:
         raise InputError(

@@ -281,7 +281,7 @@ class _Walk:
 
     def _may_enter(self, folder: ScanFolder) -> bool:
         """Whether the scan enters the folder: it leaves out folders of another user in a root that
-        the workspace chose, and folders beyond the limit behind one link. A finding says so.
+        the workspace chose, and folders beyond the limit behind one link. Each has a finding.
         """
         if folder.root.path in self._confined and (finding := self.links.refuse_owner(folder)):
             self.refused.add(folder.resolved)
@@ -372,5 +372,5 @@ def _dangling(folder: ScanFolder, entry: os.DirEntry[str]) -> Finding:
 
 def _too_deep(path: str) -> Finding:
     message = f"the folder is more than {MAX_DEPTH} levels below its root; not read"
-    hint, place = "scan it as a root of its own", printable_path(path)
+    hint, place = "scan it as a separate root", printable_path(path)
     return Finding("path-too-deep", Severity.ERROR, message, hint, place)

@@ -45,7 +45,7 @@ HEAD_BYTES = 256
 LOOK_BYTES = 4_096
 # Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
-# Blanks before the word are those of its line: with line ends, each empty line would look at all others.
+# Blanks before the word are those of its line: with line ends, each empty line would read all others.
 _OPENAPI = compile_late(
     rb"""(?:^(?:\xef\xbb\xbf)?|[{,])[^\S\n]*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
     re.MULTILINE,
@@ -65,7 +65,7 @@ _ODD = compile_late(
 
 
 def is_companion(filename: str) -> bool:
-    """Whether a file of this name belongs to a manifest beside it."""
+    """Whether a file of this name belongs to a manifest next to it."""
     return any(filename.lower() in source.companions for source in SOURCES.values())
 
 
@@ -271,7 +271,7 @@ def find_case_twins(names: Iterable[str]) -> dict[str, str]:
 
 def twin_warning(path: str, winner: str) -> Finding:
     """The finding for a file that is not read because of its twin."""
-    message = f"{os.path.basename(path)} is not read, since {winner} stands beside it"
+    message = f"{os.path.basename(path)} is not read, since {winner} is next to it"
     return _name_warning(path, message, "remove one of the two")
 
 

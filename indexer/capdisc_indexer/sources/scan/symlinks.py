@@ -150,7 +150,7 @@ class LinkedPlace(NamedTuple):
 def with_other_paths(
     files: Sequence[FoundFile], links: Sequence[LinkedPlace]
 ) -> tuple[FoundFile, ...]:
-    """The files, each with the paths that the links give it beside its own."""
+    """The files, each with the paths that the links give it besides its own."""
     # A place under its real path adds nothing to files that have theirs, which most do.
     real_links = {link for link in links if link.path != link.resolved}
     plain_places = set(links) - real_links
