@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.sources.formats.manifest import MAX_EXAMPLES
+from capdisc_indexer.sources.formats.field_table import MAX_EXAMPLES
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_lookup import (
     CONTAINER_KEYS,
