@@ -88,7 +88,7 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc.commands import config, graph, new, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
-    from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
+    from capdisc.render.render_options import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
     from capdisc_audit.client_listings import CLIENT_LISTINGS

@@ -23,11 +23,7 @@ from capdisc.mcp_service.tool_offer import (
 from capdisc.output import console
 from capdisc.render.context import build_context
 from capdisc.render.render_context import prepare_render
-from capdisc.render.render_options import (
-    LayoutOptions,
-    QueryOptions,
-    RenderOptions,
-)
+from capdisc.render.render_options import RenderOptions
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -307,9 +303,7 @@ def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
     """
     if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
         raise UsageError("the task is empty", "say in a sentence what has to be done")
-    options = RenderOptions(
-        request=QueryOptions(words=(task,)), shape=LayoutOptions(tier="1,2", hint="none")
-    )
+    options = RenderOptions(words=[task], tier="1,2", hint="none")
     render_ctx = prepare_render(ctx, options)
     if render_ctx.relevant.is_empty:
         return _NOTHING.format(task=task)

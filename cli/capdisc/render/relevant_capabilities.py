@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, query_execution
 from capdisc.render.gate import is_talk
-from capdisc.render.render_options import PromptOptions, QueryOptions
-from capdisc.render.tier_selection import check_choice
+from capdisc.render.render_options import RenderOptions, check_choice
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
@@ -127,7 +126,7 @@ class RelevantCapabilities:
 
 def find_relevant(
     ctx: open_index.CommandContext,
-    request: QueryOptions,
+    options: RenderOptions,
     query: Query,
     read_catalogue: Callable[[], CatalogueReader],
     with_distant_hits: bool,
@@ -138,7 +137,7 @@ def find_relevant(
     best one.
     """
     if not query.texts:
-        if request.on_empty == "all":
+        if options.on_empty == "all":
             return RelevantCapabilities(
                 ranking=empty_ranking(query),
                 is_whole_catalogue=True,
@@ -146,12 +145,12 @@ def find_relevant(
             )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = drop_hits_of_talk(
-        query_execution.rank_query(ctx, query, request.mode, request.encoder, request.gate)
+        query_execution.rank_query(ctx, query, options.mode, options.encoder, options.gate)
     )
-    threshold = query_execution.relevance_threshold(ctx, request.min_relevance)
+    threshold = query_execution.relevance_threshold(ctx, options.min_relevance)
     hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
     ranking = replace(ranking, hits=hits)
-    if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
+    if not ranking.hits and options.on_empty == "all" and not is_talk(ranking):
         return RelevantCapabilities(
             ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
         )
@@ -194,17 +193,17 @@ class CatalogueMode:
 
 
 def select_catalogue_mode(
-    ctx: open_index.CommandContext, prompting: PromptOptions, query: Query, tokenizer: Tokenizer
+    ctx: open_index.CommandContext, options: RenderOptions, query: Query, tokenizer: Tokenizer
 ) -> CatalogueMode:
     """The mode by style, by model, or with `--auto` by the cost of the whole catalogue. Raises
     UsageError for an unknown style.
     """
-    style = _select_style(prompting) if prompting.has_style else None
+    style = _select_style(options) if options.has_style else None
     static_tokens = count_size(tokenizer, _catalogue_size(ctx, query))
     is_full = style is not None and not style.use_tools
-    if not prompting.auto or is_full:
+    if not options.auto or is_full:
         return CatalogueMode(style=style, is_full=is_full, static_tokens=static_tokens)
-    allowed_tokens = int(prompting.context_size * prompting.threshold_pct / 100)
+    allowed_tokens = int(options.context_size * options.threshold_pct / 100)
     if style and static_tokens <= allowed_tokens:
         style = replace(style, name="full", reason="all of it is small beside the context")
     return CatalogueMode(
@@ -215,11 +214,11 @@ def select_catalogue_mode(
     )
 
 
-def _select_style(prompting: PromptOptions) -> PromptStyle:
+def _select_style(options: RenderOptions) -> PromptStyle:
     from capdisc_indexer.rendering.templates import STYLE_NAMES, select_style
 
-    check_choice("style", prompting.style, STYLE_NAMES)
-    return select_style(prompting.model, prompting.style or "auto")
+    check_choice("style", options.style, STYLE_NAMES)
+    return select_style(options.model, options.style or "auto")
 
 
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:

@@ -21,19 +21,10 @@ def take_turn(command: SessionCommand) -> int:
     from capdisc.render.context import build_context, remember_shown
     from capdisc.render.render_context import prepare_render
     from capdisc.render.render_notices import print_notices
-    from capdisc.render.render_options import (
-        LimitOptions,
-        PromptOptions,
-        QueryOptions,
-        RenderOptions,
-    )
+    from capdisc.render.render_options import RenderOptions
 
     name, state_dir = command.name, command.state_dir
-    options = RenderOptions(
-        request=QueryOptions(words=(command.text(),)),
-        limits=LimitOptions(budget=command.max_tokens),
-        prompting=PromptOptions(session=name),
-    )
+    options = RenderOptions(words=[command.text()], budget=command.max_tokens, session=name)
     with open_index.open_index(command.index_dir) as ctx:
         render_ctx = prepare_render(ctx, options)
         context = build_context(render_ctx)
@@ -61,5 +52,5 @@ def take_turn(command: SessionCommand) -> int:
         console.print_result(prompt)
         names = ", ".join(definitions.names.values())
         console.print_notice(f"notice: functions of this turn: {names} (--json defines them)")
-    print_notices(render_ctx.relevant, render_ctx.catalogue_mode, context)
+    print_notices(render_ctx, context)
     return ExitCode.OK
