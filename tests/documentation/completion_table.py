@@ -100,8 +100,8 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.verdict import GATE_MODES
     from capdisc_indexer.text.token_counts import TOKENIZERS
-    from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
+    from capdisc_indexer.tools.provider_formats import DEFERRING_FORMATS
     from capdisc_indexer.validation.rules import PROFILES, SCHEMAS
     from capdisc_sessions import session_command as session
 

@@ -58,8 +58,8 @@ from capdisc_indexer.tools.answer_pages import (
 from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.call_context import Caller, Consent
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
-from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED
+from capdisc_indexer.tools.function_definitions import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 

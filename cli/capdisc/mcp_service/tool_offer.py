@@ -10,10 +10,10 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line, readable_title
 from capdisc_indexer.text.similar_names import nearest_names
-from capdisc_indexer.tools import tool_selection, tool_table
+from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, RUN_TOOL
-from capdisc_indexer.tools.definitions import encode_definitions
-from capdisc_indexer.tools.definitions.builders import Definition, drop_guards
+from capdisc_indexer.tools.function_definitions import Definition, drop_guards
+from capdisc_indexer.tools.provider_formats import encode_definitions
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
 EXECUTE_TOOL = "execute_tool"
@@ -106,14 +106,14 @@ def offer_tools(
         is_every_tool = ALL_TOOLS.keys() <= set(names) | RUN_TOOLS
         definitions += [
             definition
-            for definition in tool_selection.discovery_definitions(ctx, hidden=not is_every_tool)
+            for definition in tool_table.discovery_definitions(ctx, hidden=not is_every_tool)
             if definition.name in names
         ]
     else:
         definitions += [
             _define(tool_table.TOOLS[name]) for name in _WITHOUT_INDEX if name in names
         ]
-    pinned, missing = tool_selection.pinned_definitions(ctx, pins) if ctx else ([], pins)
+    pinned, missing = tool_table.pinned_definitions(ctx, pins) if ctx else ([], pins)
     value, names_by_id = encode_definitions("mcp", [*definitions, *pinned])
     pinned_by_name = {names_by_id[definition.id]: definition for definition in pinned}
     always_loaded = AGENT_TOOLS.keys() | pinned_by_name.keys()

@@ -17,9 +17,9 @@ from capdisc_indexer.tools.capability_lookup import (
     record_list,
     text_value,
 )
-from capdisc_indexer.tools.definitions.builders import capability_schema
-from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 from capdisc_indexer.tools.discovery_tools import exact_matches, find_discovery_tool
+from capdisc_indexer.tools.function_definitions import capability_schema
+from capdisc_indexer.tools.parameter_schema import restore_names
 from capdisc_indexer.tools.tool_types import (
     Tool,
     ToolAnswer,

@@ -9,7 +9,6 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.capability_documents import document_parameters
 from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
     Metadata,
@@ -26,6 +25,7 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
     text_value,
 )
+from capdisc_indexer.tools.discovery_tools import document_parameters
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,
     ToolContext,

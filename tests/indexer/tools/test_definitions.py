@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import (
+from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.parameter_schema import object_schema, restore_names
+from capdisc_indexer.tools.provider_formats import (
     DEFINITION_FORMATS,
     encode_definitions,
     gemini_schema,
     parameter_renames,
 )
-from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.parameter_schema import object_schema, restore_names
 from capdisc_indexer.validation.arguments import find_problems
 from forms_of_providers import FORMS as SHAPES
 
@@ -71,8 +71,8 @@ def checked(form: str, definitions: list[Definition]) -> tuple[object, dict[str,
 def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
     """Every definition satisfies the schema of each provider's form (S16, S218, S222)."""
     definitions = [
-        *tool_selection.discovery_definitions(desk, hidden=True),
-        *tool_selection.capability_definitions(desk),
+        *tool_table.discovery_definitions(desk, hidden=True),
+        *tool_table.capability_definitions(desk),
     ]
     _, names = checked(form, definitions)
     assert len(names) == len(definitions) == len(set(names.values()))
@@ -249,7 +249,7 @@ def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
     """The definition of discover_capabilities costs at most 80 tokens to any provider (S196)."""
     from capdisc_indexer.lazy_imports import load_token_counter
 
-    [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
+    [one] = tool_table.definitions_by_name(desk, ["discover_capabilities"])
     value, _ = encode_definitions(form, [one])
     assert load_token_counter()(json.dumps(value, separators=(",", ":"))) <= 80
 
@@ -269,7 +269,7 @@ def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
             environ={},
             state_dir=index.folder,
         )
-        [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
+        [one] = tool_table.definitions_by_name(desk, ["discover_capabilities"])
     assert one.schema["properties"]["kind"]["enum"] == [
         "any",
         "channel",
@@ -281,7 +281,7 @@ def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
 
 
 def test_a_definition_takes_what_its_tool_takes(desk) -> None:
-    definitions = tool_selection.discovery_definitions(desk, hidden=True)
+    definitions = tool_table.discovery_definitions(desk, hidden=True)
     assert definitions
     for each in definitions:
         assert find_problems(each.schema, {"nonsense": 1}) != []
@@ -289,7 +289,7 @@ def test_a_definition_takes_what_its_tool_takes(desk) -> None:
 
 def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
     value, _ = encode_definitions(
-        "mcp", tool_selection.definitions_by_name(desk, ["wipe_disk", "list_apis"])
+        "mcp", tool_table.definitions_by_name(desk, ["wipe_disk", "list_apis"])
     )
     assert [each["annotations"] for each in value["tools"]] == [
         {"destructiveHint": True},
@@ -298,6 +298,6 @@ def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
 
 
 def test_discovery_tools_that_keep_or_run_something_say_so(desk) -> None:
-    value, _ = encode_definitions("mcp", tool_selection.discovery_definitions(desk, hidden=True))
+    value, _ = encode_definitions("mcp", tool_table.discovery_definitions(desk, hidden=True))
     changing = {each["name"] for each in value["tools"] if not each["annotations"]["readOnlyHint"]}
     assert changing == {"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.tools.capability_documents import summary
+from capdisc_indexer.tools.discovery_tools import summary
 
 
 @pytest.mark.parametrize(
