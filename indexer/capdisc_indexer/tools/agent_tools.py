@@ -29,6 +29,7 @@ from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabil
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED, exact_matches
 from capdisc_indexer.tools.execute_tool import TOOLS as EXECUTE_TOOLS
+from capdisc_indexer.tools.function_definitions import RUN_TOOL
 from capdisc_indexer.tools.tool_types import (
     MAX_NAME,
     Tool,
@@ -39,7 +40,7 @@ from capdisc_indexer.tools.tool_types import (
 
 # An answer is a text if it has that, and at most the ids of what it lists.
 TEXT_KEY, SOURCES_KEY = "text", "sources"
-READ_TOOL, RUN_TOOL = "read_capability", "run_capability"
+READ_TOOL = "read_capability"
 _MAX_LIMIT = 30
 _DEFAULT_LIMIT = 5
 _SHOWN_CHARACTERS = 160

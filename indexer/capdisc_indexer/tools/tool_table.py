@@ -119,15 +119,20 @@ def bridge_definitions(ctx: ToolContext, of_turn: bool) -> list[Definition]:
     more of it.
     """
     names = (*BRIDGE_TOOLS, META_TOOL) if of_turn else BRIDGE_TOOLS
-    return [define_tool(ctx, TOOLS[name], True) for name in names]
+    return [_define_tool(ctx, TOOLS[name]) for name in names]
 
 
 def discovery_definitions(ctx: ToolContext, hidden: bool) -> list[Definition]:
     """The discovery tools that can answer from this index; with `hidden` also the others, marked
     as not available.
     """
-    definitions = [define_tool(ctx, tool, is_listed(ctx, tool)) for tool in TOOLS.values()]
+    definitions = [_define_tool(ctx, tool) for tool in TOOLS.values()]
     return [definition for definition in definitions if definition.is_available or hidden]
+
+
+def _define_tool(ctx: ToolContext, tool: Tool) -> Definition:
+    """The definition with the kinds of the index, which says whether it has data for the tool."""
+    return define_tool(tool, ctx.index.overview["kinds"], is_listed(ctx, tool))
 
 
 def capability_definitions(ctx: ToolContext) -> list[Definition]:
@@ -194,7 +199,7 @@ def reader_definitions(ctx: ToolContext, text: str, kinds: Sequence[str]) -> lis
     ]
     readers = [name for kind in kinds for name in _READERS.get(kind, ())]
     return [
-        define_tool(ctx, TOOLS[name], True)
+        _define_tool(ctx, TOOLS[name])
         for name in dict.fromkeys([*named, *readers])
         if name in TOOLS and is_listed(ctx, TOOLS[name])
     ]
@@ -202,7 +207,7 @@ def reader_definitions(ctx: ToolContext, text: str, kinds: Sequence[str]) -> lis
 
 def search_definition(ctx: ToolContext) -> Definition:
     """The tool that finds definitions where the others are deferred."""
-    return define_tool(ctx, TOOLS[SEARCH_TOOL], True)
+    return _define_tool(ctx, TOOLS[SEARCH_TOOL])
 
 
 def definitions_by_name(ctx: ToolContext, names: Sequence[str]) -> list[Definition]:
@@ -214,7 +219,7 @@ def definitions_by_name(ctx: ToolContext, names: Sequence[str]) -> list[Definiti
 
 def _definition_by_name(ctx: ToolContext, name: str) -> Definition:
     if tool := find_tool(name):
-        return define_tool(ctx, tool, is_listed(ctx, tool))
+        return _define_tool(ctx, tool)
     headers = find_by_name(ctx, name)
     descriptor = (
         ctx.index.full_descriptor(headers[0]) if len(headers) == 1 else ctx.index.descriptor(name)
