@@ -37,11 +37,13 @@ def fit_categories(
     first as fit the next longer line; else of as many categories the shortest as fit. `fits` is
     called with lines, and with how many categories they leave out.
     """
-    for length in range(len(categories[0]["lines"]) if categories else 0):
-        lines = [category["lines"][length] for category in categories]
+    lengths = max((len(category["lines"]) for category in categories), default=0)
+    for length in range(lengths):
+        lines = _lines_of_length(categories, lengths - length)
         if fits(lines, 0):
-            return _lengthen_first(categories, lines, length - 1, fits) if length else lines
-    shortest = [category["lines"][-1] for category in categories]
+            longer = _lines_of_length(categories, lengths - length + 1)
+            return _lengthen_first(longer, lines, fits) if length else lines
+    shortest = _lines_of_length(categories, 1)
     count = bisect_left(
         range(1, len(shortest)),
         True,
@@ -50,14 +52,17 @@ def fit_categories(
     return shortest[:count]
 
 
+def _lines_of_length(categories: Sequence[CategoryRecord], place: int) -> list[str]:
+    """The line of each category at this place from the shortest one (1), or its longest: of two
+    kinds in an overview by kind, one may have too many names for the longest.
+    """
+    return [category["lines"][-min(place, len(category["lines"]))] for category in categories]
+
+
 def _lengthen_first(
-    categories: Sequence[CategoryRecord],
-    lines: Sequence[str],
-    length: int,
-    fits: Callable[[Sequence[str], int], bool],
+    longer: Sequence[str], lines: Sequence[str], fits: Callable[[Sequence[str], int], bool]
 ) -> list[str]:
-    """The lines, with those of this length in place of as many of the first as fit."""
-    longer = [category["lines"][length] for category in categories]
+    """The lines, with the longer ones in place of as many of the first as fit."""
     count = bisect_left(
         range(1, len(lines)),
         True,

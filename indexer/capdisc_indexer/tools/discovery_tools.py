@@ -30,17 +30,7 @@ from capdisc_indexer.tools.capability_lookup import (
     search_capabilities,
     short_description,
 )
-from capdisc_indexer.tools.tool_types import (
-    ANY_KIND,
-    MAX_QUERY,
-    Tool,
-    ToolAnswer,
-    ToolContext,
-    input_schema,
-    limit_schema,
-    name_schema,
-    query_schema,
-)
+from capdisc_indexer.tools.tool_types import ANY_KIND, Tool, ToolAnswer, ToolContext, load_tools
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
 DEFAULT_LIMIT = 5
@@ -354,44 +344,11 @@ def summary(description: str) -> str:
     return one_line(sentence[1] if sentence else text, SUMMARY_CHARACTERS)
 
 
-TOOLS = (
-    Tool(
-        name="discover_capabilities",
-        description="Search all capabilities for what you need now.",
-        input_schema=input_schema(
-            "query",
-            query=query_schema(),
-            kind={"type": "string", "default": ANY_KIND},
-            category=name_schema(),
-        ),
-        answer=_discover_capabilities,
-        group="discovery",
-        aliases=("discoverCapabilities", "search_capabilities"),
-    ),
-    Tool(
-        name="tool_search",
-        description="Find the tools for a task, with guidance on how to use them. Search again for other needs.",
-        input_schema=input_schema(
-            "query", query=query_schema("What you need to do."), limit=limit_schema(DEFAULT_LIMIT)
-        ),
-        answer=_tool_search,
-        group="discovery",
-        aliases=("searchTools", "search_tools"),
-    ),
-    Tool(
-        name="search_tool",
-        description="Look a tool up: its exact name gives full documentation, keywords give summaries, '' all names.",
-        input_schema=input_schema(
-            query={
-                "type": "string",
-                "maxLength": MAX_QUERY,
-                "default": "",
-                "description": "Name or keywords.",
-            },
-            limit=limit_schema(10),
-        ),
-        answer=_search_tool,
-        group="discovery",
-        aliases=("getCapabilityDetail", "get_capability_detail"),
-    ),
+TOOLS = load_tools(
+    "discovery",
+    {
+        "discover_capabilities": _discover_capabilities,
+        "tool_search": _tool_search,
+        "search_tool": _search_tool,
+    },
 )
