@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.output import console
@@ -35,14 +34,17 @@ from capdisc_indexer.rendering.index_context import (
     learn_stored_counts,
     load_guidance,
 )
-from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
+from capdisc_indexer.rendering.layout import (
+    DISCOVERY_INSTRUCTIONS,
+    PromptTemplate,
+    fill_template,
+    list_templates,
+    load_builtin,
+)
 from capdisc_indexer.rendering.render_job import Descriptors
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
-
-if TYPE_CHECKING:
-    from capdisc_indexer.rendering.templates import PromptTemplate
 
 # A format that repeats the request leaves at least so many tokens for everything else.
 _MIN_REMAINING_TOKENS = 40
@@ -304,8 +306,6 @@ def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTempla
     """The template at a path, or of this name: a built-in one, else a file in a folder of
     templates. Any text that looks like a path is one.
     """
-    from capdisc_indexer.rendering.templates import PromptTemplate, list_templates, load_builtin
-
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
     if template in list_templates():
@@ -347,8 +347,6 @@ def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
     """The pieces of the template or of the style's prompt, filled in. Raises UsageError for an
     unknown name or placeholder, InputError for a file that cannot be read.
     """
-    from capdisc_indexer.rendering.templates import fill_template
-
     options, style = render_ctx.options, render_ctx.catalogue_mode.style
     values = {
         "tools": DISCOVERY_INSTRUCTIONS[options.hint or "cli"],

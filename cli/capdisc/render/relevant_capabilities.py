@@ -5,7 +5,6 @@ a prompt shows the catalogue in full.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, query_execution
 from capdisc.render.gate import is_talk
@@ -15,13 +14,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.layout import STYLE_NAMES, PromptStyle, select_style
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
-
-if TYPE_CHECKING:
-    from capdisc_indexer.rendering.templates import PromptStyle
 
 _BATCH_SIZE = 128
 # A fit by bisection reads the first batches again in each step.
@@ -215,8 +212,6 @@ def select_catalogue_mode(
 
 
 def _select_style(options: RenderOptions) -> PromptStyle:
-    from capdisc_indexer.rendering.templates import STYLE_NAMES, select_style
-
     check_choice("style", options.style, STYLE_NAMES)
     return select_style(options.model, options.style or "auto")
 

@@ -11,7 +11,7 @@ from capdisc.render.gate import Gate
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.rendering.formats import FORMATS, find_format, list_added_formats
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
+from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
 
 DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")
@@ -101,7 +101,7 @@ class RenderOptions:
             "--style",
             help="tools: a short prompt; full: everything; auto: by --model.",
             panel="Prompt",
-            choices=("auto", "tools", "full"),
+            choices=STYLE_NAMES,
         ),
     ] = None
     model: Annotated[

@@ -10,7 +10,15 @@ from typing import Any, Protocol, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CategoryRecord
-from capdisc_indexer.model.types import Block, Budgets, Descriptor, PrintOptions, Ranking
+from capdisc_indexer.model.types import (
+    Block,
+    Budgets,
+    Descriptor,
+    DroppedBlock,
+    PrintOptions,
+    Ranking,
+    Tier,
+)
 from capdisc_indexer.rendering.capability_text import availability_note
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.text.location import Location, locate
@@ -145,3 +153,28 @@ class RenderJob:
         if location is None:
             location = self.locations[descriptor.id] = locate(descriptor, self.inputs.workspace)
         return location
+
+
+def make_tier(
+    level: int, blocks: Sequence[Block], dropped: Sequence[DroppedBlock] = (), omitted: int = 0
+) -> Tier:
+    """The tier of these blocks, with their tokens."""
+    return Tier(
+        level=level,
+        blocks=tuple(blocks),
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(dropped),
+        omitted=omitted,
+    )
+
+
+def list_dropped(
+    level: int, identifier: str, block: Block | None, full_tokens: int
+) -> list[DroppedBlock]:
+    """What was lost of a text with so many tokens in full, printed as this block (None: not
+    printed).
+    """
+    if block is not None and block.tokens == full_tokens:
+        return []
+    clipped = block is not None
+    return [DroppedBlock(id=identifier, tier=level, tokens=full_tokens, clipped=clipped)]

@@ -17,7 +17,7 @@ from capdisc_indexer.rendering.capability_text import (
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, share_for_lines
+from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, make_tier, share_for_lines
 from capdisc_indexer.text.location import find_common_rules, location_rule
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
@@ -92,7 +92,7 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
     if not is_before_details:
         full = _choose_lines(job, descriptors, tokens_left, rules, is_listing, is_longest=True)
         if not full.left_out:
-            return _tier(level, [lines[-1] for lines in full.lines], [])
+            return make_tier(level, [lines[-1] for lines in full.lines], [])
     short = _choose_lines(job, descriptors, tokens_left, rules, is_listing)
     if not (short.lines or is_listing):
         first = list(islice(descriptors, 1))
@@ -108,16 +108,7 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
         DroppedBlock(id=block.id, tier=level, tokens=block.tokens) for block in short.left_out
     ]
     omitted = len(descriptors) - len(short.lines) - len(short.left_out)
-    return _tier(level, blocks, dropped, omitted)
-
-
-def _tier(
-    level: int, blocks: Sequence[Block], dropped: Sequence[DroppedBlock], omitted: int = 0
-) -> Tier:
-    tokens = sum(block.tokens for block in blocks)
-    return Tier(
-        level=level, blocks=tuple(blocks), tokens=tokens, dropped=tuple(dropped), omitted=omitted
-    )
+    return make_tier(level, blocks, dropped, omitted)
 
 
 @frozen
