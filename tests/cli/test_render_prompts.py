@@ -414,4 +414,4 @@ def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
 def test_a_budget_without_room_beside_the_request_says_so(capdisc, small) -> None:
     done = capdisc("render", "send invoice", "--budget", "20", "--format", "messages")
     assert done.code != 0
-    assert "40 are needed beside it: 20 are too few" in done.err
+    assert "40 are needed besides it: 20 are too few" in done.err

@@ -2,7 +2,7 @@
 
 A skill is offered as the Agent Skills format has it, and as it was indexed: one whose file has
 changed since, whose front matter breaks the format, or whose folder is too large, is not. Of its
-folder, the files are offered that `read_capability` reads, and files that are no text: no hidden
+folder, the files are offered that `read_capability` reads, and files that are not texts: no hidden
 ones, none behind a link, none that holds secrets. Keys in texts are masked before they are hashed.
 """
 
@@ -43,7 +43,7 @@ from capdisc_indexer.tools.capability_reading import walk_folder
 
 SKILL_SCHEME = "skill://"
 DIRECTORY_TYPE = "inode/directory"
-# A page of `skills/list` ends after so many skills, or with the one that brings it to so many files.
+# A page of `skills/list` ends after this many skills, or with the one that brings it to this many files.
 PAGE_SKILLS = 50
 _PAGE_FILES = 2_000
 _MAX_DEPTH = 12
@@ -304,7 +304,7 @@ def _read_file(folder: str, name: str) -> bytes | None:
 
 
 def _mask(data: bytes) -> bytes:
-    """The bytes with keys masked; those of a file that is no text, as they are."""
+    """The bytes with keys masked; those of a file that is not a text, as they are."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -46,7 +46,7 @@ from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
 
-# A format that repeats the request leaves at least so many tokens for everything else.
+# A format that repeats the request leaves at least this many tokens for everything else.
 _MIN_REMAINING_TOKENS = 40
 
 
@@ -248,19 +248,19 @@ def _request_text(render_ctx: RenderContext) -> str:
     if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
         raise UsageError(
             f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
-            f"beside it: {total:,} are too few",
+            f"besides it: {total:,} are too few",
             "give a larger --budget, or a format that does not repeat it",
         )
     return text
 
 
-# What the tiers are made of beside the hits.
+# What the tiers are made of besides the hits.
 
 
 def overview_lines(
     ctx: open_index.CommandContext, query: Query, kinds_first: bool
 ) -> Sequence[CategoryRecord]:
-    """The categories of the overview: as the build stored them, or made anew of what passes the
+    """The categories of the overview: as the build stored them, or made again of what passes the
     filters.
     """
     if not kinds_first and not query.filters:

@@ -202,7 +202,7 @@ def select_catalogue_mode(
         return CatalogueMode(style=style, is_full=is_full, static_tokens=static_tokens)
     allowed_tokens = int(options.context_size * options.threshold_pct / 100)
     if style and static_tokens <= allowed_tokens:
-        style = replace(style, name="full", reason="all of it is small beside the context")
+        style = replace(style, name="full", reason="all of it is small compared with the context")
     return CatalogueMode(
         style=style,
         is_full=static_tokens <= allowed_tokens,

@@ -1,4 +1,4 @@
-"""What `render` reports beside a context: facts for formats of data, and notices on stderr."""
+"""What `render` reports besides a context: facts for formats of data, and notices on stderr."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class RenderOptions:
         bool,
         option(
             "--auto",
-            help="Print everything in full where it is small beside the context.",
+            help="Print everything in full if it is small compared with the context.",
             panel="Prompt",
         ),
     ] = False

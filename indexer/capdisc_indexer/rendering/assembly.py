@@ -78,7 +78,7 @@ def assemble(
 
 def _fit_context(job: RenderJob) -> Context:
     """The context with the most tokens whose whole printed text fits, with the longest overview
-    beside which there is one. Raises UsageError where there is none.
+    with which there is one. Raises UsageError where there is none.
     """
     overviews: Iterable[Tier | None] = ()
     if is_level_printed(job, 0):
@@ -193,7 +193,7 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
 
 
 def _add_overview(job: RenderJob, budget_left: int) -> Tier:
-    """The overview of what an answer leaves of the budget; what it leaves out is no loss then."""
+    """The overview of what an answer leaves of the budget; what it leaves out is not a loss then."""
     tier_frame = tier_frame_tokens(job, 0)
     tier = build_overview(job, min(tier_cap(job.budgets, 0), budget_left) - tier_frame)
     tokens = tier.tokens + tier_frame if tier.blocks else 0
@@ -266,7 +266,7 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
 
 
 def overview_budget(job: RenderJob, budget_left: int) -> int:
-    """The most tokens of the overview beside an answer: a third of the budget, and no more than what
+    """The most tokens of the overview next to an answer: a third of the budget, and no more than what
     is left after the first tokens of the answer. It does not depend on whether there is an answer,
     so that the overview stays the same from turn to turn.
     """

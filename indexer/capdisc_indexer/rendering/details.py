@@ -72,7 +72,7 @@ def _lengthen_first(
 
 
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 0 of at most so many tokens: what `fit_categories` chooses, and how many more there
+    """Tier 0 of at most `tokens_left` tokens: what `fit_categories` chooses, and how many more there
     are.
     """
     categories = job.inputs.overview
@@ -108,7 +108,7 @@ def has_answer_tiers(job: RenderJob) -> bool:
 
 
 def share_for_overview(tokens: int) -> int:
-    """How much of so many tokens an overview beside an answer may take."""
+    """How many of these tokens an overview next to an answer may take."""
     return max(0, min(tokens // 3, tokens - ANSWER_TOKENS))
 
 
@@ -173,7 +173,7 @@ _MIN_SHARE = 3 * MIN_DETAIL_TOKENS
 
 
 def build_details(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 2 of at most so many tokens: the capabilities in order. One that is too long loses some of
+    """Tier 2 of at most `tokens_left` tokens: the capabilities in order. One that is too long loses some of
     its sections, and the next is still tried.
     """
     hits = islice(job.inputs.descriptors, job.inputs.details)

@@ -40,7 +40,7 @@ _LOWEST_LEVEL = 6
 # So many texts are cached in chunks for the next step of a fit: those of a whole catalogue would
 # take too much memory.
 _MAX_CACHED_TEXTS = 16
-# A word of the request in a heading counts as much as so many in the text.
+# A word of the request in a heading counts as much as this many in the text.
 _HEADING_WEIGHT = 3
 # `## Step 2: …`, `### 3. …`, `## Phase IV`
 _STEP = compile_late(r" {0,3}#+[ \t]+(?:\W*\w+[ \t]+)?(?:\d+|[IVX]+)(?:[.:)\]—–-]|\s|$)")

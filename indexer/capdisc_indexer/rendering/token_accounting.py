@@ -46,7 +46,7 @@ _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ah
 _COUNTED_LATE_FORMATS = tuple(
     form for form in FORMATS.values() if form.additive and not form.is_counted_ahead
 )
-# Up to so many secrets and programs, the note for every combination of missing ones is counted.
+# Up to this many secrets and programs, the note for every combination of missing ones is counted.
 _MAX_COUNTED_NEEDS = 3
 
 

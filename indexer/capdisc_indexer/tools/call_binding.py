@@ -71,7 +71,7 @@ def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: object) -> B
 
 
 def _check_size(arguments: object) -> None:
-    """Raises UsageError for arguments of more than MAX_BYTES, and for text that is no Unicode."""
+    """Raises UsageError for arguments of more than MAX_BYTES, and for text that is not Unicode."""
     if too_deep(arguments):
         return  # `find_problems` reports it
     try:

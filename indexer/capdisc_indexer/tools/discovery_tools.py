@@ -174,7 +174,7 @@ def exact_matches(ctx: ToolContext, query: str) -> list[CapabilityHeader]:
         for header in find_by_name(ctx, query)
         if not header.get("hidden") or header["id"] == query
     ]
-    # The index has categories as aliases, too; those are no names.
+    # The index has categories as aliases, too; those are not names.
     return [header for header in headers if compact_name(query) in _name_forms(header)]
 
 

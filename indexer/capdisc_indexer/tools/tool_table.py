@@ -226,7 +226,7 @@ def _definition_by_name(ctx: ToolContext, name: str) -> Definition:
     )
     if not is_callable(descriptor):
         raise UsageError(
-            f"{one_line(descriptor.id, 100)} is no function: it has no schema",
+            f"{one_line(descriptor.id, 100)} cannot be offered as a function: it has no input schema",
             "capdisc show prints it; an agent reads it with get_skill or get_document",
         )
     return _define_with_availability(ctx, descriptor)
