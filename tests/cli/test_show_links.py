@@ -26,9 +26,8 @@ Text below.
 
 
 @pytest.fixture
-def skill(hermetic, monkeypatch, capdisc, write_skill):
+def skill(hermetic, capdisc, write_skill):
     """A skill with files of its own, links of every kind, and a file outside that nobody may see."""
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     folder = write_skill(hermetic / "skills", "guide", body=BODY).parent
     (folder / "references").mkdir()
     (folder / "references" / "api.md").write_text(
@@ -290,8 +289,7 @@ def test_a_link_belongs_to_one_capability(capdisc, skill, hermetic, write_skill)
     assert "skill:guide" in capdisc("show", "guide", "plain", "--links").out
 
 
-def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic) -> None:
     (hermetic / "all").mkdir()
     row = '{"name": "a", "kind": "tool", "description": "Does a thing.", "content": "[x](secret.txt)"}'
     (hermetic / "all" / "capabilities.jsonl").write_text(row)

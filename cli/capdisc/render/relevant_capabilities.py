@@ -126,35 +126,32 @@ def find_relevant(
     options: RenderOptions,
     query: Query,
     read_catalogue: Callable[[], CatalogueReader],
+    *,
+    is_listed_whole: bool,
     with_distant_hits: bool,
     details: int,
 ) -> RelevantCapabilities:
     """The capabilities that fit a query which `check_query` accepts, the first `details` whole;
-    where none does, what `--on-empty` names. With `with_distant_hits`, also those far behind the
-    best one.
+    where none does, what `--on-empty` names. Without a query, `is_listed_whole` stands for the
+    whole catalogue. With `with_distant_hits`, also those far behind the best one.
     """
+    prints_all = options.on_empty == "all"
     if not query.texts:
-        if options.on_empty == "all":
-            return RelevantCapabilities(
-                ranking=empty_ranking(query),
-                is_whole_catalogue=True,
-                catalogue_reader=read_catalogue(),
-            )
-        return RelevantCapabilities(ranking=empty_ranking(query))
-    ranking = drop_hits_of_talk(
-        query_execution.rank_query(ctx, query, options.mode, options.encoder, options.gate)
-    )
-    threshold = query_execution.relevance_threshold(ctx, options.min_relevance)
-    hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
-    ranking = replace(ranking, hits=hits)
-    if not ranking.hits and options.on_empty == "all" and not is_talk(ranking):
+        ranking, prints_all = empty_ranking(query), prints_all or is_listed_whole
+    else:
+        ranking = drop_hits_of_talk(
+            query_execution.rank_query(ctx, query, options.mode, options.encoder, options.gate)
+        )
+        threshold = query_execution.relevance_threshold(ctx, options.min_relevance)
+        hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
+        ranking = replace(ranking, hits=hits)
+    if prints_all and not ranking.hits and not is_talk(ranking):
         return RelevantCapabilities(
             ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
         )
-    return RelevantCapabilities(
-        ranking=ranking,
-        stored=ctx.index.list_with_counts([hit.id for hit in ranking.hits], details),
-    )
+    ids = [hit.id for hit in ranking.hits]
+    stored = ctx.index.list_with_counts(ids, details) if ids else ()
+    return RelevantCapabilities(ranking=ranking, stored=stored)
 
 
 def empty_ranking(query: Query) -> Ranking:

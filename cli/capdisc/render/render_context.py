@@ -304,18 +304,16 @@ def _find_capabilities(
     counter: TokenCounter,
     limits: TokenLimits,
 ) -> RelevantCapabilities:
-    def read_catalogue() -> CatalogueReader:
-        return CatalogueReader(ctx, query, form, counter)
-
     if catalogue_mode.is_full:
         return RelevantCapabilities(
             ranking=empty_ranking(query), stored=all_in_full(ctx, query), is_whole_catalogue=True
         )
-    if form.is_catalogue and not query.texts:
-        return RelevantCapabilities(
-            ranking=empty_ranking(query),
-            is_whole_catalogue=True,
-            catalogue_reader=read_catalogue(),
-        )
-    is_named = limits.is_summary_count_set or limits.is_total_set
-    return find_relevant(ctx, options, query, read_catalogue, is_named, limits.details)
+    return find_relevant(
+        ctx,
+        options,
+        query,
+        lambda: CatalogueReader(ctx, query, form, counter),
+        is_listed_whole=form.is_catalogue,
+        with_distant_hits=limits.is_summary_count_set or limits.is_total_set,
+        details=limits.details,
+    )
