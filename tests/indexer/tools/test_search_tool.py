@@ -98,7 +98,7 @@ def test_the_discovery_tools_are_documented_too(ask) -> None:
         ("One line without an end", "One line without an end"),
         ("Only a heading:", "Only a heading:"),
         ("", ""),
-        ("word " * 100, "word " * 23 + "word…"),
+        ("word " * 100, "word " * 22 + "word…"),
     ],
 )
 def test_a_summary_is_the_first_line_that_says_something(description, expected) -> None:
