@@ -306,32 +306,27 @@ def run_search(options: CallOptions, call: SearchCall) -> int:
     """Print the answer of the tool search that loads what was found. Raises UsageError for another
     tool, and for a provider without deferred definitions.
     """
-    from capdisc_indexer.tools import tool_selection
-    from capdisc_indexer.tools.definitions import deferral
+    from capdisc_indexer.tools import provider_formats
 
-    if call.form not in deferral.DEFERRING_FORMATS:
+    if call.form not in provider_formats.DEFERRING_FORMATS:
         raise UsageError(
             f"the format {call.form!r} has no tool search",
-            f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
+            f"one of: {', '.join(provider_formats.DEFERRING_FORMATS)}",
         )
     session, arguments = _take_session(options, call.name, call.arguments)
     ready = tool_table.bind_call(call.name, arguments)
-    if ready.tool.name != tool_selection.SEARCH_TOOL:
-        raise UsageError(
-            f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
-        )
+    if ready.tool.name != tool_table.SEARCH_TOOL:
+        raise UsageError(f"{ready.tool.name} is no tool search", f"call {tool_table.SEARCH_TOOL}")
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")
     ctx = options.tool_ctx
-    definitions = tool_selection.find_callable(
-        ctx, ready.arguments["query"], ready.arguments["limit"]
-    )
-    names = deferral.deferred_names(
-        tool_selection.search_definition(ctx), tool_selection.capability_definitions(ctx)
+    definitions = tool_table.find_callable(ctx, ready.arguments["query"], ready.arguments["limit"])
+    names = provider_formats.deferred_names(
+        tool_table.search_definition(ctx), tool_table.capability_definitions(ctx)
     )
     # What is hidden was not defined in the request, so that no answer may refer to it.
     definitions = [definition for definition in definitions if definition.id in names]
-    answer = deferral.format_search_answer(call.form, definitions, names, call.call_id)
+    answer = provider_formats.format_search_answer(call.form, definitions, names, call.call_id)
     sources = {"sources": [definition.id for definition in definitions]}
     session_memory.record_call(options.ctx, ready, sources, session)
     indent = 2 if options.ctx.runtime.stdout_is_terminal else None

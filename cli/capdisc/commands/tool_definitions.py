@@ -13,9 +13,9 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_shown_hits
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import encode_definitions, parameter_renames
-from capdisc_indexer.tools.definitions.builders import Definition
+from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.provider_formats import encode_definitions, parameter_renames
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # Formats that are code, which calls what was found.
@@ -89,7 +89,7 @@ def _choose_definitions(
 ) -> tuple[list[Definition], str]:
     """The definitions, and a word for how they were chosen."""
     if request.only:
-        return tool_selection.definitions_by_name(tool_ctx, request.only), "only"
+        return tool_table.definitions_by_name(tool_ctx, request.only), "only"
     is_code = request.form in CODE_FORMATS
     # Code calls what was found; the tools that find are for a model.
     discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
@@ -97,7 +97,7 @@ def _choose_definitions(
         matches = _query_definitions(ctx, tool_ctx, request)
         return _add_pinned(ctx, tool_ctx, request, discovery, matches), "query"
     if is_code:
-        return tool_selection.capability_definitions(tool_ctx), "static"
+        return tool_table.capability_definitions(tool_ctx), "static"
     if not _is_progressive(ctx, request):
         return _all_definitions(tool_ctx, request), "static"
     few = _add_pinned(ctx, tool_ctx, request, discovery, [])
@@ -114,22 +114,22 @@ def _select_deferred(
     """Everything: what fits the query or is pinned loads at once, the others when they are
     found.
     """
-    from capdisc_indexer.tools.definitions import deferral
+    from capdisc_indexer.tools import provider_formats
 
     matches = _query_definitions(ctx, tool_ctx, request) if request.query.texts else []
     loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
     loaded_ids = {definition.id for definition in loaded}
-    deferred_request = deferral.DeferredRequest(
-        search=tool_selection.search_definition(tool_ctx),
+    deferred_request = provider_formats.DeferredRequest(
+        search=tool_table.search_definition(tool_ctx),
         loaded=loaded,
         deferred=[
             definition
-            for definition in tool_selection.capability_definitions(tool_ctx)
+            for definition in tool_table.capability_definitions(tool_ctx)
             if definition.id not in loaded_ids
         ],
         is_hosted=request.is_hosted,
     )
-    value, names = deferral.defer_definitions(request.form, deferred_request)
+    value, names = provider_formats.defer_definitions(request.form, deferred_request)
     return DefinitionSet(
         form=request.form,
         value=value,
@@ -141,16 +141,16 @@ def _select_deferred(
 
 def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
     if request.is_whole:
-        return tool_selection.discovery_definitions(tool_ctx, hidden=True)
+        return tool_table.discovery_definitions(tool_ctx, hidden=True)
     # A session's list begins alike in each turn, also where one has no query.
     is_of_turn = bool(request.query.texts) or request.session is not None
-    return tool_selection.bridge_definitions(tool_ctx, is_of_turn)
+    return tool_table.bridge_definitions(tool_ctx, is_of_turn)
 
 
 def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
     return [
-        *tool_selection.discovery_definitions(tool_ctx, request.is_whole),
-        *tool_selection.capability_definitions(tool_ctx),
+        *tool_table.discovery_definitions(tool_ctx, request.is_whole),
+        *tool_table.capability_definitions(tool_ctx),
     ]
 
 
@@ -174,10 +174,10 @@ def _add_pinned(
         else session_memory.load_ids(ctx.runtime.state_dir(), request.session)
     )
     names = [*ctx.config["pin"], *active_ids]
-    pinned, missing = tool_selection.pinned_definitions(tool_ctx, names)
+    pinned, missing = tool_table.pinned_definitions(tool_ctx, names)
     for name in missing:
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
-    found = tool_selection.define_ids(tool_ctx, discovered_ids)
+    found = tool_table.define_ids(tool_ctx, discovered_ids)
     offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
     return list(
         {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
@@ -194,7 +194,7 @@ def _query_definitions(
     ranking = drop_hits_of_talk(ranking)
     least = query_execution.relevance_threshold(ctx, request.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
-    definitions = tool_selection.define_ids(tool_ctx, ids)
+    definitions = tool_table.define_ids(tool_ctx, ids)
     defined_ids = {definition.id for definition in definitions}
     if request.session is not None:
         session_memory.remember_printed(
@@ -209,7 +209,7 @@ def _query_definitions(
         if request.form not in CODE_FORMATS and not request.is_deferred:
             kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
             text = " ".join(request.query.texts)
-            readers = tool_selection.reader_definitions(tool_ctx, text, list(kinds))
+            readers = tool_table.reader_definitions(tool_ctx, text, list(kinds))
         names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
             f"notice: found too, and no functions: {console.format_names(not_callable)} (read by {names})"

@@ -18,7 +18,7 @@ from capdisc.output.failures import ExitCode
 from capdisc.render.gate import Gate
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
-from capdisc_indexer.tools.definitions import DEFINITION_FORMATS
+from capdisc_indexer.tools.provider_formats import DEFINITION_FORMATS
 
 FORMATS = (*DEFINITION_FORMATS, *CODE_FORMATS)
 
@@ -27,7 +27,7 @@ def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
     """Raises UsageError for a format that cannot defer, for --hosted alone, and for options that
     choose definitions otherwise.
     """
-    from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
+    from capdisc_indexer.tools.provider_formats import DEFERRING_FORMATS
 
     if hosted:
         raise UsageError("--hosted needs --defer", "add --defer")

@@ -367,7 +367,7 @@ def _add_detail(
     """The suggestion with the section of its text that fits the prompt best, of those that fit
     whole into the tokens; as it is where none does, or it has no text.
     """
-    from capdisc.render.tier_selection import frame_key
+    from capdisc.render.frame_key import frame_key
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.formats.text import with_mark_key
     from capdisc_indexer.text.token_counts import find_tokenizer, make_counter

@@ -21,7 +21,7 @@ Gate = Annotated[
     str,
     option(
         "--gate",
-        help='auto: talk such as "thanks!" is no request; off: all is one.',
+        help='auto: print nothing for talk such as "thanks!"; off: answer every query.',
         panel="Searching",
         choices=("auto", "off"),
     ),

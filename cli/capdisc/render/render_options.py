@@ -1,92 +1,275 @@
-"""The options of `capdisc render` as they were typed, in groups by topic."""
+"""The options of `capdisc render`, each declared once, and the checks of what they name together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from typing import Annotated
 
-from capdisc.args import query_options
+from capdisc.args import params
+from capdisc.args.params import option
+from capdisc.render.gate import Gate
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.rendering.formats import FORMATS, find_format, list_added_formats
+from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+
+DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
+ON_EMPTY = ("none", "all", "error")
 
 
 @frozen(kw_only=True)
-class QueryOptions:
-    """The query, its filters, and what to print where little or nothing fits."""
+class RenderOptions:
+    """The options as they were typed, or as a server or session sets them."""
 
-    words: Sequence[str] | None
-    also: Sequence[str] | None = None
-    filters: query_options.Filters = query_options.Filters()
-    min_relevance: float | None = None
-    on_empty: str = "none"
-    mode: str | None = None
-    encoder: str | None = None
-    gate: str = "auto"
-
-
-@frozen(kw_only=True)
-class LimitOptions:
-    """How many tokens may be printed."""
-
-    budget: int | None = None
-    tier_budget: str = ""
-    tier_top: str = ""
-    max_each: int = 1_250
-    tokenizer: str | None = None
-
-
-@frozen(kw_only=True)
-class LayoutOptions:
-    """Which parts are printed, and in which format."""
-
-    format: str = "text"
-    tier: str | None = None
-    detail: str | None = None
-    split: str = ""
-    hint: str | None = None
-    hints: bool = False
-    by_kind: bool = False
-    diagnostics: bool = False
-
-
-@frozen(kw_only=True)
-class PromptOptions:
-    """The prompt around the parts: style, model, template, added texts, session."""
-
-    style: str | None = None
-    model: str = ""
-    template: str = ""
-    append: Sequence[str] = ()
-    session: str | None = None
-    auto: bool = False
-    context_size: int = 200_000
-    threshold_pct: float = 10.0
+    words: params.Words = None
+    also: params.Also = None
+    budget: Annotated[
+        int | None,
+        option(
+            "--budget",
+            min=1,
+            help="At most this many tokens in all; a hard limit.",
+            panel="Budget",
+        ),
+    ] = None
+    tier_budget: Annotated[
+        str,
+        option(
+            "--tier-budget",
+            metavar="TIER=N,…",
+            help="Tokens of tiers 0, 1, 2 and of memory: 0=150,1=600.",
+            panel="Budget",
+        ),
+    ] = ""
+    tier_top: Annotated[
+        str,
+        option(
+            "--tier-top",
+            metavar="TIER=N,…",
+            help="At most this many summaries and details: 1=5,2=2.",
+            panel="Budget",
+        ),
+    ] = ""
+    tokenizer: Annotated[
+        str | None,
+        option(
+            "--tokenizer",
+            help="How tokens are counted.",
+            panel="Budget",
+            choices=("o200k", "claude", "chars4"),
+        ),
+    ] = None
+    format: Annotated[
+        str,
+        option(
+            "--format",
+            help="The layout of the context.",
+            panel="Output",
+            choices=tuple(FORMATS),
+            more_choices=list_added_formats,
+        ),
+    ] = "text"
+    tier: Annotated[
+        str | None,
+        option(
+            "--tier",
+            help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]",
+            panel="Context",
+        ),
+    ] = None
+    detail: Annotated[
+        str | None,
+        option(
+            "--detail",
+            help="What is printed of each hit.",
+            panel="Context",
+            choices=tuple(DETAIL_LEVELS),
+        ),
+    ] = None
+    split: Annotated[
+        str,
+        option(
+            "--split",
+            help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
+            panel="Context",
+            choices=SPLIT_MODES,
+        ),
+    ] = ""
+    style: Annotated[
+        str | None,
+        option(
+            "--style",
+            help="tools: a short prompt; full: everything; auto: by --model.",
+            panel="Prompt",
+            choices=STYLE_NAMES,
+        ),
+    ] = None
+    model: Annotated[
+        str,
+        option(
+            "--model", metavar="NAME", help="The model that will read the context.", panel="Prompt"
+        ),
+    ] = ""
+    template: Annotated[
+        str,
+        option(
+            "--template",
+            metavar="FILE|NAME",
+            help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
+            "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
+            panel="Prompt",
+        ),
+    ] = ""
+    append: Annotated[
+        list[str] | None,
+        option(
+            "--append",
+            metavar="FILE",
+            help="Add this text; - is stdin (repeatable).",
+            panel="Prompt",
+        ),
+    ] = None
+    session: Annotated[
+        str | None,
+        option(
+            "--session",
+            metavar="NAME",
+            help="Print this session's memory, and record the hits in it.",
+            panel="Session",
+        ),
+    ] = None
+    auto: Annotated[
+        bool,
+        option(
+            "--auto",
+            help="Print everything in full if it is small compared with the context.",
+            panel="Prompt",
+        ),
+    ] = False
+    context_size: Annotated[
+        int,
+        option(
+            "--context-size",
+            min=1,
+            help="With --auto: tokens of the model's context.",
+            panel="Prompt",
+        ),
+    ] = 200_000
+    threshold_pct: Annotated[
+        float,
+        option(
+            "--threshold-pct",
+            min=0,
+            max=100,
+            callback=params.check_finite,
+            help="With --auto: the percentage of the context that counts as small.",
+            panel="Prompt",
+        ),
+    ] = 10.0
+    max_each: Annotated[
+        int,
+        option(
+            "--max-each",
+            min=0,
+            metavar="N",
+            help="With --style full: at most this many tokens of a capability; 0: all.",
+            panel="Budget",
+        ),
+    ] = 1_250
+    hint: Annotated[
+        str | None,
+        option(
+            "--hint",
+            help="How the overview says to find more.",
+            panel="Context",
+            choices=tuple(OVERVIEW_HINTS),
+        ),
+    ] = None
+    hints: Annotated[
+        bool,
+        option("--hints", help="Print in summaries when to use a capability.", panel="Context"),
+    ] = False
+    by_kind: Annotated[
+        bool, option("--by-kind", help="Group the overview by kind first.", panel="Context")
+    ] = False
+    diagnostics: Annotated[
+        bool,
+        option(
+            "--diagnostics",
+            help="Print the times of the query: in JSON, else on stderr.",
+            panel="Output",
+        ),
+    ] = False
+    min_relevance: params.MinRelevance = None
+    on_empty: Annotated[
+        str,
+        option(
+            "--on-empty",
+            help="If nothing fits, print the overview (none), a line for each capability (all), or nothing (error).",
+            panel="Searching",
+            choices=ON_EMPTY,
+        ),
+    ] = "none"
+    gate: Gate = "auto"
+    mode: params.Mode = None
+    encoder: params.EncoderName = None
 
     @property
     def has_style(self) -> bool:
         """Whether an option names a style or a model, which has one."""
         return bool(self.style or self.model)
 
-
-@frozen(kw_only=True)
-class RenderOptions:
-    """All options of `capdisc render`."""
-
-    request: QueryOptions
-    limits: LimitOptions = LimitOptions()
-    shape: LayoutOptions = LayoutOptions()
-    prompting: PromptOptions = PromptOptions()
-
     @property
     def may_have_template(self) -> bool:
         """Whether a setting may choose a template: no option lays the prompt out."""
-        shape, prompting = self.shape, self.prompting
-        return shape.format == "text" and not (
-            prompting.template or shape.split or prompting.has_style or prompting.auto
+        return self.format == "text" and not (
+            self.template or self.split or self.has_style or self.auto
         )
 
     @property
     def has_default_layout(self) -> bool:
         """Whether no option chooses a format, parts or a prompt around them."""
-        shape, prompting = self.shape, self.prompting
-        choices = (shape.tier, shape.detail, shape.split, shape.hint, shape.by_kind)
-        additions = (prompting.template, prompting.append, prompting.session, prompting.auto)
-        return shape.format == "text" and not any((*choices, *additions, prompting.has_style))
+        choices = (self.tier, self.detail, self.hint, self.by_kind, self.append, self.session)
+        return self.may_have_template and not any(choices)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The tiers that the options name. Raises UsageError for an unknown tier."""
+        if self.detail:
+            return DETAIL_LEVELS[self.detail]
+        tiers = {part.strip() for part in (self.tier or "0,1,2").split(",")}
+        if tiers - {"0", "1", "2"}:
+            raise UsageError(f"unknown tier {self.tier!r}", "give 0, 1, 2 or several: --tier 1,2")
+        return tuple(sorted(int(tier) for tier in tiers))
+
+
+def check_options(options: RenderOptions) -> None:
+    """Raises UsageError for an unknown value, and for options that do not go together."""
+    form = find_format(options.format)
+    check_choice("detail", options.detail, DETAIL_LEVELS)
+    check_choice("split", options.split or None, SPLIT_MODES)
+    check_choice("--on-empty", options.on_empty, ON_EMPTY)
+    if options.tier and options.detail:
+        raise UsageError("--tier and --detail exclude each other", "give one of them")
+    _ = options.levels  # raises for an unknown tier
+    additions = {
+        "--split": options.split,
+        "--template": options.template,
+        "--style": options.has_style,
+        "--append": options.append,
+        "--session": options.session,
+        "--auto": options.auto,
+    }
+    conflicting = [name for name, value in additions.items() if value]
+    if form.is_fixed_form and conflicting:
+        raise UsageError(
+            f"{conflicting[0]} does not go with {options.format}", "choose another format"
+        )
+
+
+def check_choice(option: str, value: str | None, choices: Collection[str]) -> None:
+    """Raises UsageError where the value is neither None nor one of the choices."""
+    if value is not None and value not in choices:
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice(option, value, choices)

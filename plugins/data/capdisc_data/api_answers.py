@@ -8,7 +8,6 @@ from typing import TypedDict
 from capdisc_data.data_lookup import iter_parts, search_parts, unknown_container
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.tools.capability_documents import document_parameters
 from capdisc_indexer.tools.capability_lookup import (
     Metadata,
     capability_metadata,
@@ -20,6 +19,7 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
     text_value,
 )
+from capdisc_indexer.tools.discovery_tools import document_parameters
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 
 ANY_TYPE = "any"

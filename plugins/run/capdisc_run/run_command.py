@@ -120,8 +120,8 @@ def run(
         roots = tuple(ctx.index.scan["roots"])
         api_url = _api_url(ctx.index, descriptor)
         place = ctx.place
-    from capdisc_indexer.tools.definitions.builders import capability_schema
-    from capdisc_indexer.tools.definitions.parameter_schema import restore_names
+    from capdisc_indexer.tools.function_definitions import capability_schema
+    from capdisc_indexer.tools.parameter_schema import restore_names
 
     typed_arguments = call.parse_words(
         arguments or ("",), descriptor.schema or {}, example_json(descriptor.schema)

@@ -278,19 +278,10 @@ def turn(command: SessionCommand) -> int:
     from capdisc.render.context import build_context, remember_shown
     from capdisc.render.render_context import prepare_render
     from capdisc.render.render_notices import print_notices
-    from capdisc.render.render_options import (
-        LimitOptions,
-        PromptOptions,
-        QueryOptions,
-        RenderOptions,
-    )
+    from capdisc.render.render_options import RenderOptions
 
     name = command.name
-    options = RenderOptions(
-        request=QueryOptions(words=(command.text(),)),
-        limits=LimitOptions(budget=command.max_tokens),
-        prompting=PromptOptions(session=name),
-    )
+    options = RenderOptions(words=[command.text()], budget=command.max_tokens, session=name)
     with open_index.open_index(command.index_dir) as ctx:
         render_ctx = prepare_render(ctx, options)
         context = build_context(render_ctx)
@@ -318,7 +309,7 @@ def turn(command: SessionCommand) -> int:
         console.print_result(prompt)
         names = ", ".join(definitions.names.values())
         console.print_notice(f"notice: functions of this turn: {names} (--json defines them)")
-    print_notices(render_ctx.relevant, render_ctx.catalogue_mode, context)
+    print_notices(render_ctx, context)
     return ExitCode.OK
 
 

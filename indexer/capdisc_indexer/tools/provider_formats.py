@@ -1,4 +1,5 @@
-"""How does a provider take definitions that are not loaded yet, and the answer of a tool search?
+"""Functions as each model provider wants them defined: all at once, or loaded when a search finds
+them.
 
 Anthropic takes every definition with the request; those with `defer_loading` enter the context when
 a search names them in a `tool_reference`. OpenAI's Responses API takes no more than the tool search
@@ -11,24 +12,23 @@ types of both SDKs (anthropic 2.12, openai 3.54).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.definitions import (
-    COMMON_NAMES,
-    NamedDefinitions,
-    encode_definitions,
-    openai_function,
-)
-from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.parameter_schema import (
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.gemini_schema import gemini_schema
+from capdisc_indexer.tools.parameter_schema import (
+    NameRule,
     accepted_schema,
     assign_names,
+    fitting_examples,
     object_schema,
+    rename_parameters,
     with_examples,
 )
 
@@ -36,12 +36,137 @@ from capdisc_indexer.tools.definitions.parameter_schema import (
 MAX_DEFERRED = 10_000
 # Searches by natural language; the provider's other variant takes regular expressions.
 _HOSTED_SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-_RULE = replace(
+COMMON_NAMES = NameRule(refused=r"[^A-Za-z0-9_-]", max_length=64)
+_NAMES_BESIDE_SEARCH = replace(
     COMMON_NAMES,
     reserved=frozenset({"tool_search_tool_bm25", "tool_search_tool_regex", "tool_search"}),
 )
 # The model sees no more than this of a namespace until a search loads it.
 _NAMESPACE_CHARACTERS = 300
+# Definitions with the names that the provider accepts for them.
+NamedDefinitions: TypeAlias = Sequence[tuple[str, Definition]]
+
+
+@frozen(kw_only=True)
+class ProviderFormat:
+    """How a provider wants a function defined (`define`, from its name there), what stands around
+    the list of them, which names it accepts, and whether it also refuses names of parameters.
+    """
+
+    define: Callable[[str, Definition], JsonObject]
+    enclose: Callable[[list[JsonObject]], Any] = list
+    name_rule: NameRule = COMMON_NAMES
+    limits_parameter_names: bool = False
+
+
+def encode_definitions(form: str, definitions: Sequence[Definition]) -> tuple[Any, dict[str, str]]:
+    """The definitions in a form of DEFINITION_FORMATS, ready to be JSON; and the name in it of
+    each id.
+    """
+    provider = DEFINITION_FORMATS[form]
+    names = assign_names(definitions, provider.name_rule)
+    functions = [provider.define(names[definition.id], definition) for definition in definitions]
+    return provider.enclose(functions), names
+
+
+def parameter_renames(form: str, definitions: Sequence[Definition]) -> dict[str, dict[str, str]]:
+    """The parameters that this provider would refuse: by the id of the function, the own name of
+    each by the accepted one. `execute_tool` and `capdisc run` take either name.
+    """
+    if not DEFINITION_FORMATS[form].limits_parameter_names:
+        return {}
+    return {
+        definition.id: {accepted_name: own_name for own_name, accepted_name in renames.items()}
+        for definition in definitions
+        if (renames := rename_parameters(definition.schema))
+    }
+
+
+def _define_openai(name: str, definition: Definition) -> JsonObject:
+    """The function for OpenAI. Not strict: strict mode refuses optional parameters, which most
+    schemas have.
+    """
+    return {
+        "name": name,
+        "description": definition.description,
+        "parameters": with_examples(definition, object_schema(definition.schema)),
+        "strict": False,
+    }
+
+
+def _define_anthropic(name: str, definition: Definition) -> JsonObject:
+    schema = accepted_schema(definition.schema)
+    bare_schema = {key: value for key, value in schema.items() if key != "examples"}
+    examples = fitting_examples(definition, bare_schema)
+    return {
+        "name": name,
+        "description": definition.description,
+        "input_schema": bare_schema,
+        **({"input_examples": examples} if examples else {}),
+    }
+
+
+def _define_gemini(name: str, definition: Definition) -> JsonObject:
+    """Without parameters where there are none, as an object without members is refused."""
+    schema = gemini_schema(definition.schema)
+    parameters = {"parameters": schema} if schema.get("properties") else {}
+    return {"name": name, "description": definition.description, **parameters}
+
+
+def _define_mcp(name: str, definition: Definition) -> JsonObject:
+    """A tool as `tools/list` has it, by the MCP specification of 2025-06-18."""
+    has_title = definition.title and definition.title != name
+    return {
+        "name": name,
+        **({"title": definition.title} if has_title else {}),
+        "description": definition.description,
+        "inputSchema": with_examples(definition, object_schema(definition.schema)),
+        **({"annotations": dict(definition.annotations)} if definition.annotations else {}),
+    }
+
+
+def _define_own(name: str, definition: Definition) -> JsonObject:
+    return {
+        "name": name,
+        "id": definition.id,
+        "kind": definition.kind,
+        "description": definition.description,
+        "input_schema": with_examples(definition, object_schema(definition.schema)),
+        "available": definition.is_available,
+    }
+
+
+DEFINITION_FORMATS: Mapping[str, ProviderFormat] = MappingProxyType(
+    {
+        "json": ProviderFormat(define=_define_own),
+        "openai": ProviderFormat(
+            define=lambda name, definition: {
+                "type": "function",
+                "function": _define_openai(name, definition),
+            }
+        ),
+        "openai-responses": ProviderFormat(
+            define=lambda name, definition: {
+                "type": "function",
+                **_define_openai(name, definition),
+            }
+        ),
+        "anthropic": ProviderFormat(define=_define_anthropic, limits_parameter_names=True),
+        "gemini": ProviderFormat(
+            define=_define_gemini,
+            enclose=lambda functions: [{"functionDeclarations": functions}],
+            name_rule=replace(COMMON_NAMES, first=r"[A-Za-z_]"),
+        ),
+        "mcp": ProviderFormat(
+            define=_define_mcp,
+            enclose=lambda functions: {"tools": functions},
+            name_rule=NameRule(refused=r"[^A-Za-z0-9_.-]", max_length=128),
+        ),
+    }
+)
+
+
+# Definitions that load when a search finds them.
 
 
 @frozen(kw_only=True)
@@ -81,15 +206,18 @@ def deferred_names(search: Definition, definitions: Sequence[Definition]) -> dic
     """The name of each id. It depends on the set and not on its order, so that the answer of a
     later search names what the request defined.
     """
-    return assign_names([search, *definitions], _RULE)
+    return assign_names([search, *definitions], _NAMES_BESIDE_SEARCH)
 
 
 def format_search_answer(
     form: str, definitions: Sequence[Definition], names: Mapping[str, str], call_id: str
 ) -> JsonObject:
     """The answer of a search, as the message for the model that the provider takes."""
-    named = [(names[definition.id], definition) for definition in definitions]
-    return DEFERRING_FORMATS[form].format_answer(named, call_id)
+    return DEFERRING_FORMATS[form].format_answer(_name(definitions, names), call_id)
+
+
+def _name(definitions: Sequence[Definition], names: Mapping[str, str]) -> NamedDefinitions:
+    return [(names[definition.id], definition) for definition in definitions]
 
 
 def _anthropic_request(request: DeferredRequest, names: Mapping[str, str]) -> list[JsonObject]:
@@ -113,7 +241,7 @@ def _check_count(request: DeferredRequest) -> None:
 
 
 def _anthropic_tool(definition: Definition, names: Mapping[str, str]) -> JsonObject:
-    """Without `input_examples`, which the API refuses beside a tool search; the schema holds the
+    """Without `input_examples`, which the API refuses with a tool search; the schema holds the
     examples instead.
     """
     return {
@@ -141,19 +269,17 @@ def _openai_request(request: DeferredRequest, names: Mapping[str, str]) -> list[
     if request.is_hosted:
         _check_count(request)
         definitions = [*request.loaded, *request.deferred]
-        tools = _group_functions(_named(definitions, names), loaded_ids)
-        return [*tools, {"type": "tool_search"}]
+        return [
+            *_group_functions(_name(definitions, names), loaded_ids),
+            {"type": "tool_search"},
+        ]
     search: JsonObject = {
         "type": "tool_search",
         "execution": "client",
         "description": request.search.description,
         "parameters": object_schema(request.search.schema),
     }
-    return [search, *_group_functions(_named(request.loaded, names), loaded_ids)]
-
-
-def _named(definitions: Sequence[Definition], names: Mapping[str, str]) -> NamedDefinitions:
-    return [(names[definition.id], definition) for definition in definitions]
+    return [search, *_group_functions(_name(request.loaded, names), loaded_ids)]
 
 
 def _openai_answer(named: NamedDefinitions, call_id: str) -> JsonObject:
@@ -166,16 +292,14 @@ def _openai_answer(named: NamedDefinitions, call_id: str) -> JsonObject:
     }
 
 
-def _group_functions(
-    named: NamedDefinitions, loaded_ids: set[str] | frozenset[str]
-) -> list[JsonObject]:
+def _group_functions(named: NamedDefinitions, loaded_ids: Set[str]) -> list[JsonObject]:
     """The functions, deferred but for `loaded_ids`; those of one container in a namespace, which
     stands where its first function would.
     """
     namespaces = _name_namespaces(named)
     groups: dict[tuple[str, str], list[JsonObject]] = {}
     for name, definition in named:
-        function: JsonObject = {"type": "function", **openai_function(name, definition)}
+        function: JsonObject = {"type": "function", **_define_openai(name, definition)}
         if definition.id not in loaded_ids:
             function["defer_loading"] = True
         container = definition.container

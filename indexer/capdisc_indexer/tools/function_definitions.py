@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
@@ -16,7 +16,7 @@ from capdisc_indexer.tools.capability_lookup import (
     name_without_kind,
     text_value,
 )
-from capdisc_indexer.tools.tool_types import ANY_KIND, Tool, ToolContext
+from capdisc_indexer.tools.tool_types import ANY_KIND, Tool
 
 # A capability of one of these kinds that has no schema is a function without parameters. A kind of
 # an author's own is one of them if a part of its name is such a word: `mcp_tool`.
@@ -25,8 +25,11 @@ _CALLABLE_WORDS = frozenset({"tool", "function", "operation", "command", "endpoi
 DESCRIPTION_CHARACTERS = 1_024
 # With more kinds, the definition of discover_capabilities would pass 80 tokens.
 MAX_SHOWN_KINDS = 6
-# The tools that run something, or store something beside the index.
-WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
+# The tools that run a capability, which nobody offers without leave.
+EXECUTE_TOOL, RUN_TOOL = "execute_tool", "run_capability"
+RUN_TOOLS = frozenset({EXECUTE_TOOL, RUN_TOOL})
+# The tools that run something, or store something next to the index.
+WRITING_TOOLS = RUN_TOOLS | {"resolve_fact", "add_fact", "extract_facts_from_text"}
 _JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 # Keywords of our own schemas that guard us, and tell a model nothing.
 _GUARD_KEYWORDS = ("minLength", "maxLength", "minimum")
@@ -57,36 +60,34 @@ class Definition:
     container: str = ""
 
 
-def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
-    """The definition of a discovery tool; where it takes a kind, with the kinds of the index."""
+def define_tool(
+    tool: Tool, kinds: Iterable[str] | None = None, is_available: bool = True
+) -> Definition:
+    """The definition of a discovery tool. Where it takes a kind, these `kinds` of an index are
+    named, if they are few.
+    """
+    hints = {"readOnlyHint": tool.name not in WRITING_TOOLS}
     return Definition(
         id=f"capdisc:{tool.name}",
         name=tool.name,
         description=tool.description,
-        schema=_schema_for_model(ctx, tool.input_schema),
+        schema=_schema_for_model(tool.input_schema, kinds),
         kind=tool.group,
         is_available=is_available,
         is_ours=True,
-        annotations={"readOnlyHint": tool.name not in WRITING_TOOLS},
+        annotations=hints | ({"destructiveHint": True} if tool.name == RUN_TOOL else {}),
     )
 
 
-def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> JsonSchema:
-    """The schema without what only guards us, and with the kinds of the index."""
-    unguarded_schema = drop_guards(schema)
-    properties = unguarded_schema["properties"]
-    kinds = sorted(ctx.index.overview["kinds"])
-    if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
-        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
-    return unguarded_schema
-
-
-def drop_guards(schema: JsonSchema) -> JsonSchema:
+def _schema_for_model(schema: JsonSchema, kinds: Iterable[str] | None) -> JsonSchema:
     """One of our own schemas without the keywords that guard us, and tell a model nothing."""
     properties = {
         name: {key: value for key, value in declared.items() if key not in _GUARD_KEYWORDS}
         for name, declared in schema["properties"].items()
     }
+    shown_kinds = sorted(kinds or ())
+    if "kind" in properties and kinds is not None and len(shown_kinds) <= MAX_SHOWN_KINDS:
+        properties["kind"] = {"enum": [ANY_KIND, *shown_kinds]}
     kept_keywords = {key: value for key, value in schema.items() if key != "additionalProperties"}
     return kept_keywords | {"properties": properties}
 

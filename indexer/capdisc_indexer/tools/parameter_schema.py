@@ -1,7 +1,7 @@
 """Names and parameter schemas that every provider takes.
 
 A schema gets an object at its root, and nothing that hides in it. A name is the same whatever
-other functions are defined beside it, as far as names stay different from each other; that of a
+whatever, as far as names stay different from each other; that of a
 parameter is made from its schema alone, so that a call finds the way back.
 """
 
@@ -18,7 +18,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.tools.capability_lookup import local_name
-from capdisc_indexer.tools.definitions.builders import Definition
+from capdisc_indexer.tools.function_definitions import Definition
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
