@@ -25,6 +25,7 @@ import contextlib
 import fcntl
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -273,8 +274,10 @@ def _guard_processes() -> None:
             if options.get("pass_fds") or options.get("preexec_fn"):
                 raise ValueError("pass_fds and preexec_fn are not supported on Windows")
             options.pop("start_new_session", None)
-            if options.pop("creationflags", 0):
+            if flags := options.pop("creationflags", 0):
                 options["start_new_session"] = True
+                if flags & 0x4000:  # BELOW_NORMAL_PRIORITY_CLASS
+                    options["preexec_fn"] = lambda: os.nice(5)
         if isinstance(args, (list, tuple)) and args and os.fspath(args[0]) == sys.executable:
             args = _words_of_python([os.fspath(word) for word in args])
         real(self, args, *rest, **options)
@@ -346,6 +349,12 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _enter_job(limits: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (limits[0] // 10_000_000,) * 2)
+    if limits[2] & 0x100:  # JOB_OBJECT_LIMIT_PROCESS_MEMORY
+        resource.setrlimit(resource.RLIMIT_DATA, (limits[14],) * 2)
+
+
 def play(is_child: bool = False) -> None:
     """Play Windows in this process from now on. Nothing of capdisc may be loaded yet."""
     assert not any(name.startswith("capdisc") for name in sys.modules)
@@ -366,6 +375,8 @@ def play(is_child: bool = False) -> None:
     system._has_input = lambda handle: bool(real_select([handle], [], [], 0)[0])
     system.process_state = _process_state
     system.kill_group = _kill_group
+    system._enter_job = _enter_job
+    system._count_memory = lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system.own_user = os.geteuid
 
 
@@ -373,7 +384,7 @@ PLAYED = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
 tests/cli/commands/test_list.py tests/cli/test_setup.py tests/cli/test_uninstall.py
-tests/cli/test_folders.py tests/watch/test_command.py tests/test_first_hour.py
+tests/cli/test_folders.py tests/cli/test_background_process.py tests/watch/test_command.py tests/test_first_hour.py
 """.split()
 # The tests of the second suite that ask for what Windows does not have, and why.
 _OWNERS = "Windows has no owners and permissions of POSIX"
@@ -403,6 +414,8 @@ NOT_PLAYED = {
     "test_a_path_with_blanks_is_quoted_for_the_shell": "its shells quote otherwise",
     "or_a_special_file[fifo]": "there are no such files",
     "test_a_signal_ends_it_and_what_it_started[1-": "there is no SIGHUP",
+    "test_doctor_names_a_build_that": "a job ends what meets its limits with codes of Windows",
+    "test_a_build_that_somebody_stops": "nobody can send it a signal",
     "test_a_client_that_ignores_ended_children": "there is no SIGCHLD",
 }
 

@@ -725,6 +725,31 @@ def test_the_hook_of_a_project_is_silent_for_who_has_no_capdisc(
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("client", "name", "key"),
+    [
+        ("codex", ".codex/config.toml", "commandWindows"),
+        ("copilot", ".github/hooks/capdisc.json", "powershell"),
+    ],
+)
+def test_the_hook_of_a_project_has_a_line_for_windows(
+    capdisc, client, name, key, hermetic, monkeypatch, tmp_path
+) -> None:
+    (tmp_path / "capdisc").symlink_to(SCRIPT)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    words = ("setup", client, "--hook", "--scope", "project", "--yes")
+    assert capdisc(*words).code == 0
+    path = hermetic / name
+    whole = path.read_text()
+    line = f'cmd /c "where /q capdisc && capdisc hook {client} || exit /b 0"'
+    assert line in whole.replace('\\"', '"')
+    # A file of an earlier version gets the line, too.
+    path.write_text("".join(line for line in whole.splitlines(True) if key not in line))
+    assert capdisc(*words).code == 0
+    assert path.read_text().count(key) == whole.count(key)
+    assert capdisc(*words).out.startswith(f"{client}: nothing to do")
+
+
 def test_several_clients_are_set_up_and_undone_at_once(capdisc, home, hermetic, place) -> None:
     before = tree(home, hermetic)
     done = capdisc("setup", "claude", "codex", "--yes")

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 # With the same sys.path as here, which no variable and no current folder adds to.
 _CODE = (
     "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
-    "from capdisc.context import background_process; background_process.main()"
+    "from capdisc.context import background_process; background_process.{}()"
 )
-_NICENESS = 5
 FAILURE = "the index could not be built"
 # 100,000 skills take about 350 s and 1 GiB. At a terminal, `capdisc index` has no limits.
 MAX_CPU_S = 30 * 60
@@ -43,10 +42,9 @@ def start_process(
     """
     import subprocess
 
-    path = os.pathsep.join(system.abspath(entry) for entry in sys.path if entry)
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(
-        [sys.executable, "-E", "-P", "-c", _CODE, path, module, *words],
+        _make_command("main", [module, *words]),
         stdin=nowhere,
         stdout=nowhere,
         stderr=errors or nowhere,
@@ -55,23 +53,30 @@ def start_process(
     )
 
 
+def _make_command(function: str, words: Sequence[str]) -> list[str]:
+    """The command that calls a function of this module with these words."""
+    path = os.pathsep.join(system.abspath(entry) for entry in sys.path if entry)
+    return [sys.executable, "-E", "-P", "-c", _CODE.format(function), path, *words]
+
+
 def main() -> None:
     """Run `main()` of the module that the first word names in a child with limits, and exit with
     its status; where a signal ended it that nobody sent, log that.
     """
-    from importlib import import_module
-
-    module = sys.argv.pop(1)
+    command = _make_command("run_module", sys.argv[1:])
     status = system.run_with_limits(
-        lambda: import_module(module).main(),
-        _NICENESS,
-        MAX_CPU_S,
-        MAX_MEMORY_SHARE,
-        _MIN_MEMORY_BYTES,
+        run_module, command, MAX_CPU_S, MAX_MEMORY_SHARE, _MIN_MEMORY_BYTES
     )
     if status < 0 and -status not in system.STOP_SIGNALS:
         _log_end(-status)
     sys.exit(status if status >= 0 else 128 - status)
+
+
+def run_module() -> None:
+    """Run `main()` of the module that the first word names."""
+    from importlib import import_module
+
+    import_module(sys.argv.pop(1)).main()
 
 
 def _log_end(number: int) -> None:

@@ -42,6 +42,8 @@ SKILLS, BEHIND, MOVED = "skills", "behind", "moved"
 # The name of capdisc's own plugin, of the clients that have one.
 _OWN_PLUGINS = {"claude": "capdisc"}
 BYTE_ORDER_MARK = "\ufeff"
+# Where clients read the line for a shell of Windows.
+_WINDOWS_KEYS = frozenset({"commandWindows", "powershell"})
 # A word of a line of a shell, as far as setup writes them.
 _WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
 
@@ -297,10 +299,12 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
     assert isinstance(entry.content, dict)
     if entry.part == MCP:
         return _update_server(entry.content, value)
-    hook = entry.content["hooks"][0] if "hooks" in entry.content else entry.content
+    hook, before = entry.content.get("hooks", [entry.content])[0], value
     expected, line = hook[_line_key(hook)], value[_line_key(value)]
+    # What this version writes beside the command, and an earlier one did not.
+    value = {key: hook[key] for key in _WINDOWS_KEYS & hook.keys()} | value
     if line == expected:
-        return None
+        return None if value == before else value
     match = re.fullmatch(rf"{_WORD}(?: -m capdisc)? hook {entry.client}((?: .*)?)", _unguard(line))
     if match is None:  # somebody made more of the command
         return None
