@@ -32,7 +32,6 @@ from capdisc.context.index_update import (
     describe_missing,
     short_path,
 )
-from capdisc.context.shared_store import find_store
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
@@ -41,6 +40,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, Coverage, DeclaredSource, Finding, Severity
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file

@@ -82,7 +82,7 @@ def open_index(
         return
     notices = waiting
     if shared:
-        from capdisc.context.shared_store import find_store
+        from capdisc_indexer.plugins.registry import find_store
 
         with standard_streams.silence_native_stderr():
             notices += find_store(shared.url).sync_copy(shared)
@@ -154,7 +154,7 @@ def _open_in_place(
     notices: tuple[str, ...],
 ) -> CommandContext:
     """The context of a shared index that answers from the store, of which nothing is copied."""
-    from capdisc.context.shared_store import find_store
+    from capdisc_indexer.plugins.registry import find_store
 
     with standard_streams.silence_native_stderr():
         index = find_store(shared.url).open_in_place(shared)

@@ -186,7 +186,7 @@ class Runtime:
         address = config["index_dir"] if flag is None else str(flag)
         if ":/" not in address:
             return None
-        from capdisc.context.shared_store import find_store
+        from capdisc_indexer.plugins.registry import find_store
 
         store = find_store(address)
         if store is None:
