@@ -340,7 +340,7 @@ def test_a_broken_list_of_plugins_is_named_and_costs_nothing_else(
     done = capdisc("index")
     assert done.code == 0
     assert described(capdisc).keys() == {"skill:own"}
-    expected = f"notice: {path} cannot be read: it is no JSON; its plugins are left out"
+    expected = f"notice: {path} cannot be read: it is not valid JSON; its plugins are left out"
     assert (expected in done.err) == (text == "{")
 
 

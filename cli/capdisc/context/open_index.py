@@ -219,8 +219,8 @@ def _build_first(place: IndexPlace, is_allowed: bool) -> Freshness | None:
 
 
 def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:
-    """How the index stands to the disk, after what changed was taken in where the mode says so;
-    without a mode, nothing is taken in.
+    """How the index stands to the disk, after changes were indexed where the mode says so; without a
+    mode, none are.
     """
     look = look_around(place)
     is_current = look.is_known and not look.changed

@@ -384,7 +384,7 @@ def enter_folder(folder: str) -> None:
     try:
         os.chdir(folder)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        why = error.strerror if isinstance(error, OSError) else "not the name of a folder"
         raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
     os.environ["PWD"] = folder
 
@@ -402,7 +402,7 @@ def _current_folder() -> Path:
 
 
 def is_terminal(stream: object) -> bool:
-    """Whether the stream is a terminal; a closed one is none."""
+    """Whether the stream is a terminal; a closed one is not."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):

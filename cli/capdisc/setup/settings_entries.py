@@ -214,7 +214,7 @@ def load_data(path: Path, text: str) -> tuple[JsonObject, bool]:
     except ValueError as error:
         raise InputError(f"{path}: {error}", "repair it; it was left as it is") from error
     if not isinstance(data, dict):
-        raise InputError(f"{path} is no JSON object", "repair it; it was left as it is")
+        raise InputError(f"{path} is not a JSON object", "repair it; it was left as it is")
     return data, is_editable
 
 
@@ -301,7 +301,7 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
         return _update_server(entry.content, value)
     hook, before = entry.content.get("hooks", [entry.content])[0], value
     expected, line = hook[_line_key(hook)], value[_line_key(value)]
-    # What this version writes beside the command, and an earlier one did not.
+    # What this version writes besides the command, and an earlier one did not.
     value = {key: hook[key] for key in _WINDOWS_KEYS & hook.keys()} | value
     if line == expected:
         return None if value == before else value
@@ -330,7 +330,7 @@ def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
         is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
         options = words[words.index("mcp") + 1 :] if is_ours else []
     command = [*expected[:start], *_merge_options(options, expected[start:])]
-    # What this version writes beside the command, and an earlier one did not.
+    # What this version writes besides the command, and an earlier one did not.
     updated = value | {key: content[key] for key in content if key not in value}
     if words == command:
         return None if updated == value else updated

@@ -113,7 +113,7 @@ class _Reader:
         self._tables: dict[Path, _Table] = {}
 
     def table(self, path: Path) -> _Table:
-        """The JSON or TOML table of the file; an empty one where it is none, or not there."""
+        """The JSON or TOML table of the file; an empty one for a file that is missing or holds something else."""
         if path not in self._tables:
             self._tables[path] = self._read(path)
         return self._tables[path]
@@ -134,7 +134,9 @@ class _Reader:
             self.problems.append(f"{path} cannot be read: {error.strerror or error}")
             return _EMPTY
         except ValueError:
-            self.problems.append(f"{path} cannot be read: it is no {path.suffix[1:].upper()}")
+            self.problems.append(
+                f"{path} cannot be read: it is not valid {path.suffix[1:].upper()}"
+            )
             return _EMPTY
         return value if isinstance(value, dict) else _EMPTY
 
@@ -449,7 +451,7 @@ def _is_part(path: str, folder: str) -> bool:
         status = os.lstat(path)
     except OSError:
         return False
-    # Of an entry of the folder itself that is no link, nothing has to be resolved.
+    # For an entry of the folder itself that is not a link, nothing has to be resolved.
     if os.path.dirname(path) == folder and not stat.S_ISLNK(status.st_mode):
         return True
     return is_inside(resolve_path(path), [resolve_path(folder)])

@@ -47,7 +47,7 @@ _COLLECTION_NAME = compile_late(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def collection_dir(index_dir: Path, name: str) -> Path:
-    """The folder of the index of this name beside the usual one; the usual one for "". Raises
+    """The folder of the index of this name next to the usual one; the usual one for "". Raises
     InputError for a name that could lead elsewhere.
     """
     if not name:

@@ -38,7 +38,7 @@ from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 
-# So many files that a build left out are named in a command; of more, their folders.
+# Up to this many files that a build left out are named in a command; of more, their folders.
 _MAX_NAMED_FILES = 3
 
 
@@ -119,7 +119,7 @@ def _examine_file_system(index_dir: Path) -> Check:
 
 
 def _examine_space(index_dir: Path) -> Check:
-    """Whether a build has space for an index beside the last one, and for half as much again that
+    """Whether a build has space for an index next to the last one, and for half as much again that
     it compresses later.
     """
     free, free_files = system.find_free_space(index_dir)
@@ -163,7 +163,7 @@ def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
         return None, _unusable_check(name, index_dir, text)
     text = f"{manifest.number}, of {manifest.built_at}, by capdisc {manifest.made_by}"
     if manifest.made_by != describe_release():
-        text = f"{text}; the next build of this release, {describe_release()}, starts anew"
+        text = f"{text}; the next build of this release, {describe_release()}, starts from scratch"
         return manifest, Check(name, NOTICE, text, index_command(index_dir))
     return manifest, Check(name, OK, text)
 
@@ -190,7 +190,7 @@ def foreign_check(index_dir: Path, problem: Check | None) -> Check:
 
 
 def _find_missing_vectors(index: Index) -> str:
-    """How many texts have no vector, in the vector store or beside it; "" for none."""
+    """How many texts have no vector, in the vector store or next to it; "" for none."""
     pending_hashes, _ = vector_files.read_pending(index.folder / "pending")
     texts = StateDatabase(index.folder).text_hashes()
     needed = set(chain.from_iterable(texts.values()))

@@ -198,7 +198,7 @@ def wait_for_input(handle: int, limit_s: float | None) -> bool:
 
 
 def _has_input(handle: int) -> bool:
-    """PeekNamedPipe: whether there are bytes, or nobody writes any more, or it is no pipe."""
+    """PeekNamedPipe: whether there are bytes, or nobody writes any more, or it is not a pipe."""
     count = ctypes.c_uint32()
     kernel = _load_kernel()
     is_open = kernel.PeekNamedPipe(_os_handle(handle), None, 0, None, ctypes.byref(count), None)

@@ -89,7 +89,7 @@ def is_talk(turn: TurnProfile) -> bool:
 
 
 def coding_share(coding_logit: float, earlier_turns: float) -> float:
-    """How likely a turn with this logit, behind so many others, is one of a session with a coding
+    """How likely a turn with this logit, after this many others, is one of a session with a coding
     agent and no plain request, 0..1.
     """
     by_place = LOGIT_OF_EARLIER_TURN * min(earlier_turns, COUNTED_EARLIER_TURNS)
