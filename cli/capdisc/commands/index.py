@@ -26,6 +26,7 @@ from capdisc.context.coverage import (
 )
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.index_collection import collect_indexes
+from capdisc.context.index_scope import list_declared_sources
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
@@ -237,7 +238,7 @@ def index(
         if not shared and not is_of_workspace:
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
-        declared = runtime.sources(config, paths or ())
+        declared = list_declared_sources(runtime, config, paths or ())
         if lists := registry.find_service("server-lists"):
             asks_clients = not paths and (ask_servers or not quiet)
             lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)
