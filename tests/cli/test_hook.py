@@ -759,7 +759,9 @@ def test_a_typed_name_always_comes_first_and_alone(ask, library, prompt) -> None
 
 def test_a_name_of_one_word_is_typed_beside_a_word_such_as_skill(ask, library) -> None:
     library("reviewer", "Looks at what was written.")
-    assert names(ask(event("ask the reviewer skill about it"))) == ["reviewer"]
+    for _ in range(2):  # what was typed is printed however often
+        prompt = event("ask the reviewer skill about it", session_id="one")
+        assert names(ask(prompt)) == ["reviewer"]
     assert names(ask(event("the weather is nice today, isn't it"))) == []
 
 
