@@ -24,6 +24,7 @@ import contextlib
 import fcntl
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -272,8 +273,10 @@ def _guard_processes() -> None:
             if options.get("pass_fds") or options.get("preexec_fn"):
                 raise ValueError("pass_fds and preexec_fn are not supported on Windows")
             options.pop("start_new_session", None)
-            if options.pop("creationflags", 0):
+            if flags := options.pop("creationflags", 0):
                 options["start_new_session"] = True
+                if flags & 0x4000:  # BELOW_NORMAL_PRIORITY_CLASS
+                    options["preexec_fn"] = lambda: os.nice(5)
         if isinstance(args, (list, tuple)) and args and os.fspath(args[0]) == sys.executable:
             args = _words_of_python([os.fspath(word) for word in args])
         real(self, args, *rest, **options)
@@ -345,6 +348,12 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _enter_job(limits: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (limits[0] // 10_000_000,) * 2)
+    if limits[2] & 0x100:  # JOB_OBJECT_LIMIT_PROCESS_MEMORY
+        resource.setrlimit(resource.RLIMIT_DATA, (limits[14],) * 2)
+
+
 def play(is_child: bool = False) -> None:
     """Play Windows in this process from now on. Nothing of capdisc may be loaded yet."""
     assert not any(name.startswith("capdisc") for name in sys.modules)
@@ -365,6 +374,8 @@ def play(is_child: bool = False) -> None:
     system._has_input = lambda handle: bool(real_select([handle], [], [], 0)[0])
     system.process_state = _process_state
     system.kill_group = _kill_group
+    system._enter_job = _enter_job
+    system._count_memory = lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system.own_user = os.geteuid
 
 

@@ -14,7 +14,8 @@ WINDOWS_TESTS = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
 tests/cli/commands/test_list.py tests/cli/test_setup.py tests/cli/test_uninstall.py
-tests/cli/test_folders.py tests/watch/test_command.py tests/test_first_hour.py
+tests/cli/test_folders.py tests/cli/test_background_process.py tests/watch/test_command.py
+tests/test_first_hour.py
 """.split()
 # Those of them that need what Windows does not have, and why.
 _OWNERS = "Windows has no owners and permissions of POSIX"
@@ -44,6 +45,9 @@ NOT_ON_WINDOWS = {
     "test_a_path_with_blanks_is_quoted_for_the_shell": "its shells quote otherwise",
     "or_a_special_file[fifo]": "there are no such files",
     "test_a_signal_ends_it_and_what_it_started[1-": "there is no SIGHUP",
+    "test_doctor_names_a_build_that": "a job ends what meets its limits with codes of Windows",
+    "test_a_build_that_somebody_stops": "nobody can send it a signal",
+    "test_the_innermost_and_latest_mount_counts": "only Linux has the table of mounts",
     "test_a_client_that_ignores_ended_children": "there is no SIGCHLD",
 }
 

@@ -368,7 +368,7 @@ def test_what_never_ends_is_refused_at_once(capdisc, small, hermetic, option) ->
     for name in ("/dev/zero", "./pipe.md"):
         done = capdisc("render", "send invoice", option, name)
         assert (done.code, done.out) == (3, "")
-        assert f"cannot read {name}: it is no plain file" in done.err
+        assert f"cannot read {name}: it is not a regular file" in done.err
 
 
 def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:

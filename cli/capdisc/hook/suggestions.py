@@ -43,6 +43,7 @@ from capdisc_indexer.suggestion.decision import (
     Decision,
     coding_share,
     decide_offers,
+    find_typed_names,
     is_talk,
     shorten_prompt,
 )
@@ -54,7 +55,6 @@ from capdisc_indexer.suggestion.turn_profile import (
     first_line,
     profile_turn,
 )
-from capdisc_indexer.suggestion.typed_names import find_typed_names
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
     end_sentence,

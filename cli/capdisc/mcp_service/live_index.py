@@ -15,11 +15,11 @@ from capdisc.context import open_index, surroundings
 from capdisc.context.background_process import start_process
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.query_execution import build_tool_context
-from capdisc.context.shared_store import find_store
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, OlderIndexError
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import Index

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from capdisc.context.shared_store import find_store
 from capdisc_indexer.model.errors import IndexStateError, UsageError
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.store.shared_index import StoreAccess
 from capdisc_remote import store_layout

@@ -282,7 +282,7 @@ def test_numbers_that_json_does_not_know_are_refused(capdisc, small) -> None:
 def test_calls_are_read_from_no_device(capdisc, small) -> None:
     done = capdisc("call", "--batch", "/dev/zero")
     assert (done.code, done.out) == (3, "")
-    assert "it is no plain file" in done.err
+    assert "it is not a regular file" in done.err
 
 
 @pytest.mark.parametrize("tool", ["tool_search", "discover_capabilities", "search_tool"])
