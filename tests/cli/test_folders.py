@@ -32,24 +32,6 @@ def _described(capdisc) -> dict[str, str]:
     }
 
 
-def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(
-    project, capdisc, monkeypatch
-) -> None:
-    """A profile has its own order of folders, and reports what is hidden (S62, S63)."""
-    monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
-    capdisc("index")
-    found = _described(capdisc)
-    assert found.keys() == {"skill:pack"}
-    assert "for the user" in found["skill:pack"]
-    assert str(project / ".claude") in capdisc("list", "--shadowed").out
-
-
-def test_the_profile_agents_reads_no_other_folder(project, capdisc) -> None:
-    (project / "capdisc.toml").write_text('folders = "agents"\n')
-    capdisc("index")
-    assert _described(capdisc).keys() == {"skill:ship"}
-
-
 def test_a_profile_that_climbs_finds_folders_on_the_way_up(
     project, capdisc, monkeypatch, write_skill
 ) -> None:
@@ -59,28 +41,6 @@ def test_a_profile_that_climbs_finds_folders_on_the_way_up(
     monkeypatch.chdir(inner)
     capdisc("index")
     assert _described(capdisc).keys() == {"skill:pack", "skill:route"}
-
-
-def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(
-    project, capdisc, monkeypatch
-) -> None:
-    monkeypatch.setenv("CAPDISC_FOLDERS", "claud")
-    done = capdisc("index")
-    assert done.code == 3
-    assert "claude" in done.err
-
-
-def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdisc) -> None:
-    """`disable-model-invocation` hides a skill from search (S55, S65)."""
-    path = project / ".agents" / "skills" / "wipe" / "SKILL.md"
-    path.parent.mkdir()
-    path.write_text(
-        "---\nname: wipe\ndescription: Wipes the tables.\ndisable-model-invocation: true\n---\nDo.\n"
-    )
-    capdisc("index")
-    assert capdisc("search", "wipe the tables", "--ids").out.split() != ["skill:wipe"]
-    assert "wipe" not in capdisc("render", "wipe the tables").out
-    assert "hidden" in capdisc("show", "wipe", "--json").out
 
 
 @pytest.mark.parametrize(
