@@ -15,16 +15,16 @@ SECRET = "hunter2-the-secret"
 
 @pytest.fixture
 def declare(capdisc, hermetic, monkeypatch):
-    """Write a file of the workspace, declare it as a source, and index: `declare("document", ".env", text)`."""
+    """Write files of the workspace, declare each as a source, and index."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
 
-    def run(format: str, name: str, content: str | bytes = SECRET, more: str = ""):
-        path = hermetic / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        (hermetic / "capdisc.toml").write_text(
-            f"{more}[[source]]\nformat = {format!r}\npath = {name!r}\n"
-        )
+    def run(format: str, files: dict[str, str | bytes], more: str = ""):
+        for name, content in files.items():
+            path = hermetic / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            more += f"[[source]]\nformat = {format!r}\npath = {name!r}\n"
+        (hermetic / "capdisc.toml").write_text(more)
         return capdisc("index", "--json")
 
     return run
@@ -45,62 +45,49 @@ NAMES = (
 ).split()
 
 
-@pytest.mark.parametrize("name", [*NAMES, "Login Data"])
-def test_a_file_with_such_a_name_is_no_document(capdisc, declare, name) -> None:
-    (told,) = refusals(declare("document", name))
-    assert told.startswith(os.path.basename(name)) and told.endswith("; not read")
+def test_files_with_such_names_are_no_documents(capdisc, declare) -> None:
+    names = [f"{number}/{name}" for number, name in enumerate([*NAMES, "Login Data"])]
+    told = refusals(declare("document", dict.fromkeys(names, SECRET)))
+    assert sorted(message.partition(" holds ")[0] for message in told) == sorted(
+        map(os.path.basename, names)
+    )
+    assert all(message.endswith("; not read") for message in told)
     assert capdisc("list", "--ids").out == ""
-    checked = capdisc("validate")
-    assert "secret-file" in checked.out
+    checked = capdisc("validate", "--all")
+    assert checked.out.count("[secret-file]") == len(names)
     assert SECRET not in checked.out + checked.err
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "env.md",
-        ".env.example",
-        "prod.env.template",
-        "id_rsa.pub",
-        "credentials.md",
-        "x.tfvars.dist",
-    ],
-)
-def test_what_only_resembles_one_is_read(capdisc, declare, name) -> None:
-    assert declare("document", name, "How the settings are named.").code == 0
-    assert "document:" in capdisc("list", "--ids").out
+def test_what_only_resembles_one_is_read(declare) -> None:
+    names = "env.md .env.example prod.env.template id_rsa.pub credentials.md x.tfvars.dist".split()
+    files: dict[str, str | bytes] = {
+        name: f"How the settings of {name} are named." for name in names
+    }
+    files["keys.md"] = f"# Keys\n\nOne looks like this:\n\n```\n{KEY}```\n"
+    made = declare("document", files)
+    assert (made.code, made.json["counts"]["files"]) == (0, len(files))
+    assert "secret-file" not in {finding["code"] for finding in made.json["findings"]}
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        KEY,
-        f"\n\n{KEY}",
-        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n",
-        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n",
-        f"{PARAMETERS}-----BEGIN EC PRIVATE KEY-----\nMHc\n",
-        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n" + KEY,
-        "Bag Attributes\n    localKeyID: 01\nKey Attributes: <No Attributes>\n-----BEGIN PRIVATE KEY-----\nMII\n",
-        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n",
-        "# created: 2026-01-01\n# public key: age1x\nAGE-SECRET-KEY-1QQ\n",
-        "# Netscape HTTP Cookie File\n.example.org\tTRUE\t/\tTRUE\t0\tsid\tabc\n",
-        json.dumps({"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMII"}),
-    ],
-    ids=range(11),
-)
-def test_a_file_that_begins_as_a_key_is_no_document_whatever_its_name(
-    capdisc, declare, content
-) -> None:
-    assert len(refusals(declare("document", "notes.md", content))) == 1
+KEYS = [
+    KEY,
+    f"\n\n{KEY}",
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n",
+    f"{PARAMETERS}-----BEGIN EC PRIVATE KEY-----\nMHc\n",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n" + KEY,
+    "Bag Attributes\n    localKeyID: 01\nKey Attributes: <No Attributes>\n-----BEGIN PRIVATE KEY-----\nMII\n",
+    "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n",
+    "# created: 2026-01-01\n# public key: age1x\nAGE-SECRET-KEY-1QQ\n",
+    "# Netscape HTTP Cookie File\n.example.org\tTRUE\t/\tTRUE\t0\tsid\tabc\n",
+    json.dumps({"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMII"}),
+]
+
+
+def test_a_file_that_begins_as_a_key_is_no_document_whatever_its_name(capdisc, declare) -> None:
+    files = {f"notes-{number}.md": text for number, text in enumerate(KEYS)}
+    assert len(refusals(declare("document", files))) == len(KEYS)
     assert capdisc("list", "--ids").out == ""
-
-
-def test_a_text_about_keys_is_read(capdisc, declare) -> None:
-    assert (
-        declare("document", "keys.md", f"# Keys\n\nOne looks like this:\n\n```\n{KEY}```\n").code
-        == 0
-    )
-    assert "document:keys" in capdisc("list", "--ids").out
 
 
 @pytest.mark.parametrize(
@@ -108,16 +95,15 @@ def test_a_text_about_keys_is_read(capdisc, declare) -> None:
     [("table", "notes.csv"), ("table", "a.jsonl"), ("sql", "a.sql"), ("openapi", "a.json")],
 )
 def test_no_format_reads_one(declare, format, name) -> None:
-    assert len(refusals(declare(format, name, KEY))) == 1
+    assert len(refusals(declare(format, {name: KEY}))) == 1
 
 
 def test_a_link_does_not_hide_it(capdisc, declare, hermetic) -> None:
     (hermetic / "docs").mkdir()
     (hermetic / "docs" / ".env").write_text(SECRET)
     (hermetic / "docs" / "notes.md").symlink_to(".env")
-    made = declare(
-        "document", "docs/other.md", "Words.", "[[source]]\nformat = 'document'\npath = 'docs'\n"
-    )
+    also = "[[source]]\nformat = 'document'\npath = 'docs'\n"
+    made = declare("document", {"docs/other.md": "Words."}, also)
     assert refusals(made) == ["notes.md holds values of an environment; not read"]
 
 
@@ -138,9 +124,8 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
     for path in (hermetic / "shop.sqlite", hermetic / "caps" / "found.db"):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE {table} ({TABLES[table]})")
-    made = declare(
-        "sql", "shop.sqlite", (hermetic / "shop.sqlite").read_bytes(), "roots = ['caps']\n"
-    )
+    shop = {"shop.sqlite": (hermetic / "shop.sqlite").read_bytes()}
+    made = declare("sql", shop, "roots = ['caps']\n")
     assert len(refusals(made)) == 2
     assert capdisc("list", "--ids").out == ""
 
@@ -148,14 +133,15 @@ def test_a_browsers_database_is_no_source_whatever_its_name(
 def test_a_table_that_merely_has_such_a_name_is_read(capdisc, declare, hermetic) -> None:
     with closing(sqlite3.connect(hermetic / "bakery.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE cookies (name TEXT, price REAL)")
-    assert declare("sql", "bakery.sqlite", (hermetic / "bakery.sqlite").read_bytes()).code == 0
+    bakery = {"bakery.sqlite": (hermetic / "bakery.sqlite").read_bytes()}
+    assert declare("sql", bakery).code == 0
     assert "table:bakery.cookies" in capdisc("list", "--ids").out
 
 
 def test_only_the_users_own_configuration_allows_it(
     capdisc, declare, hermetic, monkeypatch
 ) -> None:
-    made = declare("document", ".env", SECRET, "allow_secret_files = true\n")
+    made = declare("document", {".env": SECRET}, "allow_secret_files = true\n")
     assert len(refusals(made)) == 1
     assert "allow_secret_files (set it in your own file)" in made.err
     monkeypatch.setenv("CAPDISC_ALLOW_SECRET_FILES", "maybe")
