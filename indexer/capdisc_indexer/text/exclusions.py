@@ -167,22 +167,22 @@ def split_exclusions(text: str) -> SplitText:
     """
     if not _has_hint(text[:_MAX_READ]):
         return SplitText(text)
-    kept, exclusions, end = list[str](), dict[str, None](), 0
+    kept_parts, exclusions, end = list[str](), dict[str, None](), 0
     for start, stop in _sentences(text):
         sentence = text[start:stop]
         excluded = _find_exclusion(sentence) if _has_hint(sentence) else None
         if excluded is None:
             continue
         first, last, subject = excluded
-        kept.append(text[end : start + first].rstrip())
+        kept_parts.append(text[end : start + first].rstrip())
         end = start + last
         if subject:
             exclusions.setdefault(subject[:_MAX_CHARACTERS])
         if not sentence[:first].strip() and not sentence[last:].strip():
             end = _SENTENCE_END.match(text, stop).end() if stop < len(text) else stop  # type: ignore[union-attr]
-    if not kept:
+    if not kept_parts:
         return SplitText(text)
-    remaining = " ".join(part for piece in (*kept, text[end:]) if (part := piece.strip()))
+    remaining = " ".join(part for piece in (*kept_parts, text[end:]) if (part := piece.strip()))
     return SplitText(_LONE_STOP.sub("", remaining), tuple(exclusions)[:MAX_EXCLUSIONS])
 
 

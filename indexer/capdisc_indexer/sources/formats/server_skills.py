@@ -58,20 +58,18 @@ def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFi
         results.append(LoadedFile(findings=(finding,)))
     names_by_uri = {uri_of(entry): str(_name(entry)) for entry in answers.entries}
     names = Counter(names_by_uri.values())
-    seen: set[str] = set()
+    seen_uris: set[str] = set()
     for entry in answers.entries:
         uri = uri_of(entry)
         try:
-            if uri in seen and uri:
+            if uri in seen_uris and uri:
                 raise _unindexed("it is listed twice")
-            seen.add(uri)
+            seen_uris.add(uri)
             results.append(_load_skill(file, entry, answers, server, names))
         except RefusedTextError as refused:
-            told = refused.finding
-            message = f"the skill {one_line(uri, 120) or '?'} of {server} is not indexed: "
-            finding = file_finding(
-                file, Severity.WARNING, told.code, message + told.message, told.hint
-            )
+            problem, name = refused.finding, one_line(uri, 120) or "?"
+            message = f"the skill {name} of {server} is not indexed: {problem.message}"
+            finding = file_finding(file, Severity.WARNING, problem.code, message, problem.hint)
             results.append(LoadedFile(findings=(finding,)))
     joined = join_loaded(*results)
     return replace(joined, findings=cap_findings(joined.findings))
@@ -130,7 +128,7 @@ def _file_problems(
     """What is wrong with the files that an entry lists."""
     if len(files) > MAX_SKILL_FILES:
         yield f"it has more than {MAX_SKILL_FILES} files"
-    seen: set[str] = set()
+    seen_uris: set[str] = set()
     total_bytes = 0
     for listed in files:
         file = listed if isinstance(listed, dict) else {}
@@ -139,7 +137,7 @@ def _file_problems(
         is_inside = parts is not None and parts[: len(folder)] == folder < parts
         if not is_inside or uri.partition(":")[0] != skill_uri.partition(":")[0]:
             yield f"it lists a file that lies elsewhere: {shown or 'one without a URI'}"
-        if uri in seen:
+        if uri in seen_uris:
             yield f"it lists a file twice: {shown}"
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             yield f"a file has no SHA-256 digest: {shown}"
@@ -147,8 +145,8 @@ def _file_problems(
             total_bytes += size
         elif has_sizes or size is not None:
             yield f"a file has no size: {shown}"
-        seen.add(uri)
-    if skill_uri not in seen:
+        seen_uris.add(uri)
+    if skill_uri not in seen_uris:
         yield f"its list of files lacks its {SKILL_FILE}"
     if total_bytes > MAX_SKILL_BYTES:
         yield "its files have more than 16 MiB"
@@ -197,8 +195,8 @@ def _extra(written: Descriptor, entry: Entry, server: str) -> dict[str, Json]:
     base = uri_of(entry).removesuffix(SKILL_FILE)
     names = sorted(unquote(uri_of(file).removeprefix(base)) for file in _files(entry))
     extra |= {"server": server, "uri": uri_of(entry)}
-    others: list[Json] = [name for name in names if name != SKILL_FILE]
-    return extra | ({"files": others} if others else {})
+    further_files: list[Json] = [name for name in names if name != SKILL_FILE]
+    return extra | ({"files": further_files} if further_files else {})
 
 
 def _check_text(entry: Entry, text: str, data: bytes) -> None:
