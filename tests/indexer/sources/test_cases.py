@@ -3,7 +3,7 @@
 A case begins with `==== TITLE`, each of its sections with `---- NAME`. A section is a file in the
 folder that is scanned (`PATH`, `PATH (ENCODING)`, `PATH -> TARGET` for a link, `PATH <- FIXTURE`), `each`:
 values for `{}` in the files, one a line, `roots`, `declared`: FORMAT PATH and a declaration's fields in
-JSON, or `gives`: what must come. `⟪TEXT*N⟫` is a text N times, with its escapes. CAPDISC_WRITE_GOLDEN=1
+JSON, or `gives`: what must come. `⟪TEXT*N⟫` is a text N times, with its escapes. `just golden`
 writes `gives` again.
 """
 
@@ -126,6 +126,7 @@ def outcome(folder: Path, case: Case, value: str, is_scan: bool) -> Iterator[str
         yield f"{finding.severity}[{finding.code}] {place}{told}"
 
 
+@pytest.mark.golden
 @pytest.mark.parametrize(
     ("path", "title"),
     [
