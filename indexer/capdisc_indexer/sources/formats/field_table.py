@@ -87,14 +87,14 @@ FIELD_ROWS = (
     FieldRow("related", "list", _RELATED, _RELATED),
     FieldRow("edges", "", "edges"),
     FieldRow("secrets", "secrets", "requiredSecrets secrets"),
-    FieldRow("secrets", "secrets of a skill", skill="requires.env, client.primaryEnv"),
+    FieldRow("secrets", "secrets (of a skill)", skill="requires.env, client.primaryEnv"),
     FieldRow("bins", "list", "requiredBins bins"),
     FieldRow("bins", "programs", skill="requires.bins, requires.anyBins"),
     FieldRow("systems", "systems", _SYSTEMS, f"{_SYSTEMS}, client.os"),
     FieldRow("risk", "risk", _RISK, _RISK),
-    FieldRow("has_side_effects", "flag of caution", "hasSideEffects"),
-    FieldRow("confirm", "flag of caution", "requiresConfirmation"),
-    FieldRow("available", "flag that is set", "available"),
+    FieldRow("has_side_effects", "flag (unreadable: true)", "hasSideEffects"),
+    FieldRow("confirm", "flag (unreadable: true)", "requiresConfirmation"),
+    FieldRow("available", "flag (default: true)", "available"),
     FieldRow(
         "hidden",
         "flag",
@@ -122,7 +122,7 @@ FIELD_ROWS = (
     FieldRow("extra.author", "text", "author"),
     FieldRow("extra.homepage", "text", "homepage"),
     FieldRow("extra.install_hint", "text", "installHint"),
-    FieldRow("extra.metadata", "mapping as written", "metadata"),
+    FieldRow("extra.metadata", "mapping (exact)", "metadata"),
     FieldRow("metadata", "", skill="metadata"),
     FieldRow("allowed-tools", "", skill="allowed-tools"),
 )
@@ -234,18 +234,18 @@ def _examples(places: _Places) -> tuple[JsonObject, ...]:
     return tuple(examples[:MAX_EXAMPLES])
 
 
-# What `FieldRow.type` names.
+# What `FieldRow.type` names. A flag that asks for caution must not fail open.
 _READERS: Mapping[str, _Read] = MappingProxyType(
     {
         "secrets": _secrets(Severity.ERROR),
-        "secrets of a skill": _secrets(Severity.WARNING),
+        "secrets (of a skill)": _secrets(Severity.WARNING),
         "lines": _texts("\n"),
         "subjects": _texts(",;\n"),
         "list": _texts(),
-        "flag of caution": _flag(unreadable=True),
-        "flag that is set": _flag(default=True),
+        "flag (unreadable: true)": _flag(unreadable=True),
+        "flag (default: true)": _flag(default=True),
         "flag": _flag(),
-        "mapping as written": _mapping(exact=True),
+        "mapping (exact)": _mapping(exact=True),
         "mapping": _mapping(),
         "examples": _examples,
         "risk": _risk,
@@ -278,13 +278,13 @@ class FieldPlan:
         for name in list(self.names)[1:]:
             outer, _ = _MAPPINGS[name]
             of[name] = of[outer].within(of[outer].value(name), self.names[name])
-        extra: JsonObject = {}
         values: JsonObject = {}
+        extra: JsonObject = {}
         for target, read, places in self.readers:
             if not targets or target in targets:
                 value = read([(of[mapping], field) for mapping, field in places])
-                kind, _, name = target.rpartition(".")
-                if not kind:
+                group, _, name = target.rpartition(".")
+                if not group:
                     values[target] = value
                 elif value:
                     extra[name] = value
