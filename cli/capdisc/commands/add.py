@@ -19,7 +19,8 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
-from capdisc_indexer.sources.readers.yaml_nodes import read_yaml, to_json
+from capdisc_indexer.sources.readers.yaml_nodes import to_json
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.store.durable_files import replace_file
 from capdisc_indexer.store.generation import read_pointer
 

@@ -23,7 +23,8 @@ from capdisc_indexer.model.types import Finding, Query, Ranking
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.verdict import select_shown_hits
 from capdisc_indexer.sources.readers.file_bytes import decode
-from capdisc_indexer.sources.readers.yaml_nodes import Json, read_yaml, to_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.store.snapshot import Index
 
 # A phrase of another capability is a near miss for what stands among so many of its first hits.

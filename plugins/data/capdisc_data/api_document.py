@@ -28,9 +28,9 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     TextNode,
     YamlLimits,
     place_of,
-    read_yaml,
     to_json,
 )
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
 

@@ -24,7 +24,8 @@ from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
     read_in_subprocess,
 )
-from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, as_written, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, as_written
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, strip_controls
 

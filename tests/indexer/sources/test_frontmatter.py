@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, repair_block
 
 

@@ -13,9 +13,9 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     YamlResult,
     as_written,
     place_of,
-    read_yaml,
     to_json,
 )
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 
 
 def written(text: str) -> list[Json]:

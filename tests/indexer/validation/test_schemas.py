@@ -17,7 +17,8 @@ from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
 from capdisc_indexer.sources.readers.field_reader import MAX_ITEMS
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import Json, read_yaml, to_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.validation.rules import manifest_schema
 
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"

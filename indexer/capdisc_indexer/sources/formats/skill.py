@@ -41,9 +41,9 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     TextNode,
     as_written,
     map_node,
-    read_yaml,
     to_json,
 )
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (

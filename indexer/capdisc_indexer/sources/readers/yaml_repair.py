@@ -22,8 +22,8 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     Node,
     TextNode,
     place_in_text,
-    read_yaml,
 )
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 8

@@ -20,14 +20,8 @@ from capdisc_indexer.sources.readers.field_reader import (
     squeeze_key,
 )
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import (
-    Entry,
-    ListNode,
-    MapNode,
-    Node,
-    TextNode,
-    read_yaml,
-)
+from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently, repair_block
 from capdisc_indexer.validation.skill_rules import OF_THE_FORMAT
 
