@@ -1,4 +1,4 @@
-"""What is typed about files, links, sources and secrets, and what must come: the transcripts beside
+"""What is typed about files, links, sources and secrets, and what must come: the transcripts next to
 this file, in the form of `tests/rows/transcript.py`.
 
 `files` are written first; the text of a SKILL.md of one line is its description.
