@@ -97,28 +97,33 @@ def check_declaration(source: DeclaredSource) -> None:
     """Raises InputError for an unknown format or option, an invalid number of samples, or a
     description or prefix that is not text.
     """
-    for message, hint in _declaration_problems(source):
-        raise InputError(f"{source.origin}: {message}", hint)
-
-
-def _declaration_problems(source: DeclaredSource) -> Iterator[tuple[str, str]]:
-    """What is wrong with a declaration, each with a hint."""
     if source.format not in DECLARED:
-        message = f"there is no format {source.format!r}{describe_problems()}"
-        yield message, f"one of: {', '.join(DECLARED)}"
+        raise InputError(
+            f"{source.origin}: there is no format {source.format!r}{describe_problems()}",
+            f"one of: {', '.join(DECLARED)}",
+        )
     options = {option for form in of_declaration(source.format) for option in form.options}
     if unknown := sorted(set(source.options) - options):
-        listed = f"its options besides format, path and name: {', '.join(sorted(options))}"
+        hint = "leave it out"
+        if options:
+            hint = f"its options besides format, path and name: {', '.join(sorted(options))}"
         message = f"a source of format {source.format} has no option {unknown[0]!r}"
-        yield message, listed if options else "leave it out"
+        raise InputError(f"{source.origin}: {message}", hint)
     samples = source.options.get("samples", 0)
-    is_number = isinstance(samples, int) and not isinstance(samples, bool)
-    if not is_number or not 0 <= samples <= MAX_SAMPLES:
-        hint = f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5"
-        yield f"samples of a source cannot be {str(samples)[:40]!r}", hint
+    if (
+        isinstance(samples, bool)
+        or not isinstance(samples, int)
+        or not 0 <= samples <= MAX_SAMPLES
+    ):
+        raise InputError(
+            f"{source.origin}: samples of a source cannot be {str(samples)[:40]!r}",
+            f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5",
+        )
     for name in _TEXT_OPTIONS & set(source.options):
         if not isinstance(source.options[name], str):
-            yield f"{name} of a source must be a text", f'write {name} = "…"'
+            raise InputError(
+                f"{source.origin}: {name} of a source must be a text", f'write {name} = "…"'
+            )
 
 
 def _single_file(declaration: DeclaredSource, root: ScanRoot) -> FoundFile | Finding:
