@@ -1,4 +1,4 @@
-"""Small changes, one after the other, leave the matrix that a build from nothing writes."""
+"""What a small change leaves in the stores of texts and vectors."""
 
 import subprocess
 import sys
@@ -21,6 +21,13 @@ def built(hermetic, write_skill):
         )
     build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     return hermetic
+
+
+def test_the_text_index_of_a_small_catalogue_is_always_rewritten(built, write_skill) -> None:
+    """Deleted documents count in the statistics of words: of few, each one changes the scores."""
+    write_skill(built / "skills", "skill-3", "Folds paper into cranes. Use when asked for it.")
+    report = build_index([built / "skills"], built / "index", BuildOptions())
+    assert (report.counts["updated"], report.generation.counts["deleted"]) == (1, 0)
 
 
 def test_a_text_without_a_vector_is_found_by_doctor(built, monkeypatch) -> None:
