@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from capdisc_indexer.diagnosis import examine_index
+from capdisc_indexer.indexing import document_changes
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.matrix import Matrix
@@ -23,8 +24,11 @@ def built(hermetic, write_skill):
     return hermetic
 
 
-def test_the_text_index_of_a_small_catalogue_is_always_rewritten(built, write_skill) -> None:
+def test_the_text_index_of_a_small_catalogue_is_always_rewritten(
+    built, write_skill, monkeypatch
+) -> None:
     """Deleted documents count in the statistics of words: of few, each one changes the scores."""
+    monkeypatch.setattr(document_changes, "MAX_DELETED_SHARE", 1.0)
     write_skill(built / "skills", "skill-3", "Folds paper into cranes. Use when asked for it.")
     report = build_index([built / "skills"], built / "index", BuildOptions())
     assert (report.counts["updated"], report.generation.counts["deleted"]) == (1, 0)
