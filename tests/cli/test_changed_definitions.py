@@ -257,7 +257,7 @@ def test_a_harmless_change_is_told_beside_one_that_is_held_back(
 ) -> None:
     # Every disk is one of this machine, whose stamps tell which files to read.
     devices = {Path.cwd().stat().st_dev}
-    monkeypatch.setattr("capdisc_indexer.indexing.cached_scan._local_devices", lambda _: devices)
+    monkeypatch.setattr("capdisc_indexer.indexing.tree_scan._local_devices", lambda _: devices)
     listed(tool())
     folder = listed(tool("Sums two numbers."), name="other.tools.json").parent
     assert capdisc("index", str(folder)).code == 0

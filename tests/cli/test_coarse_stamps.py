@@ -3,7 +3,7 @@ twice within a step, and keeps its size, has the stamps of before."""
 
 import pytest
 
-from capdisc_indexer.indexing import cached_scan
+from capdisc_indexer.indexing import tree_scan
 from capdisc_indexer.store.durable_files import Mount
 from folding_file_system import mounted
 
@@ -16,7 +16,7 @@ TEXT = (
 @pytest.mark.parametrize("step_s", [1, 2])
 def test_a_second_change_within_a_step_is_noticed(tmp_path, capdisc, monkeypatch, step_s, kind):
     # Of a local disk, the stamps of folders are believed, too.
-    monkeypatch.setattr(cached_scan, "find_mount", lambda folder: Mount(point="/", kind=kind))
+    monkeypatch.setattr(tree_scan, "find_mount", lambda folder: Mount(point="/", kind=kind))
     with mounted(tmp_path, step_s=step_s) as mac:
         file = mac / "skills" / "fold-crane" / "SKILL.md"
         file.parent.mkdir(parents=True)

@@ -37,10 +37,10 @@ def copy(indexed_catalogs, hermetic, monkeypatch) -> Path:
 
 
 def _files(copy: Path) -> list[Path]:
-    """All that an answer rests on; a build does without the memory of folders and stamps, a reader
-    without that of checked files, and the matrix answers without the LanceDB table.
+    """All that an answer rests on; a build does without the stamps, a reader without those of
+    checked files, and the matrix answers without the LanceDB table.
     """
-    aside = ("LOCK", "folders.json", "stamps.bin", "checked.json")
+    aside = ("LOCK", "stamps.bin", "checked.json")
     found = (
         path
         for path in copy.rglob("*")

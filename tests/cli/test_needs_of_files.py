@@ -59,7 +59,7 @@ def test_vectors_survive_a_rebuild_unless_they_are_damaged(capdisc, write, herme
     assert (counts["parsed"], counts["embedded"]) == (4, 1)
     own = ("--index-dir", str(hermetic / "own"))
     assert capdisc("search", "folding paper", "--ids", *own).out == "tool:tool-a\n"
-    vectors = max((hermetic / "own").glob("gens/*/vectors/rows.f32"))
+    vectors = max((hermetic / "own").glob("gens/*/matrix/matrix.i8"))
     data = vectors.read_bytes()
     vectors.write_bytes(bytes(255 - byte for byte in data))
     assert capdisc("doctor", "--deep", *own).code != 0

@@ -650,7 +650,7 @@ def test_an_index_that_came_along_is_not_believed(capdisc, shipped, argv) -> Non
 
 def test_indexing_there_takes_nothing_of_it(capdisc, shipped, outside) -> None:
     done = capdisc("index", "--json")
-    assert "not built by you: building it anew, taking nothing from it" in done.json["degraded"][0]
+    assert "not built by you: rebuilding it, and reusing nothing of it" in done.json["degraded"][0]
     assert done.json["roots"] == [str(shipped.parent / ".claude" / "skills")]
     assert done.json["counts"]["added"] == 1
     assert listed(capdisc) == {"skill:fold"}
@@ -751,7 +751,7 @@ def test_links_in_an_index_folder_that_came_along_lead_nowhere(capdisc, clone, h
     (precious / "rc").write_text("keep me")
     (clone / "idx").mkdir()
     (clone / "idx" / "CURRENT").write_text("")
-    for name in ("LOCK", ".CURRENT.new", ".scan.json.new", ".folders.json.new"):
+    for name in ("LOCK", ".CURRENT.new", ".scan.json.new", ".stamps.bin.new"):
         (clone / "idx" / name).symlink_to(precious / "rc")
     configure(clone, 'index_dir = "idx"\n')
     assert capdisc("index").code == 4

@@ -10,6 +10,7 @@ import pytest
 
 TORTURE = Path(__file__).resolve().parents[2] / "tools" / "torture"
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
+KILLS = int(os.environ.get("CAPDISC_KILLS", "12"))
 SCALE = float(os.environ.get("CAPDISC_TORTURE", "0"))
 _ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount file systems")
 _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext4")
@@ -19,9 +20,12 @@ _EXT4 = pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="needs mkfs.ext
 @pytest.mark.parametrize(
     ("module", "name", "least"),
     [
+        ("store", "r1", KILLS / 300),
         ("store", "r2", 0.02),
         ("disk", "r3", 0.05),
         ("store", "r4", 0.05),
+        ("store", "r5", 0.05),
+        ("store", "r6", 0.05),
         ("writers", "r7", 0.0),
         ("writers", "r8", 0.0),
         ("writers", "r9", 0.04),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-from array import array
 from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.embeddings import NearestText, nearest_to_null_queries, noise_floor
-from capdisc_indexer.store import matrix
 from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.matrix_writer import write_matrix
 
 
 def _matrix(folder: Path, rows: dict[str, bytes], dim: int) -> Matrix:
-    matrix.write_matrix_files(folder, rows.values(), array("I", range(len(rows))), list(rows))
+    write_matrix(Matrix(None, dim), folder, dict.fromkeys(rows, 1), rows.__getitem__)
     return Matrix(folder, dim)
 
 
@@ -28,7 +27,7 @@ def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
         rows = {key: row for key, row in rows.items() if key not in gone}
         rows |= {key: encoder.encode_query(" ".join(chance.choices(words, k=4))) for key in new}
         found = _matrix(tmp_path / str(turn), rows, encoder.dim)
-        hashes = list(rows)
+        hashes = sorted(rows)
         new_rows = [hashes.index(key) for key in new]
         before = nearest_to_null_queries(
             encoder, found, hashes.__getitem__, new_rows, before, {*gone}
@@ -39,7 +38,7 @@ def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
 
 
 def test_of_no_rows_it_is_nothing(tmp_path: Path) -> None:
-    found = _matrix(tmp_path, {}, 4)
+    found = _matrix(tmp_path / "none", {}, 4)
     encoder, last = encoders.load_encoder(), [(0.5, "gone")]
     assert nearest_to_null_queries(encoder, found, "".join, [], last, {"gone"}) == ()
     assert noise_floor([]) == 0.0

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import time
 
 import pytest
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.errors import EncoderError, InputError
+from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.store.snapshot import Index
 
@@ -31,41 +30,24 @@ def ids(index_dir) -> list[str]:
         return [head["id"] for head in index.documents.all_headers()]
 
 
-def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
-    """The last index is the cache of vectors (S175)."""
-    first = build_index([root], index_dir, BuildOptions())
-    second = build_index([root], index_dir, BuildOptions())
-    assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)
-    assert (second.counts["parsed"], second.counts["embedded"], second.published) == (0, 0, False)
+def test_only_what_changed_is_parsed_and_embedded(root, index_dir, write_skill) -> None:
+    """The last index is the cache of vectors (S175); one changed file is parsed and embedded alone
+    (S213), and a change of a body alone embeds nothing (S172).
+    """
 
+    def build(**options) -> tuple[int, int, bool]:
+        report = build_index([root], index_dir, BuildOptions(**options))
+        return report.counts["parsed"], report.counts["embedded"], report.published
 
-def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_skill) -> None:
-    """One changed file is parsed and embedded alone (S213)."""
-    build_index([root], index_dir, BuildOptions())
+    assert build() == (3, 3, True)
+    assert build() == (0, 0, False)
+    assert build(verify=True) == (3, 0, False)
+    write_skill(root, "beta", body="Another body, the same description.")
+    assert build() == (1, 0, True)
     write_skill(root, "beta", "Something else entirely. Use when asked.")
-    report = build_index([root], index_dir, BuildOptions())
-    assert (report.counts["parsed"], report.counts["embedded"], report.counts["updated"]) == (
-        1,
-        1,
-        1,
-    )
+    assert build() == (1, 1, True)
     with Index(index_dir) as index:
         assert index.descriptor("beta").description.startswith("Something else")
-
-
-def test_a_changed_body_alone_embeds_nothing(root, index_dir, write_skill) -> None:
-    """A change of a body alone embeds nothing (S172, S175)."""
-    build_index([root], index_dir, BuildOptions())
-    write_skill(root, "beta", body="Another body, the same description.")
-    report = build_index([root], index_dir, BuildOptions())
-    assert (report.counts["parsed"], report.counts["embedded"]) == (1, 0)
-
-
-def test_a_touched_file_is_not_parsed(root, index_dir) -> None:
-    build_index([root], index_dir, BuildOptions())
-    os.utime(root / "alpha" / "SKILL.md")
-    report = build_index([root], index_dir, BuildOptions())
-    assert (report.counts["parsed"], report.published) == (0, False)
 
 
 def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir) -> None:
@@ -75,15 +57,6 @@ def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir
     path.write_text(path.read_text().replace("Does a thing", "Hoes a king"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert build_index([root], index_dir, BuildOptions()).counts["updated"] == 1
-
-
-def test_deleted_files_disappear(root, index_dir) -> None:
-    """A deleted file leaves the index (S206)."""
-    build_index([root], index_dir, BuildOptions())
-    (root / "beta" / "SKILL.md").unlink()
-    report = build_index([root], index_dir, BuildOptions())
-    assert report.counts["removed"] == 1
-    assert ids(index_dir) == ["skill:alpha", "skill:gamma"]
 
 
 def test_the_first_root_wins_and_the_shadowed_one_is_reported(
@@ -100,13 +73,6 @@ def test_the_first_root_wins_and_the_shadowed_one_is_reported(
     assert build_index([other, root], index_dir, BuildOptions()).counts["shadowed"] == 1
     with Index(index_dir) as index:
         assert index.descriptor("skill:beta").description.startswith("The other one")
-
-
-def test_when_the_winner_goes_the_shadowed_one_takes_its_place(
-    hermetic, root, index_dir, write_skill
-) -> None:
-    other = hermetic / "other"
-    write_skill(other, "beta", "The other one. Use when asked.")
     build_index([root, other], index_dir, BuildOptions())
     (root / "beta" / "SKILL.md").unlink()
     build_index([root, other], index_dir, BuildOptions())
@@ -114,21 +80,25 @@ def test_when_the_winner_goes_the_shadowed_one_takes_its_place(
         assert index.descriptor("skill:beta").description.startswith("The other one")
 
 
-def test_the_same_name_twice_in_one_root_keeps_both_under_two_ids(
-    root, index_dir, write_skill
-) -> None:
+def test_who_owns_an_id_inside_a_root(root, index_dir, write_skill) -> None:
+    """A copy is indexed once, a second skill stays under a qualified id, and a second manifest of
+    an id is an error (S152).
+    """
+    write_skill(root / "copy", "alpha")
     write_skill(root / "team", "beta", "The team's own. Use when asked.")
+    for name in ("one", "two"):
+        folder = root / name / "x"
+        folder.mkdir(parents=True)
+        (folder / "CAPABILITY.yaml").write_text(
+            f"name: x\nkind: tool\ndescription: The {name} tool.\n"
+        )
     report = build_index([root], index_dir, BuildOptions())
-    assert "skill:beta" in ids(index_dir)
-    assert "skill:beta@team" in ids(index_dir)
-    assert [finding.code for finding in report.findings] == ["duplicate-id"]
-
-
-def test_identical_copies_are_indexed_once(root, index_dir, write_skill) -> None:
-    write_skill(root / "copy", "beta")
-    report = build_index([root], index_dir, BuildOptions())
-    assert report.counts["copies"] == 1
-    assert ids(index_dir) == ["skill:alpha", "skill:beta", "skill:gamma"]
+    owned = ["skill:alpha", "skill:beta", "skill:beta@team", "skill:gamma", "tool:x"]
+    assert (ids(index_dir), report.counts["copies"]) == (owned, 1)
+    severities = {(each.code, str(each.severity)) for each in report.findings}
+    assert severities == {("duplicate-id", "warning"), ("duplicate-id", "error")}
+    (taken,) = [each for each in report.findings if each.severity == "error"]
+    assert "one/x" in taken.message and "two/x" in taken.path
 
 
 def test_one_bad_file_never_stops_the_rest(root, index_dir) -> None:
@@ -144,46 +114,12 @@ def test_one_bad_file_never_stops_the_rest(root, index_dir) -> None:
     assert len(ids(index_dir)) == 3
 
 
-def test_many_changes_leave_the_same_index_as_a_fresh_build(
-    hermetic, root, index_dir, write_skill
-) -> None:
-    build_index([root], index_dir, BuildOptions())
-    for number in range(60):
-        write_skill(root, f"more-{number % 7}", f"Version {number} of a thing. Use when asked.")
-        if number % 10 == 0:
-            build_index([root], index_dir, BuildOptions())
-    build_index([root], index_dir, BuildOptions())
-    build_index([root], hermetic / "fresh", BuildOptions())
-    with Index(index_dir) as one, Index(hermetic / "fresh") as two:
-        assert list(one.documents.all_headers()) == list(two.documents.all_headers())
-        assert (one.folder / "matrix" / "matrix.i8").read_bytes() == (
-            two.folder / "matrix" / "matrix.i8"
-        ).read_bytes()
-
-
 def test_an_empty_folder_gives_an_empty_index(hermetic, index_dir) -> None:
     (hermetic / "empty").mkdir()
     report = build_index([hermetic / "empty"], index_dir, BuildOptions())
     assert report.counts["capabilities"] == 0
     with Index(index_dir) as index:
         assert index.documents.search(["anything"], Query(texts=()), 5) == []
-
-
-def test_a_missing_folder_is_an_error_that_says_which(hermetic, index_dir) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        build_index([hermetic / "nowhere"], index_dir, BuildOptions())
-
-
-def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, index_dir) -> None:
-    old = time.time() - 3600
-    for path in root.rglob("SKILL.md"):
-        os.utime(path, (old, old))
-    build_index([root], index_dir, BuildOptions())
-    # The inode's own stamp is fresh, so this run still reads, and notes that it did.
-    build_index([root], index_dir, BuildOptions())
-    for path in root.rglob("SKILL.md"):
-        path.chmod(0o600)
-    assert build_index([root], index_dir, BuildOptions()).counts["parsed"] == 0
 
 
 def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
@@ -262,12 +198,6 @@ def test_an_added_root_without_files_is_remembered(hermetic, root, index_dir) ->
         assert index.meta("scan")["roots"] == [str(root), str(hermetic / "empty")]
 
 
-def test_verify_without_a_difference_publishes_nothing(root, index_dir) -> None:
-    build_index([root], index_dir, BuildOptions())
-    report = build_index([root], index_dir, BuildOptions(verify=True))
-    assert (report.counts["parsed"], report.published) == (3, False)
-
-
 def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_again(
     root, index_dir
 ) -> None:
@@ -279,25 +209,6 @@ def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_aga
     assert [each.code for each in first.findings if each.severity == "error"] == ["file-too-large"]
     assert "tool:x" not in ids(index_dir)
     assert build_index([root], index_dir, BuildOptions()).published is False
-
-
-def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, index_dir) -> None:
-    """A second manifest of an id is an error; a second skill stays under a qualified id (S152)."""
-    for name in ("one", "two"):
-        folder = root / name / "x"
-        folder.mkdir(parents=True)
-        (folder / "CAPABILITY.yaml").write_text(
-            f"name: x\nkind: tool\ndescription: The {name} tool.\n"
-        )
-        (root / name / "s").mkdir()
-        (root / name / "s" / "SKILL.md").write_text(
-            f"---\nname: s\ndescription: The {name} skill.\n---\n"
-        )
-    report = build_index([root], index_dir, BuildOptions())
-    assert {"tool:x", "skill:s", "skill:s@two"} <= set(ids(index_dir))
-    assert "tool:x@two" not in ids(index_dir)
-    (taken,) = [each for each in report.findings if each.severity == "error"]
-    assert taken.code == "duplicate-id" and "one/x" in taken.message and "two/x" in taken.path
 
 
 def test_a_manifest_whose_companion_becomes_a_link_to_the_outside_goes_and_comes_back(

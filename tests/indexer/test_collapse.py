@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
@@ -23,148 +25,146 @@ def _first(folder, index_dir, text):
         return search_index(index, Query(texts=(text,)), encoders.load_encoder())
 
 
-def test_a_flood_of_near_copies_takes_one_place_and_is_named(hermetic, write_skill) -> None:
-    for number in range(20):
-        description = (
-            f"Converts a temperature from Celsius to Fahrenheit, copy {number}. Use when asked."
-        )
-        write_skill(hermetic / "skills", f"heat-{number}", description)
-    write_skill(
-        hermetic / "skills",
-        "units",
-        "Converts lengths and weights, and a temperature too. Use when asked.",
-    )
-    ranking = _first(
-        hermetic / "skills", hermetic / "index", "convert a temperature from celsius to fahrenheit"
-    )
-    assert [hit.id for hit in ranking.hits][1:] == ["skill:units"]
-    assert len(ranking.hits[0].copies) == 19
+def _words(seed: str) -> str:
+    return " ".join(f"{seed}{number} word{number}{seed}" for number in range(80))
 
 
-def test_a_newer_version_of_a_long_text_is_a_copy() -> None:
-    newer = BODY.replace("colours", "colors") + " Then save."
-    assert are_near_duplicates(
-        decode_signature(signature(BODY)), decode_signature(signature(newer))
-    )
+ON = "Turns on a light or another device of the room"
+HEAT = "Converts a temperature from Celsius to Fahrenheit"
 
 
-def test_texts_of_one_family_are_no_copies() -> None:
-    on, off = (
-        "Turns on a light or another device of the room",
-        "Turns off a light or another device of the room",
-    )
-    assert not are_near_duplicates(
-        decode_signature(signature(on)), decode_signature(signature(off))
-    )
-    assert not are_near_duplicates(
-        decode_signature(signature(BODY)), decode_signature(signature(on))
-    )
+@pytest.mark.parametrize(
+    ("one", "other", "are_copies"),
+    [
+        (BODY, BODY.replace("colours", "colors") + " Then save.", True),
+        (ON, ON.replace("on", "off", 1), False),
+        (BODY, ON, False),
+        ("Converts audio to MP3", "Converts audio to MP4", False),
+        ("Compiles C++ code", "Compiles C# code", False),
+    ],
+)
+def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
+    signatures = (decode_signature(signature(text)) for text in (one, other))
+    assert are_near_duplicates(*signatures) is are_copies
 
 
-def test_things_that_differ_by_a_digit_or_a_sign_are_no_copies() -> None:
-    for one, two in (
-        ("Converts audio to MP3", "Converts audio to MP4"),
-        ("Compiles C++ code", "Compiles C# code"),
-    ):
-        assert not are_near_duplicates(
-            decode_signature(signature(one)), decode_signature(signature(two))
-        )
+@pytest.mark.parametrize(
+    ("skills", "text", "copies"),
+    [
+        pytest.param(
+            [
+                *((f"heat-{n}", f"{HEAT}, copy {n}. Use when asked.", "") for n in range(20)),
+                ("units", "Converts lengths and weights, and a temperature too.", ""),
+            ],
+            "convert a temperature from celsius to fahrenheit",
+            [19, 0],
+            id="a flood",
+        ),
+        pytest.param(
+            [("heat", f"{HEAT}.", BODY), ("heat-official", f"{HEAT}.", BODY)],
+            "convert a temperature",
+            [1],
+            id="renamed",
+        ),
+        pytest.param(
+            [
+                ("payroll", "Pays the salaries of the month.", BODY * 3),
+                ("camera", "Records a video of the door.", BODY * 3),
+            ],
+            "pay the salaries and record a video",
+            [0, 0],
+            id="the same boilerplate",
+        ),
+        pytest.param(
+            [(f"{verb}-server", "Controls the server.", "") for verb in ("start", "stop")],
+            "control the server",
+            [0, 0],
+            id="opposite names",
+        ),
+        pytest.param(
+            [
+                ("a/pdf", "Extracts text and tables of PDF files, and merges or splits PDFs.", ""),
+                (
+                    "b/pdf",
+                    "PDF toolkit: merging, splitting, tables, forms. Use for PDF files.",
+                    "",
+                ),
+                (
+                    "c/pdf-official",
+                    "Anything with PDF files: read text or tables, merge, split.",
+                    "",
+                ),
+                (
+                    "d/pdf-forms",
+                    "Fills the fields of PDF forms, one by one, and flattens them.",
+                    "",
+                ),
+            ],
+            "merge PDF files and read tables",
+            [2, 0],
+            id="rewritten versions of one name",
+        ),
+        pytest.param(
+            [
+                ("a/review", "Reviews the tests of a browser and says which are flaky.", ""),
+                ("b/review", "Analyses memories for stale entries and health.", ""),
+            ],
+            "review tests or memory entries",
+            [0, 0],
+            id="one name, two jobs",
+        ),
+    ],
+)
+def test_copies_take_one_place_and_are_named(hermetic, write_skill, skills, text, copies) -> None:
+    for path, description, body in skills:
+        folder, _, name = path.rpartition("/")
+        write_skill(hermetic / "skills" / folder, name, description, body or _words(name + folder))
+    hits = _first(hermetic / "skills", hermetic / "index", text).hits
+    assert sorted((len(hit.copies) for hit in hits), reverse=True) == copies
+    assert len({name for hit in hits for name in (hit.id, *hit.copies)}) == len(skills)
 
 
-def test_capabilities_with_the_same_boilerplate_stay_apart(hermetic, write_skill) -> None:
-    for name, does in (
-        ("payroll", "Pays the salaries of the month"),
-        ("camera", "Records a video of the door"),
-    ):
-        write_skill(hermetic / "skills", name, f"{does}. Use when asked.", body=BODY * 3)
-    ranking = _first(
-        hermetic / "skills", hermetic / "index", "pay the salaries and record a video"
-    )
-    assert {hit.id for hit in ranking.hits} == {"skill:payroll", "skill:camera"}
-
-
-def test_opposite_names_with_one_description_stay_apart(hermetic, write_skill) -> None:
-    for name in ("start-server", "stop-server"):
-        write_skill(
-            hermetic / "skills", name, "Controls the server of the office. Use when asked."
-        )
-    ranking = _first(hermetic / "skills", hermetic / "index", "control the server")
-    assert {hit.id for hit in ranking.hits} == {"skill:start-server", "skill:stop-server"}
-
-
-def test_what_only_a_copy_required_goes_with_it(hermetic) -> None:
-    for number in (1, 2):
-        folder = hermetic / "tools" / f"deploy-{number}"
+@pytest.mark.parametrize(
+    ("tools", "text", "needed"),
+    [
+        # What only a copy requires goes with it.
+        (
+            {
+                "deploy-1": ("Deploys the site to the farm.", "login-1"),
+                "deploy-2": ("Deploys the site to the farm.", "login-2"),
+                "login-1": ("Opens a session there.", ""),
+                "login-2": ("Asks for a password there.", ""),
+            },
+            "deploy the site",
+            1,
+        ),
+        # What a hit requires stays, even as a copy.
+        (
+            {
+                "everybody": ("Sends the monthly report to everybody.", "sender"),
+                "sender": ("Sends the monthly report to everybody.", ""),
+            },
+            "everybody gets the monthly report",
+            1,
+        ),
+    ],
+)
+def test_what_the_first_hit_requires_comes_with_it(hermetic, tools, text, needed) -> None:
+    for name, (description, requires) in tools.items():
+        folder = hermetic / "tools" / name
         folder.mkdir(parents=True)
-        text = f"name: deploy-{number}\nkind: tool\ndescription: Deploys the site to the farm.\n"
-        (folder / "CAPABILITY.yaml").write_text(f"{text}requires: [login-{number}]\n")
-        folder = hermetic / "tools" / f"login-{number}"
-        folder.mkdir(parents=True)
-        word = "Opens a session" if number == 1 else "Asks for a password"
+        needs = f"requires: [{requires}]\n" if requires else ""
         (folder / "CAPABILITY.yaml").write_text(
-            f"name: login-{number}\nkind: tool\ndescription: {word} there.\n"
+            f"name: {name}\nkind: tool\ndescription: {description}\n{needs}"
         )
-    ranking = _first(hermetic / "tools", hermetic / "index", "deploy the site")
-    first = ranking.hits[0]
-    assert first.copies
-    vias = {hit.via for hit in ranking.hits if hit.via}
-    assert vias == {first.id}
+    first, *others = _first(hermetic / "tools", hermetic / "index", text).hits
+    needs = tools[first.id.removeprefix("tool:")][1]
+    assert [hit.id for hit in others] == [f"tool:{needs}"] * needed
 
 
 def test_texts_without_words_are_copies_of_nothing() -> None:
     assert signature("42 !") == ""
     assert signature("word") == ""
-
-
-def test_what_a_hit_requires_stays_even_as_a_copy(hermetic) -> None:
-    for name, needs in (("everybody", "requires: [sender]"), ("sender", "")):
-        folder = hermetic / "tools" / name
-        folder.mkdir(parents=True)
-        (folder / "CAPABILITY.yaml").write_text(
-            f"name: {name}\nkind: tool\ndescription: Sends the monthly report to everybody.\n{needs}\n"
-        )
-    ranking = _first(hermetic / "tools", hermetic / "index", "everybody gets the monthly report")
-    assert {hit.id for hit in ranking.hits} == {"tool:everybody", "tool:sender"}
-
-
-def test_a_renamed_copy_takes_no_place_of_its_own(hermetic, write_skill) -> None:
-    description = "Converts a temperature from Celsius to Fahrenheit. Use when asked."
-    for name in ("heat", "heat-official"):
-        write_skill(hermetic / "skills", name, description, BODY)
-    ranking = _first(hermetic / "skills", hermetic / "index", "convert a temperature")
-    assert [hit.id for hit in ranking.hits] == ["skill:heat"]
-    assert ranking.hits[0].copies == ("skill:heat-official",)
-
-
-def test_rewritten_versions_of_one_name_are_one_hit(hermetic, write_skill) -> None:
-    for folder, name, description in (
-        ("a", "pdf", "Extracts text and tables of PDF files, and merges or splits PDFs."),
-        (
-            "b",
-            "pdf",
-            "PDF toolkit: merging, splitting, tables, forms. Use when PDF files come up.",
-        ),
-        ("c", "pdf-official", "Anything with PDF files: read their text or tables, merge, split."),
-        ("d", "pdf-forms", "Fills the fields of PDF forms, one by one, and flattens them."),
-    ):
-        body = f"{name} of {folder}. " + " ".join(
-            f"{folder}{n} word{n}{folder}" for n in range(80)
-        )
-        write_skill(hermetic / "skills" / folder, name, description, body=body)
-    ranking = _first(hermetic / "skills", hermetic / "index", "merge PDF files and read tables")
-    assert sorted(len(hit.copies) for hit in ranking.hits) == [0, 2]
-    assert {"skill:pdf-forms"} < {hit.id for hit in ranking.hits}
-
-
-def test_skills_of_one_name_that_do_another_job_stay_apart(hermetic, write_skill) -> None:
-    for folder, description in (
-        ("a", "Reviews the tests of a browser and says which of them are flaky."),
-        ("b", "Analyses memories for promotion candidates, stale entries and health."),
-    ):
-        body = " ".join(f"{folder}{n} word{n}{folder}" for n in range(80))
-        write_skill(hermetic / "skills" / folder, "review", description, body=body)
-    ranking = _first(hermetic / "skills", hermetic / "index", "review tests or memory entries")
-    assert [hit.copies for hit in ranking.hits] == [(), ()]
 
 
 def _write_server(folder, name, verbs):

@@ -1,7 +1,6 @@
 """A published generation stays as it is, and damage to it is noticed."""
 
 import os
-import threading
 
 import pytest
 
@@ -21,31 +20,12 @@ def built(hermetic, write_skill):
     return root, index_dir
 
 
-def test_a_published_generation_is_never_written_again(built, write_skill) -> None:
-    root, index_dir = built
-    first = generation.load_current(index_dir)
-    write_skill(root, "delta")
-    build_index([root], index_dir, BuildOptions())
-    assert generation.verify_digests(index_dir, first) == []
-    assert generation.load_current(index_dir).number == first.number + 1
-
-
 def test_only_two_generations_are_kept(built, write_skill) -> None:
     root, index_dir = built
     for number in range(4):
         write_skill(root, f"more-{number}")
         build_index([root], index_dir, BuildOptions())
     assert sorted(os.listdir(index_dir / "gens")) == ["00000004", "00000005"]
-
-
-def test_a_generation_in_use_is_not_removed(built, write_skill) -> None:
-    root, index_dir = built
-    with Index(index_dir) as reader:
-        for number in range(4):
-            write_skill(root, f"more-{number}")
-            build_index([root], index_dir, BuildOptions())
-        assert reader.folder.is_dir()
-        assert len(list(reader.documents.all_headers())) == 3
 
 
 @pytest.mark.parametrize(
@@ -61,7 +41,7 @@ def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, h
     assert "capdisc index" in caught.value.hint
     report = build_index([root], index_dir, BuildOptions())
     assert report.published
-    assert "anew" in report.degraded[0]
+    assert "rebuilding it" in report.degraded[0]
     assert len(Index(index_dir).documents) == 3
 
 
@@ -75,14 +55,6 @@ def _flip(path) -> None:
 def all_is_large(monkeypatch) -> None:
     """Files are compared by size alone at open, as large ones are."""
     monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", -1)
-
-
-def test_a_flipped_byte_in_a_file_that_is_not_large_is_found_at_open(built) -> None:
-    _, index_dir = built
-    _flip(next((generation.generation_folder(index_dir, 1) / "text").glob("*.store")))
-    with pytest.raises(IndexStateError, match="digest") as caught:
-        Index(index_dir)
-    assert caught.value.hint == "run: capdisc index --rebuild"
 
 
 def test_a_flipped_byte_in_a_large_file_is_found_by_all_digests(built, all_is_large) -> None:
@@ -110,90 +82,25 @@ def test_an_error_that_has_nothing_to_do_with_damage_stays_what_it_is(built) -> 
         raise ZeroDivisionError
 
 
+@pytest.mark.parametrize("verify", [False, True])
 def test_flipped_bytes_are_not_taken_over_into_the_next_generation(
-    built, all_is_large, write_skill
+    built, all_is_large, write_skill, verify
 ) -> None:
     root, index_dir = built
     _flip(next((generation.generation_folder(index_dir, 1) / "text").glob("*.store")))
-    write_skill(root, "delta")
-    report = build_index([root], index_dir, BuildOptions())
+    if not verify:  # which finds them without a change, too
+        write_skill(root, "delta")
+    report = build_index([root], index_dir, BuildOptions(verify=verify))
     assert "digest" in report.degraded[0]
-    assert report.counts["parsed"] == 4
+    assert report.counts["parsed"] == report.counts["files"]
+    assert generation.verify_digests(index_dir, report.generation) == []
 
 
-def test_another_schema_version_is_rebuilt(built, monkeypatch) -> None:
-    root, index_dir = built
-    monkeypatch.setattr(generation, "SCHEMA_VERSION", 99)
-    with pytest.raises(IndexStateError, match="another version"):
-        Index(index_dir)
-    assert build_index([root], index_dir, BuildOptions()).published
-
-
-def test_a_second_writer_waits_and_then_names_the_first(built) -> None:
+@pytest.mark.parametrize("seconds", [0.1, float("nan")])
+def test_a_second_writer_waits_and_then_names_the_first(built, seconds) -> None:
     root, index_dir = built
     with locks.write_lock(index_dir, 1.0), pytest.raises(BusyError, match=str(os.getpid())):
-        build_index([root], index_dir, BuildOptions(lock_timeout_s=0.1))
-
-
-def test_a_waiting_limit_that_is_no_number_does_not_wait_for_ever(built) -> None:
-    root, index_dir = built
-    with locks.write_lock(index_dir, 1.0), pytest.raises(BusyError):
-        build_index([root], index_dir, BuildOptions(lock_timeout_s=float("nan")))
-
-
-def test_readers_during_writes_see_one_generation_each(built, write_skill) -> None:
-    root, index_dir = built
-    problems, stop = [], threading.Event()
-
-    def read() -> None:
-        last = 0
-        while not stop.is_set():
-            try:
-                with Index(index_dir) as index:
-                    number, count = (
-                        index.generation.number,
-                        len(list(index.documents.all_headers())),
-                    )
-                    if number < last or count != index.generation.counts["capabilities"]:
-                        problems.append((number, count))
-                    last = number
-            except Exception as error:
-                problems.append(error)
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for number in range(8):
-        write_skill(root, f"more-{number}")
-        build_index([root], index_dir, BuildOptions())
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert problems == []
-
-
-def test_a_manifest_with_other_facts_is_of_another_version_not_a_bug(built, monkeypatch) -> None:
-    _, index_dir = built
-    monkeypatch.setattr(
-        generation, "_MANIFEST_KEYS", {*generation._MANIFEST_KEYS, "something-new"}
-    )
-    with pytest.raises(IndexStateError, match="another version"):
-        Index(index_dir)
-
-
-def test_an_index_of_another_release_is_read_anew_from_its_files(built, monkeypatch) -> None:
-    root, index_dir = built
-    monkeypatch.setattr("capdisc_indexer.plugins.entry_points.__version__", "9.9.9")
-    assert build_index([root], index_dir, BuildOptions()).counts["parsed"] == 3
-
-
-def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
-    root, index_dir = built
-    path = next((generation.generation_folder(index_dir, 1) / "text").glob("*.store"))
-    _flip(path)
-    report = build_index([root], index_dir, BuildOptions(verify=True))
-    assert "digest" in report.degraded[0]
-    assert generation.verify_digests(index_dir, report.generation) == []
+        build_index([root], index_dir, BuildOptions(lock_timeout_s=seconds))
 
 
 def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monkeypatch) -> None:
@@ -211,10 +118,3 @@ def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monke
     monkeypatch.setattr(native_errors, "check_files", slow)
     with Index(index_dir) as index:
         assert index.generation.number == 3
-
-
-def test_a_broken_scan_note_costs_a_read_and_nothing_else(built) -> None:
-    root, index_dir = built
-    (index_dir / "scan.json").write_text("[]")
-    report = build_index([root], index_dir, BuildOptions())
-    assert (report.counts["parsed"], report.degraded) == (0, ())

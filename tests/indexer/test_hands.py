@@ -11,9 +11,14 @@ import pytest
 
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.indexing import worker_pool
-from capdisc_indexer.indexing.document_changes import EmbeddingBatcher, hash_text
+from capdisc_indexer.indexing.embeddings import (
+    EmbeddingBatcher,
+    KnownVectors,
+    encode_rows,
+    hash_text,
+)
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.indexing.worker_pool import BackgroundTask, WorkerPool
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 
@@ -23,11 +28,6 @@ def always(monkeypatch):
     """Hands are raised for the least work, on any machine."""
     monkeypatch.setattr(worker_pool, "MIN_PARALLEL_ITEMS", 1)
     monkeypatch.setattr(worker_pool, "count_processors", lambda: 2)
-
-
-def test_answers_come_in_the_order_of_what_was_asked(always) -> None:
-    with WorkerPool() as many:
-        assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
 
 
 def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
@@ -147,15 +147,26 @@ def _contents(index_dir) -> list[object]:
 def test_a_text_that_waits_and_comes_again_with_its_row_has_one_row(tmp_path) -> None:
     """With a row too many, all later texts had the vectors of others."""
     encoder = load_shipped_encoder()
-    rows = {text: encoder.encode([text]).tobytes() for text in ("copy", "move", "send", "read")}
-    with EmbeddingBatcher(encoder, frozenset(), tmp_path) as batcher:
+    rows = {text: encode_rows(encoder, [text]) for text in ("copy", "move", "send", "read")}
+    known = KnownVectors(None, encoder.dim, None, is_base=False)
+    with EmbeddingBatcher(encoder, known, tmp_path) as batcher:
         batcher.add_texts(["copy"], rows["copy"])
         batcher.add_texts(["copy", "move"], rows["copy"] + rows["move"])  # "move" waits
         batcher.add_texts(["move"], rows["move"])
         batcher.add_texts(["send"], rows["send"])
         batcher.encode()
         batcher.add_texts(["read"], rows["read"])
-        found = batcher.rows().tobytes()
         for text, row in rows.items():
-            start = batcher.position[hash_text(text)] * len(row)
-            assert found[start : start + len(row)] == row
+            assert batcher.read_rows([hash_text(text)], encoder.dim) == row
+
+
+def test_a_task_in_the_background_returns_and_raises_as_it_would_in_line(monkeypatch) -> None:
+    def refused(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    assert BackgroundTask(lambda: 7).result() == 7
+    failed = BackgroundTask(lambda: {}["missing"])
+    with pytest.raises(KeyError):
+        failed.result()
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert BackgroundTask(lambda: 7).result() == 7

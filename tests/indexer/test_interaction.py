@@ -41,7 +41,7 @@ def _bag(encoder, name: str, description: str) -> bytes:
         id=f"tool:{name}", kind="tool", name=name, description=description, source=source
     )
     return encode_bag(
-        build_token_bag(descriptor, encoder.bulk_token_ids, encoder.token_weights.__getitem__)
+        build_token_bag(descriptor, encoder.token_ids, encoder.token_weights.__getitem__)
     )
 
 

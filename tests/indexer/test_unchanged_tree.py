@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from capdisc_indexer.indexing import cached_scan, pipeline
+from capdisc_indexer.indexing import pipeline, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, DeclaredSource, Severity
 from capdisc_indexer.store import folder_stamps
+from capdisc_indexer.store.durable_files import Mount
 
 _TEXT = "Does one thing well. Use when asked."
 
@@ -21,7 +23,7 @@ _TEXT = "Does one thing well. Use when asked."
 def local(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every disk is one of this machine."""
     monkeypatch.setattr(
-        cached_scan, "_local_devices", lambda roots: {root.stat().st_dev for root in roots}
+        tree_scan, "_local_devices", lambda roots: {root.stat().st_dev for root in roots}
     )
 
 
@@ -101,6 +103,7 @@ def _link_skill(root: Path) -> None:
 def test_each_change_is_seen(
     root: Path, options: BuildOptions, change: Callable[[Path], None], name: str
 ) -> None:
+    """What is added, changed or deleted is so in the index (S206)."""
     _build(root, options)
     change(root)
     assert _build(root, options).counts[name] == 1
@@ -143,3 +146,26 @@ def test_a_damaged_index_is_built_anew(root: Path, options: BuildOptions) -> Non
     states.chmod(0o600)
     states.write_bytes(states.read_bytes()[:-10])
     assert _build(root, options).published
+
+
+def test_a_root_that_is_a_ring_of_links_is_an_error_and_no_bug(
+    process: Callable[..., Any], hermetic: Path
+) -> None:
+    (hermetic / "ring").symlink_to(hermetic / "ring")
+    done = process("index", "ring")
+    assert done.code == 3
+    assert done.err.startswith(f"error: cannot find {hermetic}/ring: ")
+
+
+def test_where_the_roots_lie_is_asked_once_a_disk(
+    hermetic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    asked: list[Path] = []
+    monkeypatch.setattr(
+        tree_scan, "find_mount", lambda root: asked.append(root) or Mount(point="/", kind="ext4")
+    )
+    assert tree_scan._local_devices([hermetic, hermetic.parent, hermetic / "none"]) == {
+        hermetic.stat().st_dev
+    }
+    assert len(asked) == 1

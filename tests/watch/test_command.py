@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,31 +131,19 @@ def test_a_signal_in_the_middle_of_a_build_leaves_the_last_generation(
     assert len(ids(index_dir)) in (1, 401)
 
 
-def test_what_agents_find_follows_without_an_index_command(
-    command, root, index_dir, write_skill, capdisc
-) -> None:
-    command()
-    write_skill(root, "fold-cranes", "Folds paper cranes. Use when asked.")
-    assert until(lambda: len(ids(index_dir)) == 2)
-    found = capdisc("search", "fold a paper crane", "--ids", "--index-dir", str(index_dir))
-    assert found.out.splitlines()[0] == "skill:fold-cranes"
-
-
 @pytest.mark.parametrize(
-    "option",
-    ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan", "--debounce=500"],
+    ("option", "said"),
+    [
+        *((option, "error: ") for option in ("--interval=0", "--interval=nan")),
+        *((option, "error: ") for option in ("--debounce=-1", "--debounce=nan")),
+        # Eight minutes, and likely meant as milliseconds.
+        ("--debounce=500", "'500' has no unit: give 500ms or 500s"),
+    ],
 )
-def test_times_that_make_no_sense_are_refused(capdisc, option) -> None:
+def test_times_that_make_no_sense_are_refused(capdisc, option, said) -> None:
     done = capdisc("watch", option)
     assert (done.code, done.out) == (2, "")
-    assert "error: " in done.err
-
-
-def test_a_long_debounce_needs_its_unit(capdisc) -> None:
-    """`--debounce 500` would be eight minutes, and is likely meant as milliseconds."""
-    refused = capdisc("watch", "--debounce", "500")
-    assert (refused.code, refused.out) == (2, "")
-    assert "'500' has no unit: give 500ms or 500s" in refused.err
+    assert said in done.err
 
 
 def test_without_a_path_it_takes_the_folders_that_index_takes(
@@ -184,20 +173,22 @@ def _alive(pid: int) -> bool:
 
 
 def test_edits_deletions_renames_and_late_folders_are_followed(
-    command, root, hermetic, write_skill
+    command, root, hermetic, index_dir, write_skill, capdisc
 ) -> None:
     """`watch` follows an edit, a rename over the file, a deletion and a new folder, each with its
     ids (S210, S211, S315).
     """
     watched = command()
-    write_skill(root, "beta")
+    write_skill(root / "deep" / "down", "beta")
     assert until(lambda: len(watched.turns) == 2), watched.err
     aside = hermetic / "aside.md"
     aside.write_text("---\nname: beta\ndescription: Now it sings. Use when asked.\n---\nSing.\n")
-    aside.replace(root / "beta" / "SKILL.md")
+    aside.replace(root / "deep" / "down" / "beta" / "SKILL.md")
     assert until(lambda: len(watched.turns) == 3), watched.err
     assert watched.turns[2]["ids"]["updated"] == ["skill:beta"]
-    (root / "beta" / "SKILL.md").unlink()
+    found = capdisc("search", "sing", "--ids", "--index-dir", str(index_dir), "--fresh", "off")
+    assert found.out.splitlines()[0] == "skill:beta"
+    shutil.rmtree(root / "deep")
     assert until(lambda: len(watched.turns) == 4), watched.err
     assert watched.turns[3]["ids"]["removed"] == ["skill:beta"]
 

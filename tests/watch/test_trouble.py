@@ -14,8 +14,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import locks
 from capdisc_indexer.watching import fs_events
-from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event
-from capdisc_indexer.watching.watched_roots import locate_roots
+from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event, locate_roots
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def unheard(monkeypatch) -> None:
     monkeypatch.setattr(fs_events, "is_relevant_event", lambda *_: False)
 
 
-def refusing(number: int, allowed: int = 0):
+def refusing(error: Exception, allowed: int = 0):
     """A stand-in for watchdog whose kernel refuses after some folders."""
     real = lazy_imports.watchdog()
     left = [allowed]
@@ -33,7 +32,7 @@ def refusing(number: int, allowed: int = 0):
         def schedule(self, *words, **options):
             left[0] -= 1
             if left[0] < 0:
-                raise OSError(number, "refused")
+                raise error
             return super().schedule(*words, **options)
 
     return SimpleNamespace(events=real.events, observers=SimpleNamespace(Observer=Observer))
@@ -69,41 +68,33 @@ def test_a_listening_thread_that_fails_is_replaced_without_a_traceback(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE])
-@pytest.mark.parametrize("allowed", [0, 1], ids=["root", "inner-folder"])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "refused"), "max_user_watches"),
+        (OSError(errno.EMFILE, "refused"), "max_user_instances"),
+        # macOS raises no OSError.
+        (
+            SystemError("Cannot start fsevents stream."),
+            "the kernel gives no events: Cannot start fsevents stream.; scanning every 0.2 s instead",
+        ),
+    ],
+)
+# Of the root, of a folder inside, and after the root and one folder to try with.
+@pytest.mark.parametrize("allowed", [0, 1, 2])
 def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
-    watching, root, write_skill, monkeypatch, number, allowed
+    watching, root, write_skill, monkeypatch, error, said, allowed
 ) -> None:
-    monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(number, allowed): fake)
+    monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(error, allowed): fake)
     turns = watching(root, interval_s=0.2)
-    (notice,) = next(turns).notices
-    assert "the kernel gives no events" in notice
-    assert "max_user_" in notice
+    notices = list(next(turns).notices)
     for name in ("beta", "gamma"):
         write_skill(root, name)
         turn = next(turns)
-        assert (turn.report.counts["added"], turn.notices) == (1, ())
-
-
-def test_where_fsevents_cannot_start_one_looks_instead(
-    watching, root, write_skill, monkeypatch
-) -> None:
-    """macOS raises no OSError then."""
-    fake = refusing(0)
-
-    def refuse(*_, **__):
-        raise SystemError("Cannot start fsevents stream.")
-
-    monkeypatch.setattr(fake.observers.Observer, "schedule", refuse)
-    monkeypatch.setattr(lazy_imports, "watchdog", lambda: fake)
-    turns = watching(root, interval_s=0.2)
-    (notice,) = next(turns).notices
-    assert (
-        notice
-        == "the kernel gives no events: Cannot start fsevents stream.; scanning every 0.2 s instead"
-    )
-    write_skill(root, "beta")
-    assert next(turns).report.counts["added"] == 1
+        assert turn.report.counts["added"] == 1
+        notices += turn.notices
+    (notice,) = notices
+    assert "the kernel gives no events" in notice and said in notice
 
 
 class PlayedFSEvents:
@@ -155,19 +146,6 @@ def test_events_of_whole_folders_are_enough(watching, root, write_skill, monkeyp
     assert {path for observer in observers for path, _ in observer.places} == {str(root)}
 
 
-def test_a_limit_that_is_reached_later_is_noticed(
-    watching, root, write_skill, monkeypatch
-) -> None:
-    # The root and one folder to try with, and the same once more.
-    monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(errno.ENOSPC, 2): fake)
-    turns = watching(root, interval_s=0.2)
-    assert next(turns).notices == ()
-    write_skill(root, "beta")
-    assert "the kernel gives no events" in next(turns).notices[0]
-    write_skill(root, "gamma")
-    assert next(turns).report.counts["added"] == 1
-
-
 def test_what_no_event_told_is_found_by_the_timer(watching, root, write_skill, unheard) -> None:
     turns = watching(root, interval_s=0.3)
     next(turns)
@@ -179,7 +157,7 @@ def test_what_no_event_told_is_found_by_the_timer(watching, root, write_skill, u
 def test_another_writer_is_waited_for_with_one_notice(
     watching, root, index_dir, monkeypatch
 ) -> None:
-    monkeypatch.setattr("capdisc_indexer.watching.RETRY_INTERVAL_S", 0.1)
+    monkeypatch.setattr("capdisc_indexer.watching.watch_loop.RETRY_INTERVAL_S", 0.1)
     turns = watching(root, lock_timeout_s=0.1)
     with ExitStack() as writing:
         writing.enter_context(locks.write_lock(index_dir, 1.0))
@@ -194,7 +172,7 @@ def test_another_writer_is_waited_for_with_one_notice(
 def test_a_build_that_fails_later_is_said_once_and_tried_again(
     watching, root, write_skill, monkeypatch
 ) -> None:
-    monkeypatch.setattr("capdisc_indexer.watching.RETRY_INTERVAL_S", 0.1)
+    monkeypatch.setattr("capdisc_indexer.watching.watch_loop.RETRY_INTERVAL_S", 0.1)
     turns = watching(root)
     next(turns)
     failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
@@ -204,7 +182,7 @@ def test_a_build_that_fails_later_is_said_once_and_tried_again(
             raise failures.pop()
         return build_index(*words, **named)
 
-    monkeypatch.setattr("capdisc_indexer.watching.build_index", build_or_fail)
+    monkeypatch.setattr("capdisc_indexer.watching.watch_loop.build_index", build_or_fail)
     write_skill(root, "beta")
     turn = next(turns)
     assert turn.report is None
@@ -220,20 +198,21 @@ def test_a_build_that_fails_at_the_start_is_an_error(watching, hermetic) -> None
 
 
 def test_nothing_is_left_behind(watching, root) -> None:
-    before, hook = threading.active_count(), threading.excepthook
+    before, hook = {*threading.enumerate()}, threading.excepthook
     turns = watching(root)
     next(turns)
     turns.close()
-    assert (threading.active_count(), threading.excepthook) == (before, hook)
+    assert {*threading.enumerate()} <= before
+    assert threading.excepthook == hook
     assert logging.getLogger("watchdog").handlers == []
 
 
 def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
     hints, index_dir = ChangeSignal(), root / ".index"
     index_dir.mkdir()
-    listening = fs_events.FileSystemObserver(hints, str(index_dir))
+    listening = fs_events.FolderObserver(hints, str(index_dir))
     try:
-        listening.observe(place for place in locate_roots([root]).values() if place)
+        listening.refresh(locate_roots([root]), has_lost_events=False)
         for _ in range(2):
             build_index([root], index_dir, BuildOptions())
         hints.wait(1.0)
@@ -281,7 +260,7 @@ def test_a_failing_thread_of_an_earlier_observer_wakes_nobody(root, hermetic) ->
     leftover = Leftover()
     leftover.start()
     hints = ChangeSignal()
-    observer = fs_events.FileSystemObserver(hints, str(hermetic / "index"))
+    observer = fs_events.FolderObserver(hints, str(hermetic / "index"))
     try:
         fail.set()
         leftover.join(10.0)

@@ -13,7 +13,6 @@ import argparse
 import sys
 import tempfile
 import time
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import lance_table
-from capdisc_indexer.store.matrix import Matrix, write_matrix_files
+from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.matrix_writer import write_matrix
 from capdisc_indexer.store.table_search import TableSearch
 from capdisc_indexer.store.text_queries import IndexedDocument, update_text_index
 
@@ -67,8 +67,8 @@ def measure(size: int, scratch: Path, with_words: bool) -> None:
 
     started = time.perf_counter()
     ids = [_id(number) for number in range(size)]
-    rows = (quantise(vectors[at : at + 50_000]).tobytes() for at in range(0, size, 50_000))
-    write_matrix_files(scratch / "matrix", rows, array("I", range(size)), ids)
+    rows = dict(zip(ids, map(bytes, quantise(vectors)), strict=True))
+    write_matrix(Matrix(None, DIM), scratch / "matrix", dict.fromkeys(ids, 1), rows.__getitem__)
     search_words: Callable[[int], object] | None = None
     if with_words:
         update_text_index(scratch / "text", (), _documents(texts))

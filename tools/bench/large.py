@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from capdisc_indexer import encoders, lazy_imports
+from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.store import vector_files
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.store.state_database import StateDatabase
+from capdisc_indexer.text.embedding_text import embedding_texts
 
 QUERIES, FIRST = 100, 10
 
@@ -65,15 +65,15 @@ def queries(index: Index) -> list[str]:
 
 def recall(index: Index, encoder: encoders.Encoder, asked: Sequence[str]) -> float:
     """The share of the first ten by float vectors, equal ones all counting, that the matrix gives."""
-    if index.matrix is None or vector_files.read_pending(index.folder / "pending")[0]:
-        raise SystemExit("some vectors lie beside the store: build with --rebuild first")
+    assert index.matrix is not None
     np = lazy_imports.numpy()
-    hashes, stored = vector_files.read_vectors(index.folder / "vectors", encoder.dim)
-    vectors = np.frombuffer(stored, np.float32).reshape(-1, encoder.dim)
-    numbers = {text_hash: row for row, text_hash in enumerate(hashes)}
-    texts = StateDatabase(index.folder).text_hashes()
-    names = [key for key, hashes_of_id in texts.items() for _ in hashes_of_id]
-    rows = vectors[[numbers[text_hash] for values in texts.values() for text_hash in values]]
+    texts = [
+        (header["id"], text)
+        for header, body, _ in index.documents.full_records(index.columns.ids)
+        for text in embedding_texts(from_record(header, body))
+    ]
+    names = [key for key, _ in texts]
+    rows = encoder.encode([text for _, text in texts])
     shares = []
     for text, row in zip(asked, encoder.encode(asked), strict=True):
         cosines = rows @ row

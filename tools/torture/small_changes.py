@@ -12,15 +12,15 @@ from unittest.mock import patch
 import workbench
 from figure import Figure
 
-from capdisc_indexer.indexing import cached_scan, document_changes, passage_changes, pipeline
+from capdisc_indexer.indexing import document_changes, passage_changes, pipeline, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 
 _OPTIONS = BuildOptions(only_new_findings=True)
-# What a build from nothing writes in other bytes: names of segments, times, and where vectors lie.
-_OWN_FOLDERS = frozenset({"text", "vectors", "pending"})
+# What a build from nothing writes in other bytes: names of segments, and times.
+_OWN_FOLDERS = frozenset({"text"})
 _OWN_FILES = frozenset({"MANIFEST", "meta/scan.json"})
 _STATES = "meta/state"
 _FROM_NOTHING_EVERY = 5
@@ -62,7 +62,7 @@ def r66(work: Path, rng: random.Random, scale: float) -> Figure:
 @contextmanager
 def _large_library() -> Iterator[None]:
     with (
-        patch.object(cached_scan, "_local_devices", lambda roots: {roots[0].stat().st_dev}),
+        patch.object(tree_scan, "_local_devices", lambda roots: {roots[0].stat().st_dev}),
         patch.object(document_changes, "SMALL_CATALOGUE", 0),
         patch.object(document_changes, "MAX_DELETED_SHARE", 3.0),
         patch.object(passage_changes, "SMALL_COUNT", 0),

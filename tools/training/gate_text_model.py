@@ -78,7 +78,7 @@ def read_texts(texts: Sequence[str], encoder: StaticEncoder) -> Texts:
     nothing.
     """
     read, weights = [shorten_turn(text) for text in texts], encoder.token_weights
-    token_ids = [shorten_tokens(encoder.bulk_token_ids(text)) for text in read]
+    token_ids = [shorten_tokens(encoder.token_ids(text)) for text in read]
     features = [
         list(text_features(text, [weights[token_id] for token_id in ids]).values())
         for text, ids in zip(read, token_ids, strict=True)

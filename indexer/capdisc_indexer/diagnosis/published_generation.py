@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -31,7 +30,6 @@ from capdisc_indexer.store import (
     locks,
     native_errors,
     publication,
-    vector_files,
 )
 from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
@@ -190,18 +188,18 @@ def foreign_check(index_dir: Path, problem: Check | None) -> Check:
 
 
 def _find_missing_vectors(index: Index) -> str:
-    """How many texts have no vector, in the vector store or next to it; "" for none."""
-    pending_hashes, _ = vector_files.read_pending(index.folder / "pending")
+    """How many texts have no vector; "" for none."""
     texts = StateDatabase(index.folder).text_hashes()
-    needed = set(chain.from_iterable(texts.values()))
-    stored = vector_files.read_hashes(index.folder / "vectors")
-    missing_count = len(needed - stored - set(pending_hashes))
+    rows = index.matrix.rows_by_owner() if index.matrix else {}
+    missing_count = sum(
+        max(0, len(hashes) - rows.get(identifier, 0)) for identifier, hashes in texts.items()
+    )
     if not missing_count:
         return ""
-    return f"the vector store lacks {missing_count:,} of {len(needed):,} texts"
+    return f"{missing_count:,} of {sum(map(len, texts.values())):,} texts have no vector"
 
 
-# Says what the vector store of an open index lacks; "" for nothing.
+# Says which vectors an open index lacks; "" for nothing.
 FindMissingVectors: TypeAlias = Callable[[Index], str]
 
 
@@ -287,9 +285,7 @@ def _examine_stores(index_dir: Path, find_missing_vectors: FindMissingVectors | 
 
 
 def _find_disagreement(index: Index, find_missing_vectors: FindMissingVectors) -> str:
-    """How the three stores differ; "" where they agree. Opening the index has compared their
-    sizes, but not that of the vector store, which takes 1 s.
-    """
+    """How the stores differ; "" where they agree. Opening the index has compared their sizes."""
     ids = [header["id"] for header in index.documents.all_headers()]
     for identifier in ids:
         index.documents.body(identifier)

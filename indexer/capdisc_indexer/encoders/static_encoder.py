@@ -37,9 +37,9 @@ MODEL_FOLDER = Path(__file__).parent / "model"
 # The vector of a long text is an average that changes little after the first few hundred pieces.
 MAX_PIECES = 512
 MAX_CHARACTERS = 8_000
-# Up to so many texts, looking words up on disk takes less time than loading the vocabulary.
+# Up to this number of texts, looking words up on disk takes less time than loading the vocabulary.
 _SMALL_BATCH = 16
-# The vectors of so many queries are kept, each with its text of at most MAX_CHARACTERS.
+# The vectors of up to this number of queries are kept, each with its text of at most MAX_CHARACTERS.
 _KEPT_QUERIES = 64
 # Weights are compared and added as whole numbers of such parts, whose sum does not depend on the
 # order.
@@ -100,18 +100,20 @@ class StaticEncoder:
         self._tokenizer = WordPieceTokenizer(
             make_disk_lookup(self._tensors["pieces"], self._tensors["starts"])
         )
+        self._is_vocabulary_loaded = False
         self._weights: dict[int, float] = {}
         self._query_vectors: dict[str, bytes] = {}
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
         """(n, dim) float32 unit rows; a row of zeros for a text without any known piece."""
         np = lazy_imports.numpy()
-        is_vocabulary_loaded = "_bulk_tokenizer" in self.__dict__
-        is_bulk = is_vocabulary_loaded or len(texts) > _SMALL_BATCH
-        tokenize = self.bulk_token_ids if is_bulk else self.token_ids
+        if len(texts) > _SMALL_BATCH:
+            self.load_vocabulary()
         # First all pieces, then all rows: each goes through a large table, and both do not fit
         # into the processor's cache.
-        unit_rows: NDArray[Any] = self._unit_rows(list(map(tokenize, texts))).astype(np.float32)
+        unit_rows: NDArray[Any] = self._unit_rows(list(map(self.token_ids, texts))).astype(
+            np.float32
+        )
         return unit_rows
 
     def encode_few(self, texts: Sequence[str]) -> bytes:
@@ -181,7 +183,7 @@ class StaticEncoder:
         return [value / length for value in total] if length else total
 
     def token_ids(self, text: str) -> array[int]:
-        """The ids of the text's pieces, for a few texts."""
+        """The ids of the text's pieces."""
         return self._tokenizer.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
 
     def has_known_word(self, text: str) -> bool:
@@ -200,9 +202,18 @@ class StaticEncoder:
         last = bisect_right(numbers, key, key=start_of)
         return bytes(pieces[starts[first] : starts[last]]).decode().split()
 
-    def bulk_token_ids(self, text: str) -> array[int]:
-        """The ids of the text's pieces, for many texts: the first call loads the vocabulary."""
-        return self._bulk_tokenizer.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
+    def load_vocabulary(self) -> None:
+        """Looks pieces up in memory from now on, which pays for many texts."""
+        if self._is_vocabulary_loaded:
+            return
+        try:
+            pieces = unpack_vocabulary(bytes(self._tensors["pieces"]))
+        except UnicodeDecodeError as error:
+            raise EncoderError(
+                "the encoder is damaged: its vocabulary cannot be read", REINSTALL_HINT
+            ) from error
+        self._tokenizer = WordPieceTokenizer(pieces.get)
+        self._is_vocabulary_loaded = True
 
     def compute_distances(
         self, token_ids: Sequence[int], other_ids: Sequence[int]
@@ -259,15 +270,6 @@ class StaticEncoder:
             raise EncoderError(
                 "the encoder is damaged: it does not give its own golden vector", REINSTALL_HINT
             )
-
-    @cached_property
-    def _bulk_tokenizer(self) -> WordPieceTokenizer:
-        try:
-            return WordPieceTokenizer(unpack_vocabulary(bytes(self._tensors["pieces"])).get)
-        except UnicodeDecodeError as error:
-            raise EncoderError(
-                "the encoder is damaged: its vocabulary cannot be read", REINSTALL_HINT
-            ) from error
 
     @cached_property
     def token_weights(self) -> list[float]:

@@ -1,6 +1,6 @@
 """The lines of tier 0: the categories of a catalogue, each at four lengths.
 
-A build writes them down once for each generation; a render with filters makes them anew. What
+A build writes them down once for each generation; a render with filters makes them itself. What
 names no category stands under the folder that holds it, or under its kind.
 """
 

@@ -291,7 +291,8 @@ class _PublishedFile:
         if declared_id not in self._resolved_ids:
             return {}
         if self._records is None:
-            self._records = self._load_records(list(self._resolved_ids.values()))
+            loaded = self._load_records(list(self._resolved_ids.values()))
+            self._records = {header["id"]: {**header, **body} for header, body in loaded}
         record = self._records.get(self._resolved_ids[declared_id], {})
         # What its file said, without what overlays add; a record has no empty fields.
         before = record.get("overlay", {}).get("before", {})

@@ -1,6 +1,6 @@
 """What is there now of the folders in which something changed, without a scan of all others?
 
-The stamps beside the index name the paths that changed. Their folders are read, and with them the
+The stamps next to the index name the paths that changed. Their folders are read, and with them the
 folders that are new; what has a stamp and is in no folder any more is gone. Where a scan of
 everything could see more than that (links, names that are warned about, folders of guidance),
 WiderChangeError says so.
@@ -9,10 +9,12 @@ WiderChangeError says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from capdisc_indexer.indexing.cached_scan import FolderView, scan_folder
+from capdisc_indexer.indexing.tree_scan import FolderView, scan_folder
 from capdisc_indexer.indexing.unchanged_tree import TreeComparison
 from capdisc_indexer.model.errors import WiderChangeError, require_narrow_change
 from capdisc_indexer.model.frozen import frozen
@@ -27,8 +29,7 @@ from capdisc_indexer.sources.scan.folder_tree import (
     is_inside,
 )
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
-from capdisc_indexer.store.folder_stamps import FOLDERS, OWNED_FOLDERS, UNSETTLED, Stamp, settle
-from capdisc_indexer.store.stamp_file import StampFile
+from capdisc_indexer.store.folder_stamps import FOLDERS, OWNED_FOLDERS, StampedTree
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH112, PTH120
@@ -70,23 +71,41 @@ class ChangedTree:
         """The capability files in these folders."""
         return [file for state in self.folders for file in state.view.files]
 
-    def settle_folders(self, read_at_ns: int, now_ns: int) -> Mapping[str, tuple[int, Stamp]]:
-        """The stamps of the folders, which were read at `read_at_ns` or later, with their sections.
-        One that was too young then is read again, at `now_ns` or later.
-        """
-        return {
-            state.folder.path: (state.section, _settle_folder(state, read_at_ns, now_ns))
-            for state in self.folders
-        }
+
+class _LastPaths:
+    """The paths that the last build has read."""
+
+    def __init__(self, last: StampedTree) -> None:
+        self.awaited = frozenset(last.awaited)
+        self._paths = sorted(path for path, _ in chain.from_iterable(last.sections))
+        self._owned = {path for path, _ in last.sections[OWNED_FOLDERS]}
+
+    def is_owned(self, folder: str) -> bool:
+        """Whether the folder is or belongs to that of a capability."""
+        return folder in self._owned
+
+    def below(self, folder: str) -> Iterator[str]:
+        """The files and folders in a folder, and all that is in those."""
+        prefix = folder.rstrip("/") + "/"
+        for place in range(bisect_left(self._paths, prefix), len(self._paths)):
+            if not self._paths[place].startswith(prefix):
+                return
+            yield self._paths[place]
+
+    def inside(self, folder: str) -> set[str]:
+        """The files and folders directly in a folder."""
+        start = len(folder.rstrip("/")) + 1
+        return {path for path in self.below(folder) if "/" not in path[start:]}
 
 
-def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> ChangedTree:
+def scan_changed_folders(comparison: TreeComparison, last: StampedTree) -> ChangedTree:
     """The part of the tree in which something changed. Raises WiderChangeError where a scan of
     everything could see more.
     """
+    paths = _LastPaths(last)
     changed = set(comparison.changed)
     require_narrow_change(
-        changed.isdisjoint(stamps.awaited), "a file that decides what is read has changed"
+        changed.isdisjoint(paths.awaited), "a file that decides what is read has changed"
     )
     roots = [
         ScanRoot(order, system.abspath(root), resolve_path(root))
@@ -98,17 +117,18 @@ def scan_changed_folders(comparison: TreeComparison, stamps: StampFile) -> Chang
     folders: list[FolderState] = []
     gone: set[str] = set()
     for path in dict.fromkeys(map(_find_folder, comparison.changed)):
-        state = _read_folder(_locate_folder(path, roots, stamps))
+        state = _read_folder(_locate_folder(path, roots, paths))
         has_named = bool(state.view.findings) or printable_path(path) in named
         require_narrow_change(
             not has_named or path not in changed, f"names in {path} are warned about"
         )
-        known = stamps.entries_in(path)
-        _require_same_owner(state, stamps)
+        known = paths.inside(path)
+        _require_same_owner(state, paths)
         folders.append(state)
         new = [inner for inner in state.view.inner if inner.path not in known]
         folders += _read_new_folders(new, _MAX_NEW_FOLDERS - len(folders))
-        gone.update(_with_contents(known - state.entries - stamps.awaited, stamps))
+        for entry in known - state.entries - paths.awaited:
+            gone.update((entry, *paths.below(entry)))
     own_users = comparison.request.options.links.own_users
     places = [state.folder.resolved for state in folders] if own_users else []
     is_own = all(os.lstat(place).st_uid in own_users for place in places)
@@ -125,7 +145,7 @@ def _find_folder(path: str) -> str:
     return path
 
 
-def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> ScanFolder:
+def _locate_folder(path: str, roots: Sequence[ScanRoot], paths: _LastPaths) -> ScanFolder:
     """The folder below the first root that holds it."""
     for root in roots:
         if is_inside(path, [root.path]):
@@ -136,13 +156,13 @@ def _locate_folder(path: str, roots: Sequence[ScanRoot], stamps: StampFile) -> S
             folder = root.folder()
             for name in names:
                 folder = folder.inner(name)
-            is_owned = path != root.path and stamps.is_owned(os.path.dirname(path))
+            is_owned = path != root.path and paths.is_owned(os.path.dirname(path))
             return folder.as_owned() if is_owned else folder
     raise WiderChangeError(f"{path} is outside of the roots")
 
 
 def _read_folder(folder: ScanFolder) -> FolderState:
-    # Files of guidance are no entries that a scan of their folder finds.
+    # Files of guidance are not among the entries that a scan of their folder finds.
     require_narrow_change(os.path.basename(folder.path) != GUIDANCE_FOLDER, "guidance has changed")
     view = scan_folder(folder)
     if view is None or not view.is_certain or folder.depth >= MAX_DEPTH:
@@ -167,28 +187,14 @@ def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[Fol
         yield state
 
 
-def _require_same_owner(state: FolderState, stamps: StampFile) -> None:
+def _require_same_owner(state: FolderState, paths: _LastPaths) -> None:
     """Raises WiderChangeError for folders that belong to a capability from now on, or no longer."""
-    was_owned = stamps.is_owned(state.folder.path)
+    was_owned = paths.is_owned(state.folder.path)
     is_same = not state.view.inner or was_owned == (state.section == OWNED_FOLDERS)
     require_narrow_change(
         is_same, f"the folders in {state.folder.path} belong to a capability now, or no longer"
     )
 
 
-def _with_contents(paths: Iterable[str], stamps: StampFile) -> Iterator[str]:
-    """The paths, and all entries below those that were folders."""
-    for path in paths:
-        yield path
-        yield from stamps.entries_below(path)
-
-
 def _is_guidance(path: str) -> bool:
     return GUIDANCE_FOLDER in (os.path.basename(path), os.path.basename(os.path.dirname(path)))
-
-
-def _settle_folder(state: FolderState, read_at_ns: int, now_ns: int) -> Stamp:
-    stamp = settle(state.view.stamp, read_at_ns)
-    if stamp == UNSETTLED and scan_folder(state.folder) == state.view:
-        return settle(state.view.stamp, now_ns)
-    return stamp

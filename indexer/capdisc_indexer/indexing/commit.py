@@ -1,4 +1,4 @@
-"""What a generation holds beside its text index and its vectors: the states of the files, the
+"""What a generation holds besides its text index and its vectors: the states of the files, the
 metadata, and the facts in its manifest.
 """
 
@@ -18,9 +18,9 @@ from capdisc_indexer.graph.producer_edges import find_producers
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import FOLDER_FILES, summarise_categories
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
-from capdisc_indexer.indexing.document_changes import EmbeddingBatcher
 from capdisc_indexer.indexing.embeddings import (
-    KnownTexts,
+    EmbeddingBatcher,
+    KnownVectors,
     VectorBuild,
     compare_texts,
     write_vectors,
@@ -92,7 +92,7 @@ def write_state(folder: Path, plan: BuildPlan, states: StatesByPath) -> StateWri
 def build_vectors(
     folder: Path,
     plan: BuildPlan,
-    known: KnownTexts,
+    known: KnownVectors,
     states: StatesByPath,
     state: StateWriter,
     batcher: EmbeddingBatcher,
@@ -248,7 +248,7 @@ def manifest_facts(
     reranker: Encoder | None,
 ) -> BuildFacts:
     """What the manifest says of the generation; `token_fingerprint` is that of the encoder whose
-    tokens the documents hold, `reranker` the one whose vectors there are beside those of the index.
+    tokens the documents hold, `reranker` the one whose vectors it has besides those of the index.
     """
     selected = plan.selected
     return {
@@ -264,7 +264,6 @@ def manifest_facts(
         "counts": {
             "capabilities": state.count_ids(),
             "rows": vectors.rows,
-            "stored": vectors.stored_rows,
             "dim": selected.encoder.dim if selected.encoder else 0,
             "deleted": deleted_count,
             "files": len(state),

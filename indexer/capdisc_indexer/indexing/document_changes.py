@@ -8,24 +8,27 @@ their vectors on disk until the vector half of the build takes them.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from heapq import merge
 from itertools import chain, islice, starmap
 from pathlib import Path, PurePath
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.graph.interfaces import describe_interface
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
+from capdisc_indexer.indexing.embeddings import (
+    FEW_PASSAGES,
+    FEW_TEXTS,
+    EmbeddingBatcher,
+    encode_rows,
+)
 from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
@@ -48,7 +51,6 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId
 from capdisc_indexer.store.passages import PassageBlock
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
-from capdisc_indexer.store.vector_files import StoredVectors, map_file
 from capdisc_indexer.text.embedding_text import (
     BODY_CHARACTERS,
     embedding_texts,
@@ -60,110 +62,7 @@ from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Encoding so few texts without numpy takes less time than importing numpy does.
-SMALL_BATCH = 16
-# The same of passages, which are longer: 32 take 60 ms without numpy and 90 with it, 48 as long.
-_FEW_PASSAGES = 32
-_BATCH_SIZE = 2_048
-
-
-def hash_text(text: str) -> str:
-    """32 hexadecimal digits for an embedding text: equal texts have equal vectors."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-class EmbeddingBatcher:
-    """Collects embedding texts, encodes each new one once unless it is in `stored`, and keeps the
-    vectors as rows of float32 in a file without a name; `position` is the row of each text hash.
-    `failed` has a finding for each text that the encoder itself fails on.
-
-    The file lies in `scratch`, which must not be a folder that is published: network file systems
-    give such a file a name.
-    """
-
-    def __init__(
-        self,
-        encoder: Encoder | None,
-        known_hashes: Container[str],
-        scratch: Path,
-        stored: StoredVectors | None = None,
-    ) -> None:
-        self.position: dict[str, int] = {}
-        self.encoded_count = 0
-        self.failed: dict[str, Finding] = {}
-        self._encoder, self._known_hashes, self._stored = encoder, known_hashes, stored
-        self._pending: dict[str, str] = {}
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
-
-    def __enter__(self) -> EmbeddingBatcher:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add_texts(self, embedding_texts: Iterable[str], rows: bytes = b"") -> tuple[str, ...]:
-        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless all
-        are new and their `rows` are at hand.
-        """
-        texts = {hash_text(text): text for text in embedding_texts}
-        if self._encoder is not None:
-            new = {
-                key: text
-                for key, text in texts.items()
-                if key not in self.position
-                and key not in self._known_hashes
-                and key not in self._pending
-            }
-            if self._stored is not None:
-                for key in filter(self._stored.numbers.__contains__, list(new)):
-                    del new[key]
-                    self.add([key], self._stored.row(key))
-            if len(rows) == 4 * self._encoder.dim * len(new):
-                self.add(new, rows)
-                self.encoded_count += len(new)
-            else:
-                self._pending.update(new)
-            if len(self._pending) >= _BATCH_SIZE:
-                self.encode()
-        return tuple(texts)
-
-    @property
-    def waiting(self) -> int:
-        """How many texts wait to be encoded."""
-        return len(self._pending)
-
-    def encode(self) -> None:
-        """Encodes the texts that wait."""
-        if self._encoder is not None and self._pending:
-            batch, self._pending = self._pending, {}
-            self.add(batch, self._encode_batch(self._encoder, batch))
-            self.encoded_count += len(batch)
-
-    def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
-        texts = list(batch.values())
-        try:
-            return _encode_floats(encoder, texts, len(texts) > SMALL_BATCH)
-        except ENDING_ERRORS:
-            raise
-        except BaseException as error:
-            if len(texts) == 1:
-                self.failed.update((key, internal_finding("", error)) for key in batch)
-                return bytes(4 * encoder.dim)
-        return b"".join(self._encode_batch(encoder, {key: text}) for key, text in batch.items())
-
-    def add(self, hashes: Iterable[str], rows: bytes) -> None:
-        """Appends the vectors of these texts, float32 one after the other."""
-        start = len(self.position)
-        self.position.update((key, row) for row, key in enumerate(hashes, start))
-        self._file.write(rows)
-
-    def rows(self) -> memoryview:
-        """All rows as bytes of float32, mapped from the file."""
-        self._file.flush()
-        return map_file(self._file)
-
-
-# So few changed capabilities are built without loading the encoder's whole vocabulary.
+# Up to this number of changed capabilities are built without loading the encoder's whole vocabulary.
 SMALL_BUILD = 50
 
 EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
@@ -213,8 +112,8 @@ class DocumentBuilder:
         reader = load_reader(checked_encoder)
         self.encoder_fingerprint = reader.fingerprint if reader else ""
         self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
-        self._encode_rows = partial(encode_rows, reader) if reader else None
-        self._encode = partial(_encode_floats, reader) if reader and is_large else None
+        self._encode_passages = partial(encode_rows, reader, few=FEW_PASSAGES) if reader else None
+        self._encode = partial(encode_rows, reader, few=0) if reader and is_large else None
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         """Document, texts, card and passages of each record; where capdisc itself fails on one,
@@ -232,7 +131,7 @@ class DocumentBuilder:
     def _build_all(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
         descriptors = [*starmap(decode_descriptor, jobs)]
         counts = count_pieces(descriptors, self.counter, self._workspace)
-        passages = build_passages(descriptors, self._limits, self._encode_rows)
+        passages = build_passages(descriptors, self._limits, self._encode_passages)
         pieces = [self._encode_bag(descriptor) for descriptor in descriptors]
         return [*map(self._build_document, descriptors, counts, passages, pieces)]
 
@@ -311,12 +210,10 @@ class DocumentBuild:
             list(documents) if self._is_small else documents
         )
 
-    def needs_native_libraries(self, has_known_rows: bool) -> bool:
-        """Whether numpy, and without known rows the vector store, will be loaded for the vectors
-        of these documents.
-        """
-        few_texts = SMALL_BATCH if has_known_rows else 0
-        return self._batcher.waiting > few_texts or (self._has_encoder and not self._is_small)
+    @property
+    def needs_numpy(self) -> bool:
+        """Whether numpy will be loaded for the vectors of these documents."""
+        return self._batcher.waiting > FEW_TEXTS or (self._has_encoder and not self._is_small)
 
     def _build_documents(self) -> Iterator[IndexedDocument]:
         descriptors = self._changes.descriptors
@@ -364,15 +261,15 @@ class DocumentBuild:
 
 # Deleted documents still count in BM25's statistics, and documents that came later lie behind the
 # others: close scores then come out in another order than after a build from scratch. Writing all
-# documents anew takes 0.5 ms each: a small catalogue is always written anew, a larger one once so
-# many documents were deleted.
+# documents again takes 0.5 ms each: a small catalogue is always rewritten, a larger one once more
+# than this share of its documents was deleted.
 SMALL_CATALOGUE = 400
 MAX_DELETED_SHARE = 0.02
 
 
 def may_keep_documents(count: int, deleted_count: int) -> bool:
-    """Whether the text index of so many capabilities is changed and not written anew, where so
-    many of its documents are deleted.
+    """Whether the text index of `count` capabilities is changed and not rewritten, where
+    `deleted_count` of its documents are deleted.
     """
     return count > SMALL_CATALOGUE and deleted_count <= MAX_DELETED_SHARE * count
 
@@ -446,29 +343,14 @@ def make_bag_encoder(reader: StaticEncoder | None, few: bool) -> EncodeBag:
     """
     if reader is None:
         return lambda descriptor: b""
-    tokenize = reader.token_ids if few else reader.bulk_token_ids
+    if not few:
+        reader.load_vocabulary()
     weigh_token = reader.token_weight if few else reader.token_weights.__getitem__
 
     def encode_descriptor_bag(descriptor: Descriptor) -> bytes:
-        return encode_bag(build_token_bag(descriptor, tokenize, weigh_token))
+        return encode_bag(build_token_bag(descriptor, reader.token_ids, weigh_token))
 
     return encode_descriptor_bag
-
-
-def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
-    """The rows (int8, one after the other) of these texts."""
-    are_many = len(texts) > _FEW_PASSAGES
-    return quantise_rows(_encode_floats(reader, texts, are_many), reader.dim, are_many)
-
-
-def _encode_floats(encoder: Encoder, texts: Sequence[str], are_many: bool = True) -> bytes:
-    """The rows (float32, one after the other) of these texts; with numpy where it is installed and
-    they are many.
-    """
-    if lazy_imports.numpy_if_installed(are_many) is None:
-        return encoder.encode_few(texts)
-    raw: bytes = encoder.encode(texts).astype("float32", copy=False).tobytes()
-    return raw
 
 
 def build_document(descriptor: Descriptor, counts: PieceCounts, pieces: bytes) -> IndexedDocument:

@@ -1,112 +1,124 @@
-"""The vector half of a build: new texts are encoded, all other vectors come from the last
+"""The vector half of a build: new texts are encoded, and all other vectors come from the last
 generation.
 
-A few new vectors are laid beside the last vector store, which is linked into the new generation as
-it is; only the matrix is written anew, out of slices of the last one. With many, the store itself
-is written anew.
+The matrix of a generation is the only place of its vectors, as rows of int8. Equal texts have equal
+rows, so a text that the last generation knows is never encoded again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
-from array import array
-from collections.abc import Callable, Iterator, Sequence, Set
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.change_detection import StatesByPath
-from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
-from capdisc_indexer.indexing.previous_build import PreviousBuild, check_digests
+from capdisc_indexer.indexing.previous_build import check_digests
 from capdisc_indexer.model.errors import (
+    ENDING_ERRORS,
     MALFORMED_DATA_ERRORS,
     DamagedIndexError,
     IndexStateError,
 )
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.plugins.entry_points import describe_release
-from capdisc_indexer.store import generation, matrix, native_errors, publication, vector_files
+from capdisc_indexer.sources.scan.scanned_files import internal_finding
+from capdisc_indexer.store import generation, native_errors
 from capdisc_indexer.store.file_states import NearestText, TextHashesById, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
-from capdisc_indexer.store.matrix_patch import write_patched_matrix
+from capdisc_indexer.store.matrix_writer import write_matrix
 
 if TYPE_CHECKING:
     from capdisc_indexer.store.state_database import StateDatabase
 
-# So many vectors may lie beside the store, and as many of its own may be out of use: a share of
-# all, or this number for a small catalogue.
-MAX_PENDING_SHARE, SMALL_CHANGE = 0.05, 50
+# Encoding up to this many texts without numpy takes less time than importing numpy does: 32
+# passages take 60 ms without it and 90 with it.
+FEW_TEXTS = 16
+FEW_PASSAGES = 32
+_BATCH_SIZE = 2_048
+# With more new rows than this, null queries are compared with all rows.
+_FEW_ROWS = 50
 
 
-@frozen(kw_only=True)
-class VectorBuild:
-    """How many vectors a generation has, how many of them lie in the vector store, and how many
-    texts were encoded for them; the noise floor, with the text nearest to each null query.
+def hash_text(text: str) -> str:
+    """32 hexadecimal digits for an embedding text: equal texts have equal vectors."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def encode_rows(encoder: Encoder, texts: Sequence[str], few: int = FEW_TEXTS) -> bytes:
+    """The rows (int8, one after the other) of these texts; without numpy where they are `few`, or it
+    is not installed.
+    """
+    are_many = len(texts) > few
+    if lazy_imports.numpy_if_installed(are_many) is None:
+        floats = encoder.encode_few(texts)
+    else:
+        floats = encoder.encode(texts).astype("float32", copy=False).tobytes()
+    return quantise_rows(floats, encoder.dim, are_many)
+
+
+class KnownVectors:
+    """The vectors of a generation by text. Where it `is_base`, the next matrix is made of its
+    matrix; else (of a rebuild, or of another encoder) rows of it are looked up at most.
     """
 
-    rows: int = 0
-    stored_rows: int = 0
-    encoded_count: int = 0
-    noise_floor: float = 0.0
-    nearest: Sequence[NearestText] = ()
-
-
-class KnownTexts:
-    """The texts of the last generation whose vectors can be taken over: none where another encoder
-    made them.
-
-    Raises DamagedIndexError when the matrix and the state disagree.
-    """
-
-    def __init__(self, previous: PreviousBuild, encoder: Encoder | None) -> None:
-        published = previous.generation
-        is_known = (
-            encoder is not None
-            and published is not None
-            and published.fingerprint == encoder.fingerprint
-        )
-        self.state = previous.state if is_known else None
-        self.folder = previous.folder if is_known else None
-        self.counts = published.counts if published is not None and is_known else {}
-        if self.state is not None and self.state.count_texts() != self.counts["rows"]:
-            raise DamagedIndexError(
-                "the index is damaged: it has other vectors than its files say",
-                native_errors.REBUILD_HINT,
-            )
-
-    def __contains__(self, text_hash: object) -> bool:
-        return self.state is not None and self.state.find_text(str(text_hash)) is not None
-
-    def __bool__(self) -> bool:
-        return bool(self.counts and self.counts["rows"])
+    def __init__(
+        self, folder: Path | None, dim: int, state: StateDatabase | None, is_base: bool
+    ) -> None:
+        self._matrix = Matrix(folder / "matrix" if folder else None, dim)
+        self._state, self.is_base = state, is_base
+        self.base = self._matrix if is_base else Matrix(None, dim)
 
     @property
     def nearest(self) -> Sequence[NearestText]:
-        """The text that is nearest to each null query; none without known texts."""
-        return self.state.nearest if self.state is not None else ()
+        """The text that is nearest to each null query in the base."""
+        return self._state.nearest if self._state is not None and self.is_base else ()
 
-    def read_row(self, text_hash: str, matrix: Matrix) -> bytes:
-        """The row of a text in the last matrix. Raises DamagedIndexError where it has none."""
-        place = self.state.find_text(text_hash) if self.state is not None else None
+    def find_row(self, text_hash: str) -> bytes:
+        """The row of a text; b"" for an unknown one."""
+        place = self._state.find_text(text_hash) if self._state is not None else None
         if place is None:
-            raise _missing_vector()
+            return b""
         identifier, number = place
-        row = matrix.rows_of(identifier)[number]
-        return bytes(matrix.bytes_of(row, row + 1))
+        row = self._matrix.rows_of(identifier)[number]
+        return bytes(self._matrix.bytes_of(row, row + 1))
 
 
-def load_stored_vectors(plan: BuildPlan) -> vector_files.StoredVectors | None:
-    """The vectors of the published generation, for a build that takes nothing else from it, so
-    that a rebuild encodes no text again; None unless the same release made them with the same
-    encoder, and their files have their published digests.
+def load_known_vectors(plan: BuildPlan) -> KnownVectors:
+    """The vectors of the last generation, where the same encoder made them; for a build that takes
+    nothing else from it, where also the same release did, so that a rebuild encodes no text again.
+
+    Raises DamagedIndexError where matrix and state of a generation that is built upon disagree.
     """
-    encoder, request = plan.selected.encoder, plan.request
-    if encoder is None or plan.previous.generation is not None:
-        return None
+    encoder, previous = plan.selected.encoder, plan.previous
+    if encoder is None:
+        return KnownVectors(None, 0, None, False)
+    published = previous.generation
+    if published is None:
+        return _load_replaced(plan, encoder) or KnownVectors(None, encoder.dim, None, False)
+    if published.fingerprint != encoder.fingerprint:
+        return KnownVectors(None, encoder.dim, None, False)
+    if previous.state is not None and previous.state.count_texts() != published.counts["rows"]:
+        raise DamagedIndexError(
+            "the index is damaged: it has other vectors than its files say",
+            native_errors.REBUILD_HINT,
+        )
+    return KnownVectors(previous.folder, encoder.dim, previous.state, is_base=True)
+
+
+def _load_replaced(plan: BuildPlan, encoder: Encoder) -> KnownVectors | None:
+    """The vectors of the published generation, which is not built upon; None unless the same
+    release made them with the same encoder, and their files have their published digests.
+    """
+    request = plan.request
     with suppress(IndexStateError, OSError, *MALFORMED_DATA_ERRORS):
         manifest = generation.load_unchecked(request.index_dir)
         made_by = (describe_release(), encoder.fingerprint)
@@ -116,38 +128,140 @@ def load_stored_vectors(plan: BuildPlan) -> vector_files.StoredVectors | None:
             request.index_dir, manifest.builder_id, request.options.builder_id
         )
         folder = generation.generation_folder(request.index_dir, manifest.number)
-        of_vectors = {
+        needed = {
             name: entry
             for name, entry in manifest.files.items()
-            if name.startswith(("vectors/", "pending/"))
+            if name.startswith(("matrix/", "meta/state"))
         }
-        check_digests(folder, replace(manifest, files=of_vectors))
-        return vector_files.StoredVectors(folder, encoder.dim)
+        check_digests(folder, replace(manifest, files=needed))
+        from capdisc_indexer.store.state_database import StateDatabase
+
+        state = StateDatabase(folder)
+        if state.count_texts() == manifest.counts["rows"]:
+            return KnownVectors(folder, encoder.dim, state, is_base=False)
     return None
+
+
+class EmbeddingBatcher:
+    """Collects embedding texts, encodes each new one once unless it is `known`, and keeps the
+    vectors as rows of int8 in a file without a name; `position` is the row of each text hash.
+    `failed` has a finding for each text that the encoder itself fails on.
+
+    The file lies in `scratch`, which must not be a folder that is published: network file systems
+    give such a file a name.
+    """
+
+    def __init__(self, encoder: Encoder | None, known: KnownVectors, scratch: Path) -> None:
+        self.position: dict[str, int] = {}
+        self.encoded_count = 0
+        self.failed: dict[str, Finding] = {}
+        self._encoder, self._known = encoder, known
+        self._pending: dict[str, str] = {}
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+
+    def __enter__(self) -> EmbeddingBatcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add_texts(self, embedding_texts: Iterable[str], rows: bytes = b"") -> tuple[str, ...]:
+        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless all
+        are new and their `rows` are at hand.
+        """
+        texts = {hash_text(text): text for text in embedding_texts}
+        if self._encoder is not None:
+            new = {}
+            for key, text in texts.items():
+                if key in self.position or key in self._pending:
+                    continue
+                if row := self._known.find_row(key):
+                    self._add([key], row)
+                else:
+                    new[key] = text
+            if len(rows) == self._encoder.dim * len(texts) == self._encoder.dim * len(new):
+                self._add(texts, rows)
+                self.encoded_count += len(texts)
+            else:
+                self._pending |= new
+            if len(self._pending) >= _BATCH_SIZE:
+                self.encode()
+        return tuple(texts)
+
+    @property
+    def waiting(self) -> int:
+        """How many texts wait to be encoded."""
+        return len(self._pending)
+
+    def encode(self) -> None:
+        """Encodes the texts that wait."""
+        if self._encoder is not None and self._pending:
+            batch, self._pending = self._pending, {}
+            self._add(batch, self._encode_batch(self._encoder, batch))
+            self.encoded_count += len(batch)
+
+    def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
+        try:
+            return encode_rows(encoder, list(batch.values()))
+        except ENDING_ERRORS:
+            raise
+        except BaseException as error:
+            if len(batch) == 1:
+                self.failed.update((key, internal_finding("", error)) for key in batch)
+                return bytes(encoder.dim)
+        return b"".join(self._encode_batch(encoder, {key: text}) for key, text in batch.items())
+
+    def _add(self, hashes: Iterable[str], rows: bytes) -> None:
+        start = len(self.position)
+        self.position.update((key, row) for row, key in enumerate(hashes, start))
+        self._file.seek(0, 2)
+        self._file.write(rows)
+
+    def read_rows(self, hashes: Iterable[str], dim: int) -> bytes:
+        """The rows of these texts, one after the other."""
+        rows = []
+        for text_hash in hashes:
+            self._file.seek(self.position[text_hash] * dim)
+            rows.append(self._file.read(dim))
+        return b"".join(rows)
+
+
+@frozen(kw_only=True)
+class VectorBuild:
+    """How many vectors a generation has, and how many texts were encoded for them; the noise floor,
+    with the text nearest to each null query.
+    """
+
+    rows: int = 0
+    encoded_count: int = 0
+    noise_floor: float = 0.0
+    nearest: Sequence[NearestText] = ()
 
 
 def write_vectors(
     target: Path,
-    known: KnownTexts,
+    known: KnownVectors,
     changes: TextChanges,
     state: StateDatabase,
     batcher: EmbeddingBatcher,
     encoder: Encoder,
 ) -> VectorBuild:
-    """Writes vector store and matrix of the generation with this state; texts that are not `known`
-    are in the batcher.
-    """
+    """Writes the matrix of the generation with this state, whose new texts are in the batcher."""
     batcher.encode()
-    row_count = known.counts["rows"] + changes.count_added() if known else state.count_texts()
+    texts = changes.new if known.is_base else state.text_hashes()
+    gone = changes.old if known.is_base else ()
+    counts = dict.fromkeys(gone, 0) | {key: len(hashes) for key, hashes in texts.items()}
+    write_matrix(
+        known.base,
+        target / "matrix",
+        counts,
+        lambda identifier: batcher.read_rows(texts[identifier], encoder.dim),
+    )
     nearest = known.nearest
-    stored_rows = _link_store(target, known, changes, state, batcher, encoder.dim, row_count)
-    if stored_rows is None:
-        stored_rows = _rewrite_store(target, known, state, batcher, encoder.dim)
-    if changes.old != changes.new or not known:
-        nearest = _find_nearest(target, known, changes, state, batcher, encoder)
+    if counts or not known.is_base:
+        nearest = _find_nearest(target, nearest, texts, state, encoder)
     return VectorBuild(
-        rows=row_count,
-        stored_rows=stored_rows,
+        rows=state.count_texts(),
         encoded_count=batcher.encoded_count,
         noise_floor=noise_floor(nearest),
         nearest=nearest,
@@ -160,10 +274,6 @@ class TextChanges:
 
     old: TextHashesById
     new: TextHashesById
-
-    def count_added(self) -> int:
-        """How many texts more there are now."""
-        return sum(map(len, self.new.values())) - sum(map(len, self.old.values()))
 
 
 def compare_texts(last: StatesByPath, states: StatesByPath) -> TextChanges:
@@ -179,156 +289,20 @@ def compare_texts(last: StatesByPath, states: StatesByPath) -> TextChanges:
 
 def _find_nearest(
     target: Path,
-    known: KnownTexts,
-    changes: TextChanges,
+    last: Sequence[NearestText],
+    new_texts: TextHashesById,
     state: StateDatabase,
-    batcher: EmbeddingBatcher,
     encoder: Encoder,
 ) -> Sequence[NearestText]:
-    rows = Matrix(target / "matrix", encoder.dim)
-    last = known.nearest
-    new_rows = [
-        rows.rows_of(identifier)[number]
-        for identifier, hashes in sorted(changes.new.items())
-        for number, text_hash in enumerate(hashes)
-        if text_hash in batcher.position
-    ]
-    if len(new_rows) > SMALL_CHANGE:
-        last = ()
-    gone = {text_hash for _, text_hash in last if state.find_text(text_hash) is None}
+    matrix = Matrix(target / "matrix", encoder.dim)
+    new_rows = [row for identifier in sorted(new_texts) for row in matrix.rows_of(identifier)]
+    still_near = last if len(new_rows) <= _FEW_ROWS else ()
+    gone = {text_hash for _, text_hash in still_near if state.find_text(text_hash) is None}
 
     def hash_of_row(row: int) -> str:
-        return state.text_of(*rows.place_of(row))
+        return state.text_of(*matrix.place_of(row))
 
-    return nearest_to_null_queries(encoder, rows, hash_of_row, new_rows, last, gone)
-
-
-def _link_store(
-    target: Path,
-    known: KnownTexts,
-    changes: TextChanges,
-    state: StateDatabase,
-    batcher: EmbeddingBatcher,
-    dim: int,
-    row_count: int,
-) -> int | None:
-    """Links the last store, writes beside it the vectors that it lacks, and writes the matrix; how
-    many rows the store has.
-
-    Returns None and writes nothing where there is no store to link, or too many rows would lie
-    beside it or be out of use in it.
-    """
-    if not known or known.folder is None:
-        return None
-    stored_rows = known.counts["stored"]
-    if changes.old == changes.new:
-        for name in ("vectors", "pending", "matrix"):
-            publication.link_folder(known.folder / name, target / name)
-        return stored_rows
-    hashes, rows = vector_files.read_pending(known.folder / "pending")
-    needed_rows = [row for row, key in enumerate(hashes) if state.find_text(key) is not None]
-    pending_count = len(needed_rows) + len(batcher.position)
-    if not may_link_store(stored_rows, pending_count, row_count):
-        return None
-    publication.link_folder(known.folder / "vectors", target / "vectors")
-    parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in needed_rows]
-    keys = [*(hashes[row] for row in needed_rows), *batcher.position]
-    vector_files.write_pending(target / "pending", keys, b"".join(parts) + batcher.rows())
-    old_matrix = Matrix(known.folder / "matrix", dim)
-    quantise_new = make_row_quantiser(batcher, dim)
-
-    def read_rows(identifier: str) -> bytes:
-        return b"".join(
-            quantise_new(batcher.position[text_hash])
-            if text_hash in batcher.position
-            else known.read_row(text_hash, old_matrix)
-            for text_hash in changes.new[identifier]
-        )
-
-    counts = dict.fromkeys(changes.old, 0) | {
-        key: len(texts) for key, texts in changes.new.items()
-    }
-    write_patched_matrix(old_matrix, target / "matrix", counts, read_rows)
-    return stored_rows
-
-
-def may_link_store(stored_rows: int, pending_count: int, row_count: int) -> bool:
-    """Whether a store of so many rows stays, with so many beside it, where a generation has so
-    many in all.
-    """
-    most = max(SMALL_CHANGE, int(MAX_PENDING_SHARE * row_count))
-    return max(pending_count, stored_rows + pending_count - row_count) <= most
-
-
-def _rewrite_store(
-    target: Path,
-    known: KnownTexts,
-    state: StateDatabase,
-    batcher: EmbeddingBatcher,
-    dim: int,
-) -> int:
-    """Writes store and matrix anew, with the vectors of the last generation that are still in use;
-    how many rows there are.
-    """
-    hashes_by_id = state.text_hashes()
-    if known and known.folder is not None:
-        needed_hashes = {*chain.from_iterable(hashes_by_id.values())} - batcher.position.keys()
-        _copy_vectors(known.folder, needed_hashes, batcher, dim)
-    vector_files.write_vectors(target / "vectors", _row_batches(hashes_by_id, batcher, dim))
-    owners = array(
-        "I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts)
-    )
-    matrix.write_matrix_files(
-        target / "matrix",
-        (
-            quantise_rows(batch.rows, dim, are_many=True)
-            for batch in _row_batches(hashes_by_id, batcher, dim)
-        ),
-        owners,
-        list(hashes_by_id),
-    )
-    return len(owners)
-
-
-def _copy_vectors(
-    folder: Path, needed_hashes: set[str], batcher: EmbeddingBatcher, dim: int
-) -> None:
-    """Adds the vectors of these texts from the last generation to the batcher."""
-    stored = vector_files.StoredVectors(folder, dim)
-    for key in filter(needed_hashes.__contains__, stored.numbers):
-        batcher.add([key], stored.row(key))
-
-
-def _row_batches(
-    hashes_by_id: TextHashesById, batcher: EmbeddingBatcher, dim: int
-) -> Iterator[vector_files.VectorBatch]:
-    all_hashes, rows, size = chain.from_iterable(hashes_by_id.values()), batcher.rows(), 4 * dim
-    while hashes := list(islice(all_hashes, vector_files.BATCH_ROWS)):
-        starts = [size * find_row(batcher, text_hash) for text_hash in hashes]
-        data = b"".join([rows[start : start + size] for start in starts])
-        yield vector_files.VectorBatch(hashes=hashes, rows=data)
-
-
-def make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
-    """A function from a row of the batcher to its bytes of int8, as the matrix stores them."""
-    quantised = quantise_rows(batcher.rows(), dim, len(batcher.position) > SMALL_BATCH)
-    return lambda row: quantised[row * dim : (row + 1) * dim]
-
-
-def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:
-    """The batcher's row of a text. Raises DamagedIndexError where the last generation should have
-    had its vector, and did not.
-    """
-    try:
-        return batcher.position[text_hash]
-    except KeyError:
-        raise _missing_vector() from None
-
-
-def _missing_vector() -> DamagedIndexError:
-    return DamagedIndexError(
-        "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
-    )
+    return nearest_to_null_queries(encoder, matrix, hash_of_row, new_rows, still_near, gone)
 
 
 # The noise floor: how near a text without meaning comes to something in this catalogue.

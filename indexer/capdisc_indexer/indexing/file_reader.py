@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
 from typing import IO, TypeAlias
 
 import capdisc_guard
-from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published_descriptors
+from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
+from capdisc_indexer.model.records import (
+    decode_descriptor,
+    digest_record,
+    encode_descriptor,
+    from_record,
+)
 from capdisc_indexer.model.types import (
     BuildOptions,
     Descriptor,
@@ -75,7 +81,7 @@ class ParsedFile:
     overlays: tuple[Overlay, ...] = ()
 
 
-# So many files are read to see whether one with other stamps has another content: a switch of
+# Up to this number of files are read to see whether one with other stamps has another content: a switch of
 # branches forth and back leaves many such files.
 _MAX_COMPARED = 500
 
@@ -233,7 +239,10 @@ class FileReader:
 
     def _keep_state(self, old_state: FileState) -> FileState:
         del self._records[old_state.path]
-        self.unfinished_findings.append(_unfinished_finding(old_state.path))
+        message = "does not parse, and was changed a moment ago; its last version is kept for now"
+        self.unfinished_findings.append(
+            _note(UNFINISHED, old_state.path, message, "finish writing the file")
+        )
         return old_state
 
     def _is_settled(self, stat: tuple[int, ...]) -> bool:
@@ -294,8 +303,10 @@ class FileReader:
         records = self._load_last_records(old_state, is_stale=True)
         if not records:
             return content
-        findings = (*content.findings, _stale_finding(file.path))
-        return replace(content, records=records, findings=findings)
+        message = "cannot be read any more; its last good version is kept, marked as stale"
+        hint = "mend the file, or remove it to remove its capabilities"
+        note = _note(STALE, file.path, message, hint)
+        return replace(content, records=records, findings=(*content.findings, note))
 
     def _spool_last_records(self, old_state: FileState) -> tuple[SpooledRecord, ...]:
         """The records of a file that is gone, one for each declared id; without an id where the
@@ -313,20 +324,18 @@ class FileReader:
         self, old_state: FileState, *, is_stale: bool
     ) -> tuple[tuple[str, bytes], ...]:
         """The capabilities that the last generation has of a file, as declared id and record."""
-        declared_ids = {
+        ids = {
             declared.resolved_id: declared.id
             for declared in old_state.declared_ids
             if declared.resolved_id
         }
-        last_versions = load_published_descriptors(self._previous, list(declared_ids))
+        versions = starmap(from_record, load_published(self._previous, list(ids)))
         return tuple(
             (
-                declared_ids[key],
-                encode_descriptor(
-                    replace(last, id=declared_ids[key], stale=is_stale or last.stale)
-                ),
+                ids[last.id],
+                encode_descriptor(replace(last, id=ids[last.id], stale=is_stale or last.stale)),
             )
-            for key, last in last_versions.items()
+            for last in versions
         )
 
 
@@ -383,24 +392,9 @@ def must_read_again(old_state: FileState) -> bool:
     return bool(failed) or old_state.content_hash == _UNREADABLE
 
 
-def _unfinished_finding(path: str) -> Finding:
-    return Finding(
-        code=UNFINISHED,
-        severity=Severity.INFO,
-        message="does not parse, and was changed a moment ago; its last version is kept for now",
-        hint="finish writing the file",
-        path=printable_path(path),
-    )
-
-
-def _stale_finding(path: str) -> Finding:
-    return Finding(
-        code=STALE,
-        severity=Severity.INFO,
-        message="cannot be read any more; its last good version is kept, marked as stale",
-        hint="mend the file, or remove it to remove its capabilities",
-        path=printable_path(path),
-    )
+def _note(code: str, path: str, message: str, hint: str) -> Finding:
+    path = printable_path(path)
+    return Finding(code=code, severity=Severity.INFO, message=message, hint=hint, path=path)
 
 
 def _file_stamps(file: FoundFile) -> tuple[int, ...]:

@@ -261,7 +261,7 @@ def _with_resolution(
         other_path,
     ):
         return declared  # as nearly all are in a run that finds few changes
-    if not resolved_id:  # what the index held of it before is no part of the next generation
+    if not resolved_id:  # what the index held of it before is not part of the next generation
         return DeclaredId(declared.id, "", status, other_path)
     return declared._replace(resolved_id=resolved_id, status=status, other_path=other_path)
 

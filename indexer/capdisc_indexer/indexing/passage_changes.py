@@ -1,4 +1,4 @@
-"""The passages of bodies in a build: those of changed capabilities are made anew, all others come
+"""The passages of bodies in a build: those of changed capabilities are made again, all others come
 from the last generation.
 
 Passages depend on nothing but the capability, the shipped encoder and the limits, so a capability
@@ -8,7 +8,6 @@ whose record is unchanged keeps its passages and their vectors as they are.
 from __future__ import annotations
 
 import tempfile
-from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import chain, islice
@@ -21,9 +20,15 @@ from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, PassageLimits
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.matrix import Matrix, write_matrix_files
-from capdisc_indexer.store.matrix_patch import write_patched_matrix
-from capdisc_indexer.store.passages import IndexedPassage, PassageBlock, PassageWriter
+from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.matrix_writer import write_matrix
+from capdisc_indexer.store.passages import (
+    IndexedPassage,
+    PassageBlock,
+    build_passage_schema,
+    passage_documents,
+)
+from capdisc_indexer.store.text_queries import TextWriter
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, is_english, truncate_stem
 from capdisc_indexer.text.normalization import lexical_text
 from capdisc_indexer.text.sections import Passage, split_passages
@@ -96,7 +101,7 @@ def _with_stems(text: str) -> str:
     return f"{text}\n{truncate_stem(text)}"
 
 
-# So few passages are written anew whenever one changes, so that the statistics of BM25 are those
+# Up to this number, all passages are rewritten whenever one changes, so that the statistics of BM25 are those
 # of a build from nothing (0.1 ms each); of more, once this share of them was deleted.
 SMALL_COUNT = 1_000
 MAX_DELETED_SHARE = 0.02
@@ -105,8 +110,8 @@ _WAITING_BLOCKS = 64
 
 
 def may_keep_passages(count: int, deleted_count: int) -> bool:
-    """Whether the text index of so many passages is changed and not written anew, where so many of
-    them are deleted.
+    """Whether the text index of `count` passages is changed and not rewritten, where
+    `deleted_count` of them are deleted.
     """
     return count > SMALL_COUNT and deleted_count <= MAX_DELETED_SHARE * count
 
@@ -139,19 +144,29 @@ class PassageBuild:
         scratch: Path,
     ) -> None:
         self._target, self._limits = target, limits
-        self._old = _read_old_passages(previous)
-        self._removed = {key: count for key in outdated_ids if (count := self._old.count(key))}
+        counts = previous.generation.counts if previous.generation else {}
+        self._last = PassageCounts(
+            passages=counts.get("passages", 0),
+            deleted=counts.get("deleted_passages", 0),
+            dim=counts.get("passage_dim", 0),
+        )
+        self._text_folder = previous.folder / "text" if previous.folder else None
+        has_last = previous.folder is not None and self._last.passages
+        self._folder = previous.folder / "passages" if previous.folder and has_last else None
+        self._matrix = Matrix(self._folder / "matrix" if self._folder else None, self._last.dim)
+        self._removed = {
+            key: count for key in outdated_ids if (count := self._matrix.count_rows(key))
+        }
         self._new_counts: dict[str, int] = {}
         self._waiting: list[tuple[str, PassageBlock]] = []
-        self._writer: PassageWriter | None = None
-        old = self._old.total_counts
-        self._dim = old.dim
-        self._deleted_count = old.deleted + sum(self._removed.values())
-        self._is_rewritten = not may_keep_passages(old.passages, self._deleted_count)
+        self._writer: TextWriter | None = None
+        self._dim = self._last.dim
+        self._deleted_count = self._last.deleted + sum(self._removed.values())
+        self._is_rewritten = not may_keep_passages(self._last.passages, self._deleted_count)
         self._kept: Sequence[str] = ()
-        if self._is_rewritten and self._old.matrix is not None:
-            self._kept = [key for key in self._old.matrix.names() if key not in self._removed]
-        self._rewritten = 0  # how many of `_kept` are written anew so far
+        if self._is_rewritten:
+            self._kept = [key for key in self._matrix.names() if key not in self._removed]
+        self._rewritten = 0  # how many of `_kept` are rewritten so far
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
 
     @property
@@ -182,13 +197,12 @@ class PassageBuild:
         """Writes what was collected, and takes over what is unchanged; the counts of the next
         generation.
         """
-        old = self._old.total_counts
         if not self._new_counts and not self._removed:
-            if self._old.folder is not None:
-                publication.link_folder(self._old.folder, self._target)
-            return old
+            if self._folder is not None:
+                publication.link_folder(self._folder, self._target)
+            return self._last
         new_count = sum(self._new_counts.values())
-        total = old.passages - sum(self._removed.values()) + new_count
+        total = self._last.passages - sum(self._removed.values()) + new_count
         if not total:
             return PassageCounts()
         writer = self._open_writer()
@@ -206,25 +220,25 @@ class PassageBuild:
         writer = self._open_writer()
         for owner, block in self._waiting:
             self._rewrite_kept(until=bisect_left(self._kept, owner))
-            writer.add(owner, block.passages)
+            writer.add(passage_documents(owner, block.passages))
         self._waiting = []
 
     def _rewrite_kept(self, until: int) -> None:
-        """Writes the next of the unchanged capabilities, in a text index that begins anew."""
+        """Writes the next of the unchanged capabilities, in a new text index."""
         owners, self._rewritten = self._kept[self._rewritten : until], until
-        if not owners or not self._is_rewritten or self._old.text_folder is None:
+        if not owners or self._text_folder is None:
             return
-        for header, body, _ in Documents(self._old.text_folder).full_records(owners):
+        for header, body, _ in Documents(self._text_folder).full_records(owners):
             (block,) = build_passages([from_record(header, body)], self._limits, None)
-            self._open_writer().add(header["id"], block.passages)
+            self._open_writer().add(passage_documents(header["id"], block.passages))
 
-    def _open_writer(self) -> PassageWriter:
+    def _open_writer(self) -> TextWriter:
         """The writer of the text index: a new one, or one that continues the last generation's."""
         if self._writer is None:
-            is_linked = self._old.folder is not None and not self._is_rewritten
-            if self._old.folder is not None and is_linked:
-                publication.clone_text_index(self._old.folder / "text", self._target / "text")
-            self._writer = PassageWriter(self._target / "text")
+            is_linked = self._folder is not None and not self._is_rewritten
+            if self._folder is not None and is_linked:
+                publication.clone_text_index(self._folder / "text", self._target / "text")
+            self._writer = TextWriter(self._target / "text", build_passage_schema(), "owner")
             if is_linked:
                 self._writer.remove(sorted(self._removed))
         return self._writer
@@ -236,47 +250,4 @@ class PassageBuild:
         def read_rows(owner: str) -> bytes:
             return self._file.read(counts[owner] * self._dim)
 
-        if self._old.matrix is not None:
-            sizes = dict.fromkeys(self._removed, 0) | counts
-            write_patched_matrix(self._old.matrix, target, sizes, read_rows)
-            return
-        owners = array("I")
-        for number, count in enumerate(counts.values()):
-            owners.extend([number] * count)
-        write_matrix_files(target, map(read_rows, counts), owners, list(counts))
-
-
-@frozen(kw_only=True)
-class OldPassages:
-    """The passages of the last generation: where they lie, and their rows; empty without any."""
-
-    total_counts: PassageCounts = PassageCounts()
-    folder: Path | None = None
-    text_folder: Path | None = None
-    matrix: Matrix | None = None
-
-    def count(self, owner: str) -> int:
-        """How many passages a capability has."""
-        try:
-            return len(self.matrix.rows_of(owner)) if self.matrix is not None else 0
-        except KeyError:
-            return 0
-
-
-def _read_old_passages(previous: PreviousBuild) -> OldPassages:
-    if previous.generation is None or previous.folder is None:
-        return OldPassages()
-    stored = previous.generation.counts
-    if not stored["passages"]:
-        return OldPassages()
-    folder = previous.folder / "passages"
-    return OldPassages(
-        total_counts=PassageCounts(
-            passages=stored["passages"],
-            deleted=stored["deleted_passages"],
-            dim=stored["passage_dim"],
-        ),
-        folder=folder,
-        text_folder=previous.folder / "text",
-        matrix=Matrix(folder / "matrix", stored["passage_dim"]),
-    )
+        write_matrix(self._matrix, target, dict.fromkeys(self._removed, 0) | counts, read_rows)

@@ -27,7 +27,6 @@ from capdisc_indexer.indexing.build_plan import (
     select_encoder,
     summarise_build,
 )
-from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
 from capdisc_indexer.indexing.change_detection import (
     Review,
     ScannedTree,
@@ -48,10 +47,11 @@ from capdisc_indexer.indexing.previous_build import (
     check_changed_digests,
     check_digests,
     load_previous_build,
-    load_published_records,
+    load_published,
     load_seed,
 )
 from capdisc_indexer.indexing.scan_stamps import save_changed_stamps, save_scan_stamps
+from capdisc_indexer.indexing.tree_scan import scan_folders
 from capdisc_indexer.indexing.unchanged_tree import (
     TreeComparison,
     compare_tree,
@@ -69,7 +69,14 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding
 from capdisc_indexer.sources.scan.file_scan import ScanResult
-from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
+from capdisc_indexer.store import (
+    durable_files,
+    folder_stamps,
+    generation,
+    locks,
+    native_errors,
+    publication,
+)
 
 
 def _ignore_progress(stage: str, done: int, total: int) -> None:
@@ -81,12 +88,10 @@ def build_index(
     index_dir: Path,
     options: BuildOptions,
     progress: Progress = _ignore_progress,
-    snapshot: ScanSnapshot | None = None,
 ) -> BuildReport:
     """The report of a build that brought the index up to date with the folders.
 
-    Whatever happens, the last published generation stays as it was. `snapshot` is a scan of the
-    same roots that the caller made a moment ago; without it the folders are scanned here.
+    Whatever happens, the last published generation stays as it was.
 
     Raises BusyError when another process keeps writing, InputError for a root that does not exist,
     IndexStateError when the disk refuses or this user may not write the index, ManyChangesError
@@ -100,17 +105,16 @@ def build_index(
             publication.sweep(index_dir)
             # Most builds find no change: the stamps of everything tell so.
             comparison = compare_tree(request)
-            if comparison is not None and not comparison.changed:
-                report = report_no_change(comparison)
-            else:
-                report = _build_changes(request, comparison, snapshot)
+            report = (
+                _build_changes(request, comparison)
+                if comparison is None or comparison.changed
+                else report_no_change(comparison)
+            )
             publication.collect(index_dir, report.generation.number)
     return replace(report, seconds=time.monotonic() - started)
 
 
-def _build_changes(
-    request: BuildRequest, comparison: TreeComparison | None, snapshot: ScanSnapshot | None
-) -> BuildReport:
+def _build_changes(request: BuildRequest, comparison: TreeComparison | None) -> BuildReport:
     """The report of a build that looks at what changed. It reads the folders that differ by the
     comparison, or all of them where there is none or the change reaches further.
     """
@@ -133,17 +137,15 @@ def _build_changes(
                 reason = str(error)
             except UnusableFilesError:
                 reason = "capdisc itself fails on a file"
-        elif options.seeds:
-            snapshot = snapshot or _scan_folders(request, previous)
-            if report := _build_from_seed(request, previous, snapshot):
-                return report
-        report = _build_usable_files(request, previous, snapshot)
+        elif report := _build_from_seed(request, previous):
+            return report
+        report = _build_usable_files(request, previous)
     except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
         # The last generation opened, but it does not hold what its manifest promises: build again,
         # and reuse nothing of it.
         previous = after_failed_reuse(request.index_dir, previous, error)
         _require_rebuild_allowed(previous, options)
-        report = _build_usable_files(request, previous, snapshot)
+        report = _build_usable_files(request, previous)
     return replace(report, widened_by=reason)
 
 
@@ -158,25 +160,23 @@ def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> No
         )
 
 
-def _build_from_seed(
-    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot
-) -> BuildReport | None:
+def _build_from_seed(request: BuildRequest, previous: PreviousBuild) -> BuildReport | None:
     """The report of a build that takes over what another index of this user has of the same files;
     None where there is none of use. Until it is published, nothing of it lies in this index.
     """
     options = request.options
-    # Asked to be made of the files alone.
-    is_alone = options.rebuild or options.verify
-    for index_dir, builder_id in () if is_alone else options.seeds:
+    if not options.seeds or options.rebuild or options.verify:  # to be made of the files alone
+        return None
+    paths = {file.path for file in scan_folders(request).scan.files}
+    for index_dir, builder_id in options.seeds:
         with suppress(IndexStateError, FileNotFoundError, *MALFORMED_DATA_ERRORS):
             seed = load_seed(previous, Path(index_dir), builder_id, options.passage_limits)
             if seed.state is None or seed.folder is None:
                 continue
             with locks.shared_lease(seed.folder / "LEASE"):
                 states = seed.state.load_all()
-                common_count = sum(file.path in states for file in snapshot.scan.files)
-                if 2 * common_count >= max(len(states), len(snapshot.scan.files)):
-                    return _build_usable_files(request, seed, snapshot)
+                if 2 * len(paths & states.keys()) >= max(len(states), len(paths)):
+                    return _build_usable_files(request, seed)
     return None
 
 
@@ -188,13 +188,12 @@ def _build_part(
     """
     # A build of everything does without them.
     from capdisc_indexer.indexing.changed_tree import scan_changed_folders
-    from capdisc_indexer.store.stamp_file import StampFile
 
     if comparison is None:
         raise WiderChangeError("the stamps of the last build do not tell what changed")
     try:
-        stamps = StampFile(request.index_dir)
-        changed = scan_changed_folders(comparison, stamps)
+        last_tree = folder_stamps.read_tree(request.index_dir)
+        changed = scan_changed_folders(comparison, last_tree)
     except (OSError, *MALFORMED_DATA_ERRORS) as error:
         raise WiderChangeError(f"{type(error).__name__}: {error}") from error
     tree = ScannedTree(
@@ -208,21 +207,18 @@ def _build_part(
     )
     plan, written, _ = _run_build(request, previous, tree, check, lambda: comparison.selected)
     report = summarise_build(plan, written, comparison.record["errors"])
-    with suppress(*MALFORMED_DATA_ERRORS):  # damaged: the next build reads all folders
-        save_changed_stamps(comparison, stamps, changed, plan.changes.files, report)
+    save_changed_stamps(comparison, last_tree, changed, plan.changes.files, report)
     return report
 
 
-def _build_usable_files(
-    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None
-) -> BuildReport:
+def _build_usable_files(request: BuildRequest, previous: PreviousBuild) -> BuildReport:
     """The report of a build of all folders, which is made again without the files that nothing can
     be made of.
     """
     unusable: dict[str, Finding] = {}
     while True:
         try:
-            return _build_whole(request, previous, snapshot, unusable)
+            return _build_whole(request, previous, unusable)
         except UnusableFilesError as error:
             if error.findings.keys() <= unusable.keys():  # not even of their last versions
                 raise
@@ -230,16 +226,13 @@ def _build_usable_files(
 
 
 def _build_whole(
-    request: BuildRequest,
-    previous: PreviousBuild,
-    snapshot: ScanSnapshot | None,
-    unusable: Mapping[str, Finding],
+    request: BuildRequest, previous: PreviousBuild, unusable: Mapping[str, Finding]
 ) -> BuildReport:
     """The report of a build that looks at all folders."""
     options = request.options
     # The digest of the encoder is checked in a thread while files are read.
     selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
-    snapshot = snapshot or _scan_folders(request, previous)
+    snapshot = scan_folders(request)
     if previous.state is not None:
         previous.state.load_all()
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
@@ -251,8 +244,9 @@ def _build_whole(
     plan, written, unfinished = _run_build(
         request, previous, tree, check, selection.result, unusable
     )
-    save_cache(request.index_dir, snapshot.memory)
-    report = summarise_build(plan, written, None)
+    report = replace(
+        summarise_build(plan, written, None), outside_places=snapshot.scan.outside_places
+    )
     if options.max_files is None or len(snapshot.scan.files) <= options.max_files:
         save_scan_stamps(request, snapshot, plan.changes.files, report, unfinished)
     return report
@@ -332,7 +326,7 @@ def _review_definitions(
         spool=reader.spool,
         is_part=tree.is_part,
     )
-    return review_definitions(parsed, options.guard, partial(load_published_records, previous))
+    return review_definitions(parsed, options.guard, partial(load_published, previous))
 
 
 def _write_generation(
@@ -347,11 +341,10 @@ def _write_generation(
     options, changes = request.options, plan.changes
     # Files that are linked from it keep their digests: a changed byte must not be among them.
     check_previous()
-    known = embeddings.KnownTexts(previous, encoder)
-    stored = embeddings.load_stored_vectors(plan)
+    known_vectors = embeddings.load_known_vectors(plan)
     with (
         publication.staging_folder(request.index_dir) as folder,
-        document_changes.EmbeddingBatcher(encoder, known, request.index_dir, stored) as batcher,
+        embeddings.EmbeddingBatcher(encoder, known_vectors, request.index_dir) as batcher,
         passage_changes.PassageBuild(
             folder / "passages",
             previous,
@@ -363,7 +356,7 @@ def _write_generation(
         build = document_changes.DocumentBuild(
             changes, batcher, passages, workers, encoder, options.workspace
         )
-        if build.needs_native_libraries(has_known_rows=bool(known)):
+        if build.needs_numpy:
             # With too little memory for it, an error here; in the middle of the text engine's work
             # it would end the process.
             lazy_imports.numpy_if_installed()
@@ -375,7 +368,7 @@ def _write_generation(
         states = commit.complete_states(changes, previous, build.declared_ids)
         builder_id = commit.choose_builder_id(plan)
         with commit.write_state(folder, plan, states) as state:
-            vectors = commit.build_vectors(folder, plan, known, states, state, batcher)
+            vectors = commit.build_vectors(folder, plan, known_vectors, states, state, batcher)
             state.set_nearest(vectors.nearest)
             commit.write_metadata(
                 folder / "meta", plan, states, state, builder_id, build.builder.counter
@@ -413,18 +406,6 @@ def _check_previous(previous: PreviousBuild) -> None:
         check_digests(previous.folder, previous.generation)
 
 
-def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapshot:
-    options = request.options
-    return scan_with_cache(
-        request.roots,
-        options.sources,
-        request.index_dir,
-        forget=options.verify or previous.generation is None,
-        confined=options.confined,
-        links=options.links,
-    )
-
-
 def _worker_pool(previous: PreviousBuild) -> WorkerPool:
     """A pool of workers; those of a first build begin with the tables that all documents need."""
     if previous.generation:
@@ -436,7 +417,7 @@ def _worker_pool(previous: PreviousBuild) -> WorkerPool:
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:
     """Raises IndexStateError where nothing of the last build can be reused, and the options do not
-    allow building it anew.
+    allow a rebuild.
     """
     if previous.reason and not options.may_rebuild:
         raise IndexStateError(previous.reason, native_errors.REBUILD_HINT)

@@ -5,7 +5,7 @@ generation is damaged, of another release or of another user, only its settings 
 survive, and only those of the same user.
 
 The stamps of the files lie in the generation, as they were when it was built. A later scan that
-found no change writes newer stamps to `scan.json` beside the generations. That file is replaced
+found no change writes newer stamps to `scan.json` next to the generations. That file is replaced
 at any time and has no digest: losing it costs reading some files again.
 """
 
@@ -27,8 +27,8 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
 )
 from capdisc_indexer.model.frozen import field, frozen, replace, shallow_dict
-from capdisc_indexer.model.json_types import JsonObject, ScanRecord
-from capdisc_indexer.model.types import Coverage, Descriptor, Finding, Generation, PassageLimits
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, ScanRecord
+from capdisc_indexer.model.types import Coverage, Finding, Generation, PassageLimits
 from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.store import durable_files, generation, native_errors
 from capdisc_indexer.store.file_states import FileState
@@ -45,8 +45,8 @@ StoredRecord: TypeAlias = Mapping[str, Any]
 FileStamp: TypeAlias = tuple[int, int, int]
 # Severity, code and path of a finding.
 ScanFinding: TypeAlias = tuple[str, str, str]
-# From final ids to the records that the last generation has for them.
-LoadRecords: TypeAlias = Callable[[Sequence[str]], Mapping[str, StoredRecord]]
+# From final ids to header and body of what the last generation has of them.
+LoadRecords: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[CapabilityHeader, JsonObject]]]
 
 
 @frozen(kw_only=True)
@@ -120,7 +120,7 @@ def load_previous_build(
             check_digests(generation.generation_folder(index_dir, manifest.number), manifest)
         return _load_build(index_dir, manifest)
     except ForeignIndexError as error:
-        notices = (f"{error.message}: building it anew, taking nothing from it",)
+        notices = (f"{error.message}: rebuilding it, and reusing nothing of it",)
         return PreviousBuild(reason=error.message, notices=notices)
     except (IndexStateError, OSError, *MALFORMED_DATA_ERRORS) as error:
         return recover_settings(index_dir, builder_id, _describe_error(error))
@@ -180,7 +180,7 @@ def recover_settings(
     scan = next((scan for scan in scans if isinstance(scan.get("roots"), list)), {})
     return PreviousBuild(
         reason=reason,
-        notices=(f"{reason}: building it anew",) if reason else (),
+        notices=(f"{reason}: rebuilding it",) if reason else (),
         encoder=str(last.get("encoder", "")),
         reranker=str(last.get("reranker", "")),
         roots=tuple(map(str, scan.get("roots", ()))),
@@ -250,31 +250,16 @@ def stamp_generation(index_dir: Path, manifest: Generation) -> dict[str, FileSta
     }
 
 
-def load_published_records(
+def load_published(
     previous: PreviousBuild, ids: Sequence[str]
-) -> Mapping[str, StoredRecord]:
-    """The records of the capabilities with these ids, as far as the last generation has them."""
-    if previous.folder is None or not ids:
-        return {}
-    # Brings the text engine, which few runs need so early.
-    from capdisc_indexer.store.documents import Documents
+) -> Iterator[tuple[CapabilityHeader, JsonObject]]:
+    """Header and body of the capabilities with these ids, as far as the last generation has them."""
+    if previous.folder is not None and ids:
+        # Brings the text engine, which few runs need so early.
+        from capdisc_indexer.store.documents import Documents
 
-    records = Documents(previous.folder / "text").full_records(list(ids))
-    return {str(header["id"]): {**header, **body} for header, body, _ in records}
-
-
-def load_published_descriptors(
-    previous: PreviousBuild, ids: Sequence[str]
-) -> Mapping[str, Descriptor]:
-    """The capabilities with these ids, as far as the last generation has them, by id."""
-    if previous.folder is None or not ids:
-        return {}
-    # Brings the text engine, which few runs need so early.
-    from capdisc_indexer.model.records import from_record
-    from capdisc_indexer.store.documents import Documents
-
-    records = Documents(previous.folder / "text").full_records(ids)
-    return {str(header["id"]): from_record(header, body) for header, body, _ in records}
+        for header, body, _ in Documents(previous.folder / "text").full_records(ids):
+            yield header, body
 
 
 def load_json_object(path: Path) -> JsonObject:

@@ -1,10 +1,9 @@
-"""The vectors of the reranker: an encoder beside that of the index, which only reads the first
+"""The vectors of the reranker: an encoder besides that of the index, which only reads the first
 candidates of a query, so that it may take a thousand times as long as a table.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,7 +16,8 @@ from capdisc_indexer.model.errors import ENDING_ERRORS
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.matrix import Matrix, write_matrix_files
+from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.matrix_writer import write_matrix
 from capdisc_indexer.text.embedding_text import description_text, embedding_texts
 
 # What of a body follows the description in one text more: the nearest of both texts counts. It
@@ -39,30 +39,26 @@ def write_reranker_vectors(
     reranker, problem = try_load_encoder(plan.reranker_name)
     if reranker is None:
         return None, problem
-    rows = _read_unchanged_rows(plan, reranker)
-    new_ids = [key for key in ids if key not in rows]
-    new_rows, problem = _encode_rows(folder, new_ids, reranker, progress)
-    rows |= new_rows
-    if problem and not any(map(any, rows.values())):
+    last_matrix = _open_last_matrix(plan, reranker)
+    outdated = {*plan.changes.outdated_ids}.intersection(last_matrix.names())
+    kept = {*last_matrix.names()} - outdated
+    rows, problem = _encode_rows(
+        folder, [key for key in ids if key not in kept], reranker, progress
+    )
+    if problem and not kept and not any(map(any, rows.values())):
         return None, problem
-    counts = (len(rows[key]) // reranker.dim for key in ids)
-    owners = array("I", chain.from_iterable([place] * count for place, count in enumerate(counts)))
-    write_matrix_files(folder / "reranker", (rows[key] for key in ids), owners, ids)
+    counts = {key: len(data) // reranker.dim for key, data in rows.items()}
+    write_matrix(
+        last_matrix, folder / "reranker", dict.fromkeys(outdated, 0) | counts, rows.__getitem__
+    )
     return reranker, problem
 
 
-def _read_unchanged_rows(plan: BuildPlan, reranker: Encoder) -> dict[str, bytes]:
-    """The rows of the last generation by id, without those of what changed or is gone; none where
-    another encoder made them.
-    """
+def _open_last_matrix(plan: BuildPlan, reranker: Encoder) -> Matrix:
+    """The rows of the last generation; none where another encoder made them."""
     published, folder = plan.previous.generation, plan.previous.folder
-    if published is None or folder is None:
-        return {}
-    if published.reranker_fingerprint != reranker.fingerprint:
-        return {}
-    matrix, outdated = Matrix(folder / "reranker", reranker.dim), {*plan.changes.outdated_ids}
-    places = ((key, matrix.rows_of(key)) for key in matrix.names() if key not in outdated)
-    return {key: bytes(matrix.bytes_of(rows.start, rows.stop)) for key, rows in places}
+    is_same = published and published.reranker_fingerprint == reranker.fingerprint
+    return Matrix(folder / "reranker" if folder and is_same else None, reranker.dim)
 
 
 def _encode_rows(
@@ -94,7 +90,7 @@ def _encode_batch(reranker: Encoder, texts: Sequence[str]) -> list[bytes]:
         return [row.tobytes() for row in quantise(reranker.encode(texts))]
     except ENDING_ERRORS:
         raise
-    # A model of somebody else may raise anything; a panic of Rust is no Exception.
+    # A model of somebody else may raise anything; a panic of Rust is not an Exception.
     except BaseException:
         if len(texts) == 1:
             return [b""]

@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.build_plan import BuildRequest
-from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
 from capdisc_indexer.indexing.change_detection import StatesByPath
-from capdisc_indexer.indexing.changed_tree import ChangedTree
+from capdisc_indexer.indexing.changed_tree import ChangedTree, scan_changed_folders
 from capdisc_indexer.indexing.file_reader import hash_content, must_read_again
+from capdisc_indexer.indexing.tree_scan import ScanSnapshot, scan_folders
 from capdisc_indexer.indexing.unchanged_tree import (
     TreeComparison,
     encode_record,
     encode_report,
     update_record,
 )
+from capdisc_indexer.model.errors import WiderChangeError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.file_states import FileState
 from capdisc_indexer.store.folder_stamps import (
     FILES,
     UNSETTLED,
@@ -38,9 +40,7 @@ from capdisc_indexer.store.folder_stamps import (
     read_stamp,
     save_stamps,
     settle,
-    write_stamps,
 )
-from capdisc_indexer.store.stamp_file import StampEdits, StampFile
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH120
@@ -70,91 +70,93 @@ def save_scan_stamps(
         (path, settle(read_stamp(path), snapshot.at_ns))
         for path in dict.fromkeys(_declared_folders(options.sources))
     ]
+    files = [
+        (path, UNSETTLED if printable_path(path) in unfinished_paths else stamp)
+        for path, stamp in _file_stamps(scan.files, scan.guidance, snapshot.at_ns)
+    ]
     tree = StampedTree(
         roots=request.root_names,
         coverage=request.coverage,
         missing=report.missing,
         awaited=tuple(awaited),
-        folders=[*folders, *declared],
-        files=[
-            (path, UNSETTLED if printable_path(path) in unfinished_paths else stamp)
-            for path, stamp in _file_stamps(scan.files, scan.guidance, snapshot.at_ns)
-        ],
-        owned_folders=owned_folders,
+        sections=(
+            [*((path, read_stamp(path)) for path in awaited), *folders, *declared],
+            files,
+            owned_folders,
+        ),
         report=b"" if unfinished_paths else encode_report(request, snapshot, states, report),
     )
     save_stamps(request.index_dir, generation.read_pointer(request.index_dir), tree)
 
 
 def _scan_again_if_young(
-    request: BuildRequest, snapshot: ScanSnapshot, files: StatesByPath
+    request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath
 ) -> ScanSnapshot:
     """The scan, made once more where some of its stamps are so young that a later change could have
-    the same ones; the first one where the second finds another tree. `files` are the states that
-    were built from it.
+    the same ones; the first one where the second finds another tree. `states` are those of the
+    files that were built from it.
     """
-    young = [
-        file
-        for file in snapshot.scan.files
-        if UNSETTLED in (stamp for _, stamp in _file_stamps([file], (), snapshot.at_ns))
-    ]
-    folders = (stamp for _, stamp in snapshot.memory.stamps)
-    if not young and all(settle(stamp, snapshot.at_ns) != UNSETTLED for stamp in folders):
+    files, at_ns = snapshot.scan.files, snapshot.at_ns
+    young = _find_young(files, at_ns)
+    folders = (stamp for _, stamp in snapshot.stamps.taken)
+    if not young and all(settle(stamp, at_ns) != UNSETTLED for stamp in folders):
         return snapshot
-    options = request.options
-    again = scan_with_cache(
-        request.roots,
-        options.sources,
-        request.index_dir,
-        snapshot,
-        confined=options.confined,
-        links=options.links,
-    )
-    is_same = again.scan == snapshot.scan and all(
-        file.path in files and files[file.path].content_hash == hash_content(file)
-        for file in young
-    )
+    again = scan_folders(request)
+    is_same = again.scan == snapshot.scan and _hold_the_same(young, states)
     return again if is_same else snapshot
+
+
+def _find_young(files: Iterable[FoundFile], at_ns: int) -> list[FoundFile]:
+    return [
+        file
+        for file in files
+        if UNSETTLED in (stamp for _, stamp in _file_stamps([file], (), at_ns))
+    ]
+
+
+def _hold_the_same(files: Iterable[FoundFile], states: StatesByPath) -> bool:
+    """Whether the files still have the content that was built from."""
+    return all(
+        file.path in states and states[file.path].content_hash == hash_content(file)
+        for file in files
+    )
 
 
 def save_changed_stamps(
     comparison: TreeComparison,
-    stamps: StampFile,
+    last: StampedTree,
     tree: ChangedTree,
     states: StatesByPath,
     report: BuildReport,
 ) -> None:
-    """Write the stamps of the changed paths among those of all others, with the `states` of the
-    files in them.
+    """Write the stamps of the changed paths among those of all others (`last`), with the `states`
+    of the files in them.
     """
     request, read_at_ns = comparison.request, comparison.compared_at_ns
-    entries = dict(tree.settle_folders(read_at_ns, time.time_ns()))
-    for file in tree.files:
-        new_stamps = dict(_file_stamps([file], (), read_at_ns))
-        young = [path for path, stamp in new_stamps.items() if stamp == UNSETTLED]
-        if young:
-            new_stamps.update(_settle_again(file, young, states[file.path]))
-        entries.update((path, (FILES, stamp)) for path, stamp in new_stamps.items())
+    young = _find_young(tree.files, read_at_ns)
+    folder_stamps = (settle(state.view.stamp, read_at_ns) for state in tree.folders)
+    if young or UNSETTLED in folder_stamps:
+        now_ns = time.time_ns()
+        with suppress(OSError, WiderChangeError):  # changed again
+            if scan_changed_folders(comparison, last) == tree and _hold_the_same(young, states):
+                read_at_ns = now_ns
+    new: tuple[dict[str, Stamp], ...] = ({}, {}, {})
+    for state in tree.folders:
+        new[state.section][state.folder.path] = settle(state.view.stamp, read_at_ns)
+    new[FILES].update(_file_stamps(tree.files, (), read_at_ns))
+    left_out = tree.gone.union(*new)
+    folders, files, owned_folders = (
+        [*(entry for entry in entries if entry[0] not in left_out), *new_entries.items()]
+        for entries, new_entries in zip(last.sections, new, strict=True)
+    )
     record = b""
     if not report.degraded and not any(map(must_read_again, states.values())):
         record = encode_record(update_record(comparison, report))
-    pointer = generation.read_pointer(request.index_dir)
-    edits = StampEdits(entries=entries, gone=tree.gone)
-    write_stamps(request.index_dir, stamps.apply_edits(pointer, edits, record))
-
-
-def _settle_again(file: FoundFile, young: Sequence[str], state: FileState) -> Mapping[str, Stamp]:
-    """The stamps of a file that was read too soon after it was written, if it is still the same."""
-    now_ns = time.time_ns()
-    stamps = {path: read_stamp(path) for path in young}
-    seen = {
-        stat.path: (stat.mtime_ns, stat.ctime_ns, stat.size) for stat in (file, *file.companions)
-    }
-    if any(seen[path] != stamp for path, stamp in stamps.items()):
-        return {}
-    if hash_content(file) != state.content_hash:
-        return {}
-    return {path: settle(stamp, now_ns) for path, stamp in stamps.items()}
+    save_stamps(
+        request.index_dir,
+        generation.read_pointer(request.index_dir),
+        replace(last, sections=(folders, files, owned_folders), report=record),
+    )
 
 
 def _split_folders(snapshot: ScanSnapshot) -> tuple[list[StampedPath], list[StampedPath]]:
@@ -166,7 +168,7 @@ def _split_folders(snapshot: ScanSnapshot) -> tuple[list[StampedPath], list[Stam
     }
     open_folders: list[StampedPath] = []
     owned_folders: list[StampedPath] = []
-    for folder, stamp in snapshot.memory.stamps:
+    for folder, stamp in snapshot.stamps.taken:
         entry = (folder.path, settle(stamp, snapshot.at_ns))
         is_owned = folder.owned or folder.path in owners
         (owned_folders if is_owned else open_folders).append(entry)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.indexing.document_changes import assemble_document, hash_text
+from capdisc_indexer.indexing.document_changes import assemble_document
+from capdisc_indexer.indexing.embeddings import hash_text
 from capdisc_indexer.indexing.passage_changes import passage_texts
 from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import replace
@@ -27,11 +28,11 @@ from capdisc_indexer.store.lance_table import (
     CapabilityRow,
     TableState,
 )
+from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.store.text_queries import IndexedDocument
-from capdisc_indexer.store.vector_files import StoredVectors
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -48,7 +49,7 @@ def update_table(
     verify: bool = False,
 ) -> TableState:
     """The state of the table after it was made equal to the published generation. With `verify`,
-    a table that says that it is equal is compared row by row, and written anew if it is not.
+    a table that says that it is equal is compared row by row, and rewritten if it is not.
 
     Whatever happens, the index answers as before. Raises IndexStateError when there is no index or
     LanceDB cannot write, BusyError when another process keeps writing the table, OSError when the
@@ -84,7 +85,7 @@ def _write_changes(index: Index, pointer: str, state: TableState | None) -> Tabl
             version, rows = _replace_changed(source, state)
             changes = state.changes + 1
         except IndexStateError:
-            lance_table.remove_table(index_dir)  # damaged: written anew below
+            lance_table.remove_table(index_dir)  # damaged: rewritten below
     if not version:
         version, rows = lance_table.write_table(index_dir, source.dim, source.all_rows)
     new_state = TableState(
@@ -118,7 +119,7 @@ def _replace_changed(source: RowSource, state: TableState) -> tuple[int, int]:
 
 
 def describe_layout(published: Generation) -> str:
-    """All that a row depends on beside its capability: the release, the encoders and the limits."""
+    """All that a row depends on besides its capability: the release, the encoders and the limits."""
     counts = published.counts
     names = ("dim", "passage_dim", "passage_limit", "passage_bytes")
     numbers = [counts[name] for name in names]
@@ -173,15 +174,10 @@ class RowSource:
         counts = index.generation.counts
         self.dim = counts["dim"]
         self.digests = StateDatabase(index.folder).digests()
-        self._vectors: StoredVectors | None = None
         self._limits = PassageLimits(counts["passage_limit"], counts["passage_bytes"])
         # A table has vectors of one length: those of passages come from the shipped encoder.
-        self._has_passages = bool(counts["passages"]) and counts["passage_dim"] == self.dim
-        self._passage_owners = (
-            index.passages.matrix.rows_by_owner()
-            if self._has_passages and index.passages is not None
-            else {}
-        )
+        has_passages = index.passages is not None and counts["passage_dim"] == self.dim
+        self._passages = index.passages.matrix if index.passages and has_passages else None
 
     def all_rows(self) -> Iterator[CapabilityRow]:
         """The rows of all capabilities, in the order of their ids."""
@@ -194,11 +190,9 @@ class RowSource:
             document = assemble_document(descriptor, header, body, pieces)
             row = self._make_row(descriptor, document)
             texts = list(dict.fromkeys(embedding_texts(descriptor)))
-            for part, text in enumerate(texts):
-                text_hash = hash_text(text)
-                new_row = row._replace(
-                    text=text, text_hash=text_hash, vector=self._vector(text_hash)
-                )
+            vectors = _unit_vectors(self.index.matrix, descriptor.id) or [b""] * len(texts)
+            for part, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+                new_row = row._replace(text=text, text_hash=hash_text(text), vector=vector)
                 yield new_row if part == 0 else _without_document(new_row, part, ROW_PHRASE)
             yield from self._passage_rows(descriptor, row, len(texts))
 
@@ -242,33 +236,15 @@ class RowSource:
         self, descriptor: Descriptor, row: CapabilityRow, first_part: int
     ) -> Iterator[CapabilityRow]:
         """A row for each passage of the body, with its vector as the matrix of passages has it."""
-        matrix = self.index.passages.matrix if self.index.passages else None
-        if matrix is None or descriptor.id not in self._passage_owners:
-            return
-        start, count = matrix.first_row(descriptor.id), self._passage_owners[descriptor.id]
-        vectors = _to_unit_floats(matrix.bytes_of(start, start + count), count)
-        for number, (passage, text) in enumerate(passage_texts(descriptor, self._limits)):
+        passages = passage_texts(descriptor, self._limits) if self._passages else []
+        vectors = _unit_vectors(self._passages, descriptor.id) if passages else []
+        for number, (passage, text) in enumerate(passages):
             yield _without_document(row, first_part + number, ROW_PASSAGE)._replace(
                 section=" / ".join(passage.sections or passage.trail[-1:]),
                 text=text,
                 digest="",
                 vector=vectors[number],
             )
-
-    def _vector(self, text_hash: str) -> bytes:
-        """The vector of a text as bytes of float32. Raises DamagedIndexError where it is
-        missing.
-        """
-        if not self.dim:
-            return b""
-        if self._vectors is None:
-            self._vectors = StoredVectors(self.index.folder, self.dim)
-        try:
-            return self._vectors.row(text_hash)
-        except KeyError:
-            raise DamagedIndexError(
-                "the index is damaged: a vector is missing", REBUILD_HINT
-            ) from None
 
 
 def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRow:
@@ -288,9 +264,21 @@ def _without_document(row: CapabilityRow, part: int, label: str) -> CapabilityRo
     )
 
 
-def _to_unit_floats(rows: memoryview, count: int) -> list[bytes]:
-    """So many rows of int8 as vectors of length 1 in float32."""
+def _unit_vectors(matrix: Matrix | None, identifier: str) -> list[bytes]:
+    """The rows of a capability as vectors of length 1 in float32; none without a matrix.
+
+    Raises DamagedIndexError where the matrix has no row of it.
+    """
+    if matrix is None:
+        return []
+    try:
+        rows = matrix.rows_of(identifier)
+    except KeyError:
+        raise DamagedIndexError(
+            "the index is damaged: a vector is missing", REBUILD_HINT
+        ) from None
     np = lazy_imports.numpy()
-    values = np.frombuffer(rows, np.int8).reshape(count, -1).astype(np.float32)
+    data = np.frombuffer(matrix.bytes_of(rows.start, rows.stop), np.int8)
+    values = data.reshape(len(rows), -1).astype(np.float32)
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     return [bytes(row.tobytes()) for row in values / np.where(lengths, lengths, 1.0)]

@@ -2,7 +2,7 @@
 did?
 
 Most builds find no change. One compares the states of all files with a scan: of 84,000 skills, half
-a gigabyte and seven seconds. The stamps beside the index tell the same (`store.folder_stamps`), so
+a gigabyte and seven seconds. The stamps next to the index tell the same (`store.folder_stamps`), so
 the report of a build that finds no change lies there, too, with all that it depends on. It is
 written only for a tree whose stamps tell everything: without links, and without files that could
 not be read. Declared sources, which are few files in few places, are looked for again.
@@ -26,10 +26,10 @@ from capdisc_indexer.indexing.build_plan import (
     describe_reranker,
     select_encoder,
 )
-from capdisc_indexer.indexing.cached_scan import ScanSnapshot
 from capdisc_indexer.indexing.change_detection import StatesByPath
 from capdisc_indexer.indexing.file_reader import must_read_again
 from capdisc_indexer.indexing.previous_build import FileStamp, stamp_generation, stored_limits
+from capdisc_indexer.indexing.tree_scan import ScanSnapshot
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding, Generation, Severity
@@ -45,7 +45,7 @@ _NO_CHANGE = dict.fromkeys(
 
 
 class TreeRecord(TypedDict):
-    """What a build leaves behind beside the stamps: a digest of its request, the counts and errors
+    """What a build leaves behind with the stamps: a digest of its request, the counts and errors
     of a build that finds no change, the folders with findings about names, and the stamps of the
     generation's files.
     """
@@ -189,7 +189,7 @@ def _is_reusable(published: Generation, options: BuildOptions) -> bool:
 
 
 def _describe_request(request: BuildRequest) -> str:
-    """All that a report depends on beside the tree and the generation."""
+    """All that a report depends on besides the tree and the generation."""
     options = replace(
         request.options,
         lock_timeout_s=0.0,
@@ -222,9 +222,9 @@ def _can_rely_on_stamps(
         request.options.max_files is None
         # That time passes shows in no stamp.
         and not report.missing
-        # Of a root that is a file, the stamps do not show what appears beside it.
+        # Of a root that is a file, the stamps do not show what appears next to it.
         and all(map(os.path.isdir, request.root_names))
-        and not snapshot.memory.uncertain_count
+        and not snapshot.stamps.uncertain_count
         and not scan.outside_places
         and not scan.waiting
         and all(

@@ -179,7 +179,7 @@ def count_processors() -> int:
 
 
 def _start_workers(forks: int, prepare: Callable[[], None] | None) -> list[Worker]:
-    """A new process, and so many forks of it after it has called `prepare`."""
+    """A new process, and this number of forks of it after it has called `prepare`."""
     pipes = [(*os.pipe(), *os.pipe()) for _ in range(forks)]
     fork_pipes = [
         (os.fdopen(jobs, "wb"), os.fdopen(answers, "rb")) for _, jobs, answers, _ in pipes

@@ -602,7 +602,8 @@ class BuildReport:
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
     `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted. `missing` are
     the covered folders that are gone and whose capabilities stay, each with the time since when,
-    in seconds of the epoch. `widened_by` says why a change made the build read all folders.
+    in seconds of the epoch. `widened_by` says why a change made the build read all folders,
+    `outside_places` are those outside of the roots that links lead to.
     """
 
     generation: Generation
@@ -619,3 +620,4 @@ class BuildReport:
     held_definitions: tuple[HeldDefinition, ...] = ()
     changed_definitions: tuple[str, ...] = ()
     changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside_places: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Remembers which definitions of tools were accepted and which changes wait, in a SQLite file.
 
-The file lies in the state folder: an index may be deleted and built anew at any time, and accepted
+The file lies in the state folder: an index may be deleted and rebuilt at any time, and accepted
 definitions must not be forgotten with it. SQLite writes all changes of a build or none of them,
 whenever the process ends; a build reads only the rows of the files that it parses. A file that
 cannot be read is moved aside, a new one is started, and the user is told.
@@ -276,7 +276,7 @@ def _ensure_file(path: Path) -> None:
         what = "it is a link" if path.is_symlink() else error.strerror or str(error)
         raise InputError(f"cannot use {path}: {what}", "move it away") from error
     if not path.is_file():
-        raise InputError(f"cannot use {path}: it is no plain file", "move it away")
+        raise InputError(f"cannot use {path}: it is not a regular file", "move it away")
 
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:

@@ -117,7 +117,7 @@ def remove_abandoned_folders() -> None:
 _CACHE_SIZE = 20_000
 _BATCH_SIZE = 500
 # Pages of a mapped file stay in memory as long as the file is open: for 80,000 documents 560 MB.
-# With the file reopened after so many documents it is 65 MB, at no measurable cost.
+# With the file reopened after this number of documents it is 65 MB, at no measurable cost.
 _REOPEN_AFTER = 4 * _BATCH_SIZE
 _REBUILD_HINT = "run: capdisc index --rebuild"
 
@@ -255,7 +255,7 @@ class Documents:
         return b""
 
     def line(self, identifier: str) -> bytes:
-        """What the lines of a capability that exists need beside its header, as JSON."""
+        """What the lines of a capability that exists need besides its header, as JSON."""
         if identifier not in self._lines:
             self.headers_for([identifier], Query(texts=()))
         return self._lines[identifier]

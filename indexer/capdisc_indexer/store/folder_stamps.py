@@ -1,6 +1,6 @@
 """What changed on disk since an index was built, by the stamps of files and folders alone?
 
-`stamps.bin` lies beside the generations and is replaced after every build. It belongs to the
+`stamps.bin` lies next to the generations and is replaced after every build. It belongs to the
 generation that CURRENT named then: for another one it says nothing. Losing it costs one build that
 finds no change.
 
@@ -10,7 +10,7 @@ inode, and size), then their paths, with a zero byte between. An entry that did 
 stamps of ABSENT, one whose stamps cannot be believed those of UNSETTLED, which no entry has.
 
 A call of stat takes 1 to 3 µs, whatever the language, so that 100,000 of them take longer than a
-query. The blocks stand in the order in which a look is worth it: folders in which capabilities
+query. Blocks are ordered by how likely they are to have changed: folders in which capabilities
 may appear, files, and last the folders that belong to a capability, in each of these the newest
 first. A look reads as many as it may, and of those behind them others in every second. Where there
 are more files than it may read in any case, it goes on for as long as a look may last.
@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -46,8 +46,8 @@ Stamp: TypeAlias = tuple[int, int, int]
 T = TypeVar("T")
 # A path with its stamp.
 StampedPath: TypeAlias = tuple[str, Stamp]
-# A block as it is written: its section, the number of its entries, and its bytes.
-EncodedBlock: TypeAlias = tuple[int, int, bytes]
+# The line of JSON; its `blocks` are rows of section, number of entries, offset and size.
+StampHeader: TypeAlias = Mapping[str, Any]
 
 ABSENT: Stamp = (-1, -1, -1)
 UNSETTLED: Stamp = (0, 0, 0)
@@ -58,7 +58,7 @@ _STEP_NS, _COARSE_STEP_NS = 10_000_000, 2_000_000_000
 _VERSION = 2
 FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
 _BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
-STAMP_BYTES = 24
+_STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
 # All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
 # until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
@@ -76,8 +76,9 @@ _read_stamp = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size")
 
 @frozen(kw_only=True)
 class StampedTree:
-    """What a build read: the folders in which capabilities may appear, the files, and the folders
-    that belong to a capability; and `awaited`, paths that need not exist and count as well.
+    """What a build read, by section: the folders in which capabilities may appear, the files, and
+    the folders that belong to a capability. `awaited` are paths among the first that need not
+    exist and count as well.
 
     `roots` are those of the build, which stand for its `coverage`; `missing` are covered folders
     that are gone, with the time since when. `report` is for the next build, b"" for none.
@@ -86,9 +87,7 @@ class StampedTree:
     roots: Sequence[str]
     coverage: Coverage
     awaited: Sequence[str]
-    folders: Sequence[StampedPath]
-    files: Sequence[StampedPath]
-    owned_folders: Sequence[StampedPath]
+    sections: tuple[Sequence[StampedPath], Sequence[StampedPath], Sequence[StampedPath]]
     missing: Mapping[str, float] = field(default_factory=dict)
     report: bytes = b""
 
@@ -137,13 +136,7 @@ def settle(stamp: Stamp, read_at_ns: int) -> Stamp:
 
 
 def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
-    """Write the stamps of what the published generation was built from; a full disk is no error."""
-    sections = (tree.folders, tree.files, tree.owned_folders)
-    awaited = [(path, read_stamp(path)) for path in tree.awaited]
-    blocks: list[EncodedBlock] = []
-    for kind, section in enumerate(sections):
-        entries = [*awaited, *_newest_first(section)] if kind == 0 else _newest_first(section)
-        blocks += encode_blocks(kind, entries)
+    """Write the stamps of what the published generation was built from; a full disk is not an error."""
     header = {
         "version": _VERSION,
         "pointer": pointer,
@@ -152,45 +145,51 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
         "missing": tree.missing,
         "awaited": list(tree.awaited),
     }
-    write_stamps(index_dir, encode_file(header, blocks, tree.report))
-
-
-def write_stamps(index_dir: Path, data: bytes) -> None:
-    """Replace the file of stamps by this content; a full disk is no error."""
+    awaited, rows, blocks, end = frozenset(tree.awaited), [], [], 0
+    for section, entries in enumerate(tree.sections):
+        size = OWNED_BLOCK_ENTRIES if section == OWNED_FOLDERS else _BLOCK_ENTRIES
+        # The newest first, behind what is awaited.
+        ordered = sorted(entries, key=lambda entry: (entry[0] not in awaited, -entry[1][0]))
+        for start in range(0, len(ordered), size):
+            block = _encode_entries(ordered[start : start + size])
+            rows.append((section, min(size, len(ordered) - start), end, len(block)))
+            blocks.append(block)
+            end += len(block)
+    header |= {"blocks": rows, "report": (end, len(tree.report))}
+    data = b"".join([json.dumps(header).encode("ascii"), b"\n", *blocks, tree.report])
     with suppress(OSError):
         durable_files.replace_file(index_dir / FILE_NAME, data)
 
 
-def encode_file(header: Mapping[str, Any], blocks: Sequence[EncodedBlock], report: bytes) -> bytes:
-    """The content of the file with these blocks."""
-    ends = [0, *accumulate(len(block) for _, _, block in blocks)]
-    rows = [
-        (kind, count, start, len(block))
-        for (kind, count, block), start in zip(blocks, ends, strict=False)
-    ]
-    full_header = {**header, "blocks": rows, "report": (ends[-1], len(report))}
-    parts = [block for _, _, block in blocks]
-    return b"".join([json.dumps(full_header).encode("ascii"), b"\n", *parts, report])
+def read_tree(index_dir: Path) -> StampedTree:
+    """What `save_stamps` wrote, without its report. Raises OSError or one of MALFORMED_DATA_ERRORS
+    where it is missing or damaged.
+    """
+    data = (index_dir / FILE_NAME).read_bytes()
+    start = data.index(b"\n") + 1
+    header = json.loads(data[:start])
+    folders: list[StampedPath] = []
+    files: list[StampedPath] = []
+    owned_folders: list[StampedPath] = []
+    for section, count, offset, size in header["blocks"]:
+        paths, stamps = _decode_block(data[start + offset : start + offset + size], count)
+        entries = zip(map(os.fsdecode, paths), stamps, strict=True)
+        (folders, files, owned_folders)[section].extend(entries)
+    return StampedTree(
+        roots=header["roots"],
+        coverage=parse_coverage(header["covers"]),
+        awaited=header["awaited"],
+        sections=(folders, files, owned_folders),
+        missing=header["missing"],
+    )
 
 
-def _newest_first(entries: Sequence[StampedPath]) -> list[StampedPath]:
-    return sorted(entries, key=lambda entry: -entry[1][0])
-
-
-def encode_blocks(section: int, entries: Sequence[StampedPath]) -> Iterator[EncodedBlock]:
-    """The entries of a section as blocks, in their order."""
-    size = OWNED_BLOCK_ENTRIES if section == OWNED_FOLDERS else _BLOCK_ENTRIES
-    for start in range(0, len(entries), size):
-        part = entries[start : start + size]
-        yield section, len(part), _encode_entries(part)
-
-
-def decode_block(data: bytes, count: int) -> tuple[list[bytes], list[Stamp]]:
-    """The paths of a block of so many entries, and their stamps. Raises ValueError for a damaged
+def _decode_block(data: bytes, count: int) -> tuple[list[bytes], list[Stamp]]:
+    """The paths of a block of `count` entries, and their stamps. Raises ValueError for a damaged
     one.
     """
-    numbers = memoryview(data)[: count * STAMP_BYTES].cast("q").tolist()
-    paths = data[count * STAMP_BYTES :].split(b"\0")
+    numbers = memoryview(data)[: count * _STAMP_BYTES].cast("q").tolist()
+    paths = data[count * _STAMP_BYTES :].split(b"\0")
     stamps = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
     if len(paths) != count or len(stamps) != count:
         raise ValueError("a block of another length")
@@ -198,27 +197,23 @@ def decode_block(data: bytes, count: int) -> tuple[list[bytes], list[Stamp]]:
 
 
 def _encode_entries(entries: Sequence[StampedPath]) -> bytes:
-    numbers = [number for _, stamp in entries for number in stamp]
-    stamps = b"".join(number.to_bytes(8, sys.byteorder, signed=True) for number in numbers)
-    return stamps + b"\0".join(os.fsencode(path) for path, _ in entries)
+    stamps = array("q", chain.from_iterable(stamp for _, stamp in entries))
+    return stamps.tobytes() + b"\0".join(os.fsencode(path) for path, _ in entries)
 
 
 def look_at_disk(index_dir: Path, pointer: str) -> Look:
     """What changed on disk since the generation of this pointer was built."""
-    return _read_stamps(index_dir, Look(), lambda descriptor: _look(descriptor, pointer))
+    return _read_stamps(index_dir, pointer, Look(), _look)
 
 
 def read_report(index_dir: Path, pointer: str) -> bytes:
     """The report that lies with the stamps of this pointer; b"" where there is none."""
 
-    def read(descriptor: int) -> bytes:
-        header, start = _read_header(descriptor)
-        if header["version"] != _VERSION or header["pointer"] != pointer:
-            return b""
+    def read(descriptor: int, header: StampHeader, start: int) -> bytes:
         offset, size = header["report"]
         return system.read_at(descriptor, size, start + offset)
 
-    return _read_stamps(index_dir, b"", read)
+    return _read_stamps(index_dir, pointer, b"", read)
 
 
 def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] | None:
@@ -226,10 +221,7 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
     None for more than `limit` of them, and where nothing is known of that build.
     """
 
-    def look(descriptor: int) -> tuple[str, ...] | None:
-        header, start = _read_header(descriptor)
-        if header["version"] != _VERSION or header["pointer"] != pointer:
-            return None
+    def look(descriptor: int, header: StampHeader, start: int) -> tuple[str, ...] | None:
         changed: list[bytes] = []
         # Files first, the newest of them first of all: those are edited.
         for _, count, offset, size in sorted(header["blocks"], key=lambda row: row[0] != FILES):
@@ -238,57 +230,53 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
                 return None
         return tuple(dict.fromkeys(map(os.fsdecode, changed)))
 
-    return _read_stamps(index_dir, None, look)
+    return _read_stamps(index_dir, pointer, None, look)
 
 
-def _read_stamps(index_dir: Path, unknown: T, read: Callable[[int], T]) -> T:
-    """What `read` makes of the open file; `unknown` where it is missing or damaged."""
+def _read_stamps(
+    index_dir: Path, pointer: str, unknown: T, read: Callable[[int, StampHeader, int], T]
+) -> T:
+    """What `read` makes of the open file, its header, and the place where its blocks start;
+    `unknown` where it is missing, damaged, or belongs to another generation.
+    """
     try:
         descriptor = system.open_file(index_dir / FILE_NAME)
     except OSError:
         return unknown
     try:
-        return read(descriptor)
+        header, start = _read_header(descriptor)
+        if header["version"] != _VERSION or header["pointer"] != pointer:
+            return unknown
+        return read(descriptor, header, start)
     except (OSError, *MALFORMED_DATA_ERRORS):
         return unknown
     finally:
         os.close(descriptor)
 
 
-def _look(descriptor: int, pointer: str) -> Look:
-    """Raises OSError or one of MALFORMED_DATA_ERRORS for a damaged file."""
-    header, start = _read_header(descriptor)
-    if header["version"] != _VERSION or header["pointer"] != pointer:
-        return Look()
+def _look(descriptor: int, header: StampHeader, start: int) -> Look:
     changed: list[str] = []
     looked_at = 0
     blocks = header["blocks"]
     chosen, others = _choose_blocks(blocks, int(time.time()))
-    total = _count_entries(blocks)
     ends_at = time.thread_time() + _LOOK_S
     for place, number in enumerate((*chosen, *others)):
         is_over = place >= len(chosen) and time.thread_time() > ends_at
         if is_over or len(changed) > MAX_CHANGES:
             break
         kind, count, offset, size = blocks[number]
-        looked_at += count if kind < 2 else 0
+        looked_at += count if kind < OWNED_FOLDERS else 0
         data = system.read_at(descriptor, size, start + offset)
         changed += [os.fsdecode(path) for path in _find_changed(data, count)]
-    return _describe_header(header, tuple(_drop_known_folders(changed)), looked_at, total)
-
-
-def _describe_header(
-    header: Mapping[str, Any], changed: tuple[str, ...], looked_at: int, total: int
-) -> Look:
     return Look(
         is_known=True,
         roots=tuple(header["roots"]),
         coverage=parse_coverage(header["covers"]),
         missing=header["missing"],
         awaited=frozenset(header["awaited"]),
-        changed=changed,
+        changed=tuple(_drop_known_folders(changed)),
         looked_at=looked_at,
-        total=total,
+        total=_count_entries(blocks),
     )
 
 
@@ -312,7 +300,7 @@ def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
             yield f"{path}/"
 
 
-def _read_header(descriptor: int) -> tuple[Mapping[str, Any], int]:
+def _read_header(descriptor: int) -> tuple[StampHeader, int]:
     """The header, and where the blocks start."""
     data, size = b"", _HEADER_BYTES
     while b"\n" not in data:
@@ -321,8 +309,7 @@ def _read_header(descriptor: int) -> tuple[Mapping[str, Any], int]:
             raise ValueError("the header has no end")
         size *= 4
     line = data.partition(b"\n")[0]
-    header: Mapping[str, Any] = json.loads(line)
-    return header, len(line) + 1
+    return json.loads(line), len(line) + 1
 
 
 def _count_entries(blocks: Sequence[Sequence[int]]) -> int:
@@ -368,7 +355,7 @@ def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:
 
 def _find_changed(data: bytes, count: int) -> list[bytes]:
     """The paths of a block whose stamps are others now."""
-    paths, stored = decode_block(data, count)
+    paths, stored = _decode_block(data, count)
     present: list[Stamp] = []
     remaining = iter(paths)
     while len(present) < count:

@@ -4,11 +4,10 @@ all of one generation or all of the next. And records which index folders this u
     CURRENT              number and MANIFEST digest of the published generation; replaced by rename
     LOCK                 one writer, by flock
     scan.json            when files were last scanned; a build can do without
-    folders.json         what each folder held then; a build can do without
     stamps.bin           stamps of all files and folders then; a query can do without
     checked.json         stamps of the generation's files when their digests were right
     table/               the LanceDB table, which follows the published generation; see lance_table
-    gens/00000007/       text/ vectors/ pending/ matrix/ reranker/ passages/ meta/ LEASE MANIFEST
+    gens/00000007/       text/ matrix/ reranker/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
 Nothing is written into a published generation. After a power cut either the old or the new one is
@@ -44,13 +43,13 @@ from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 20
+SCHEMA_VERSION = 21
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at reranker reranker_fingerprint".split()
 )
 _COUNT_KEYS = set(
-    "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
+    "capabilities rows dim deleted files passages passage_dim deleted_passages "
     "passage_limit passage_bytes reranker_dim".split()
 )
 _FOLDER = "indexes"
@@ -349,7 +348,7 @@ def _record_path(trust_dir: Path, folder: str) -> Path:
 
 
 def _parse_record(data: bytes) -> dict[str, str]:
-    """The id of a record by its folder; empty when the data are no record."""
+    """The id of a record by its folder; empty when the data are not a record."""
     try:
         record = json.loads(data)
         folder, builder_id = record["index"], record["id"]

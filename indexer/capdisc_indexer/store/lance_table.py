@@ -7,7 +7,7 @@ generation it equals.
 
 A row is a capability (part 0), one of its example requests, or a passage of its body; docs/internals/lancedb.md
 has the columns. The table is made from a generation and never the other way round: whatever happens
-to it, it is written anew. A change is one commit of LanceDB, so a reader sees the rows of one
+to it, it can be rewritten. A change is one commit of LanceDB, so a reader sees the rows of one
 generation. LanceDB syncs nothing, so its files are synced before STATE names their version.
 """
 
@@ -46,7 +46,7 @@ _MIN_INDEXED_IN_STORE = 1_000
 # files compresses texts one by one, to 25.
 _COMPRESSION = {"lance-encoding:compression": "zstd", "lance-encoding:compression-level": "9"}
 _STORAGE = {"new_table_data_storage_version": "2.0"}
-# After so many changes the small files that they left are merged, and their rows indexed.
+# After this number of changes the small files that they left are merged, and their rows indexed.
 CHANGES_BETWEEN_MERGES = 20
 # Versions stay so long for whoever reads one of them.
 _RETENTION = timedelta(minutes=10)
@@ -104,7 +104,7 @@ TERM_COLUMNS = ("terms", "name_terms")
 class TableState:
     """Which version of the table equals which generation.
 
-    `pointer` is the text of CURRENT, `layout` names all that rows depend on beside their
+    `pointer` is the text of CURRENT, `layout` names all that rows depend on besides their
     capability, `rows` counts them, `changes` those since small files were merged.
     """
 
@@ -366,7 +366,7 @@ def merge_small_files(index_dir: Path) -> int:
 
 
 def remove_table(index_dir: Path) -> None:
-    """Remove the table, so that it can be written anew."""
+    """Remove the table, so that it is rewritten."""
     state_file(index_dir).unlink(missing_ok=True)
     shutil.rmtree(table_folder(index_dir) / f"{TABLE_NAME}.lance", ignore_errors=True)
 

@@ -14,8 +14,8 @@ import math
 import mmap
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,36 +27,21 @@ _MIN_BLOCKED_ROWS = 1_000
 _CACHE_SIZE = 20_000
 
 
-def write_matrix_files(
-    target: Path, rows: Iterable[bytes | memoryview], owners: array[int], ids: Sequence[str]
-) -> None:
-    """Write the matrix. `rows` yields buffers of any number of int8 rows; `owners` holds, for each
-    row, the index of its capability in `ids`.
-    """
-    target.mkdir(parents=True, exist_ok=True)
-    with (target / "matrix.i8").open("wb") as stream:
-        for buffer in rows:
-            stream.write(buffer)
-    encoded_ids = [identifier.encode() for identifier in ids]
-    (target / "owners.u32").write_bytes(owners.tobytes())
-    (target / "ids.utf8").write_bytes(b"".join(encoded_ids))
-    (target / "starts.u32").write_bytes(
-        array("I", accumulate(map(len, encoded_ids), initial=0)).tobytes()
-    )
-
-
 class Matrix:
     """An open matrix; its rows stay on disk and are paged in by the search. `owners`, `starts` and
-    `ids` are the contents of those files.
+    `ids` are the contents of those files. Without a `source` it is empty.
     """
 
-    def __init__(self, source: Path, dim: int) -> None:
+    def __init__(self, source: Path | None, dim: int) -> None:
         self.dim, self.source = dim, source
         self._rows_of_id: dict[str, range] = {}
-        self.owners = array("I", (source / "owners.u32").read_bytes())
-        self.starts = array("I", (source / "starts.u32").read_bytes())
-        self.ids = _map_file(source / "ids.utf8", self.starts[-1])
-        data = _map_file(source / "matrix.i8", len(self.owners) * dim)
+        self.owners, self.starts = array("I"), array("I", [0])
+        self.ids = data = memoryview(b"")
+        if source is not None:
+            self.owners = array("I", (source / "owners.u32").read_bytes())
+            self.starts = array("I", (source / "starts.u32").read_bytes())
+            self.ids = _map_file(source / "ids.utf8", self.starts[-1])
+            data = _map_file(source / "matrix.i8", len(self.owners) * dim)
         self._rows = data.cast("b", (len(self.owners), dim)) if len(self.owners) else None
 
     @property
@@ -162,6 +147,13 @@ class Matrix:
             start, bisect_right(self.owners, number, start)
         )
         return rows
+
+    def count_rows(self, identifier: str) -> int:
+        """How many rows a capability has, of a matrix whose ids are in order."""
+        try:
+            return len(self.rows_of(identifier))
+        except KeyError:
+            return 0
 
     def find_owner(self, identifier: str) -> tuple[int, bool]:
         """The number of a capability, or the one that it would have, of a matrix whose ids are in

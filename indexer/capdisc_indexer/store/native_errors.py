@@ -34,16 +34,13 @@ def check_files(gen: Path, files: Mapping[str, FileEntry]) -> None:
     for name, entry in files.items():
         is_small = entry["size"] <= MAX_CHECKED_BYTES
         size, digest = _size_and_digest(gen / name, is_small)
-        if size < 0:
-            raise IndexStateError(f"the index is damaged: {gen / name} is missing", REBUILD_HINT)
+        problem = ""
         if size != entry["size"]:
-            raise IndexStateError(
-                f"the index is damaged: {gen / name} has a wrong size", REBUILD_HINT
-            )
-        if is_small and digest != entry["sha256"]:
-            raise IndexStateError(
-                f"the index is damaged: {gen / name} does not match its digest", REBUILD_HINT
-            )
+            problem = "has a wrong size" if size >= 0 else "is missing"
+        elif is_small and digest != entry["sha256"]:
+            problem = "does not match its digest"
+        if problem:
+            raise IndexStateError(f"the index is damaged: {gen / name} {problem}", REBUILD_HINT)
 
 
 def _size_and_digest(path: Path, with_digest: bool) -> tuple[int, str]:

@@ -4,14 +4,14 @@ their vectors in a matrix of their own.
     passages/text/      one document for each passage: its words, and those of its headings (`name`)
     passages/matrix/    one row for each passage, in the order of the ids and of the bodies
 
-Documents of passages beside those of capabilities in one text index would change what BM25 makes
+Documents of passages and of capabilities in one text index would change what BM25 makes
 of a description: its statistics count documents. A search opens both: 3 ms more.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -27,17 +27,15 @@ from capdisc_indexer.store.text_queries import (
     ANALYSER_NAME,
     FUZZY_SUFFIX,
     TermStatistics,
-    build_analyser,
     inverse_document_frequency,
 )
 
-_HEAP_BYTES = 64_000_000
 # Heads, and frequencies of terms, in the memory of a process that lives long: 10 MB at most.
 _CACHE_SIZE = 20_000
 _REBUILD_HINT = "run: capdisc index --rebuild"
 # What BM25 gives a term that fills a text, as a multiple of its IDF: k1 is 1.2.
 _MOST_OF_TERM = 2.2
-# Of a term in a heading, beside what it has in the text, as of names in the other index. With 0.6
+# Of a term in a heading, besides what it has in the text, as of names in the other index. With 0.6
 # more headings were found, and fewer sentences of sections.
 HEADING_WEIGHT = 0.3
 
@@ -72,50 +70,18 @@ def build_passage_schema() -> Any:
     return builder.build()
 
 
-class PassageWriter:
-    """Writes the text index of passages in `target`, which is made when missing."""
-
-    def __init__(self, target: Path) -> None:
-        t = lazy_imports.tantivy()
-        target.mkdir(parents=True, exist_ok=True)
-        with _translate_errors():
-            index = t.Index(build_passage_schema(), path=str(target), reuse=True)
-            index.register_tokenizer(ANALYSER_NAME, build_analyser())
-            self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-
-    def remove(self, owners: Iterable[str]) -> None:
-        """Removes the passages that these capabilities have so far."""
-        with _translate_errors():
-            for owner in owners:
-                self._writer.delete_documents_by_term("owner", owner)
-
-    def add(self, owner: str, passages: Sequence[IndexedPassage]) -> None:
-        """Adds all passages of a capability."""
-        document_class = lazy_imports.tantivy().Document
-        with _translate_errors():
-            for number, passage in enumerate(passages):
-                document = document_class()
-                document.add_text("owner", owner)
-                document.add_text("key", passage_key(owner, number))
-                document.add_text("name", passage.headings)
-                document.add_text("text", passage.text)
-                head = _write_head(owner, number, passage.sections)
-                document.add_bytes("head", head.encode("utf-8", "surrogatepass"))
-                self._writer.add_document(document)
-
-    def commit(self) -> None:
-        """Makes durable what was added and removed."""
-        with _translate_errors():
-            self._writer.commit()
-            self._writer.wait_merging_threads()
-
-
-def _translate_errors() -> Any:
-    return translate_native_errors(
-        "the text index of passages could not be written",
-        "free some disk space, or choose --index-dir DIR",
-        IndexStateError,
-    )
+def passage_documents(owner: str, passages: Sequence[IndexedPassage]) -> Iterator[Any]:
+    """The passages of a capability as documents of tantivy."""
+    document_class = lazy_imports.tantivy().Document
+    for number, passage in enumerate(passages):
+        document = document_class()
+        document.add_text("owner", owner)
+        document.add_text("key", passage_key(owner, number))
+        document.add_text("name", passage.headings)
+        document.add_text("text", passage.text)
+        head = _write_head(owner, number, passage.sections)
+        document.add_bytes("head", head.encode("utf-8", "surrogatepass"))
+        yield document
 
 
 def passage_key(owner: str, number: int) -> str:

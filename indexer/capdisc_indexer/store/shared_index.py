@@ -31,7 +31,7 @@ class StoreAccess:
 @frozen(kw_only=True)
 class SharedIndex:
     """One shared index. `top` is the folder here that holds its copy. For `fresh_for_s` seconds
-    after a look at the store, the copy answers without another look.
+    after a check of the store, the copy answers without another one.
     """
 
     bucket: str

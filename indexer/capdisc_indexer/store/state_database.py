@@ -61,10 +61,10 @@ create table text (hash text not null, id text not null, part integer not null,
 create table nearest (number integer primary key, distance real not null, hash text not null);
 """
 _FILE_COLUMNS = "number, path, root, stat, hash, read_as, findings"
-_CAPABILITY_COLUMNS = (
-    "file, declared, id, status, other_path, digest, texts, kind, name, category, is_general,"
-    " hidden, tokens, characters, listing_tokens, interface"
+_CARD_COLUMNS = (
+    "kind, name, category, is_general, hidden, tokens, characters, listing_tokens, interface"
 )
+_CAPABILITY_COLUMNS = f"file, declared, id, status, other_path, digest, texts, {_CARD_COLUMNS}"
 _CAPABILITY_WIDTH = 17
 _PROBE_BYTES = 65_536
 # SQLite has its own codes for what the operating system refuses.
@@ -144,6 +144,9 @@ class StateDatabase(Mapping[str, FileState]):
         with _translate_errors(self._path):
             return self._connection.execute(statement, values).fetchall()
 
+    def _count(self, rows: str) -> int:
+        return int(self._select(f"select count(*) from {rows}")[0][0])
+
     def __getitem__(self, path: str) -> FileState:
         if path not in self._states and not self._is_loaded:
             rows = self._select(
@@ -158,7 +161,7 @@ class StateDatabase(Mapping[str, FileState]):
     def __len__(self) -> int:
         if self._is_loaded:
             return len(self._states)
-        return int(self._select("select count(*) from file")[0][0])
+        return self._count("file")
 
     def load_all(self) -> Mapping[str, FileState]:
         """The states of all files; later calls and look-ups cost nothing more."""
@@ -230,7 +233,7 @@ class StateDatabase(Mapping[str, FileState]):
 
     def count_ids(self) -> int:
         """The number of final ids."""
-        return int(self._select("select count(*) from capability where id != ''")[0][0])
+        return self._count("capability where id != ''")
 
     def digests(self) -> dict[str, str]:
         """The digest of each capability's record by final id, in the order of the ids."""
@@ -256,20 +259,14 @@ class StateDatabase(Mapping[str, FileState]):
         """The number of files with an error and without a capability of their own. An empty list
         has not failed: an error must say so.
         """
-        return int(
-            self._select(
-                "select count(*) from file where has_error and (is_stale or not exists"
-                " (select 1 from capability where file = file.number))"
-            )[0][0]
+        return self._count(
+            "file where has_error and (is_stale or not exists"
+            " (select 1 from capability where file = file.number))"
         )
 
     def count_stale(self) -> int:
         """The number of capabilities that come from an older version of their file."""
-        return int(
-            self._select(
-                "select count(*) from file join capability on file = number where is_stale"
-            )[0][0]
-        )
+        return self._count("file join capability on file = number where is_stale")
 
     # Texts and their vectors.
 
@@ -282,7 +279,7 @@ class StateDatabase(Mapping[str, FileState]):
 
     def count_texts(self) -> int:
         """The number of texts of all capabilities, which is that of the rows of the matrix."""
-        return int(self._select("select count(*) from text")[0][0])
+        return self._count("text")
 
     def find_text(self, text_hash: str) -> tuple[str, int] | None:
         """A capability with this text, and the number of the text in it; None for no capability."""
@@ -313,8 +310,7 @@ class StateDatabase(Mapping[str, FileState]):
     def visible_interfaces(self) -> Iterator[tuple[str, str, CapabilityCard]]:
         """Path, id and card of each capability that is not hidden, in the order of files."""
         for path, identifier, *card in self._select(
-            "select path, id, kind, name, category, is_general, hidden, tokens, characters,"
-            " listing_tokens, interface from capability join file on file = number"
+            f"select path, id, {_CARD_COLUMNS} from capability join file on file = number"
             " where id != '' and kind is not null and not hidden order by root, path, part"
         ):
             parsed_card = _make_card(*card)
@@ -347,26 +343,17 @@ def _make_declared_id(
     )
 
 
-def _make_card(
-    kind: str | None,
-    name: str,
-    category: str,
-    is_general: int,
-    hidden: int,
-    tokens: int,
-    characters: int,
-    listing_tokens: int,
-    interface: str | None,
-) -> CapabilityCard | None:
+def _make_card(kind: str | None, *values: Any) -> CapabilityCard | None:
     if kind is None:
         return None
+    name, category, is_general, hidden, *size, interface = values
     card: CapabilityCard = {
         "kind": kind,
         "name": name,
         "category": category,
         "is_general": bool(is_general),
         "hidden": bool(hidden),
-        "size": [tokens, characters, listing_tokens],
+        "size": size,
     }
     if interface is not None:
         card["interface"] = json.loads(interface)

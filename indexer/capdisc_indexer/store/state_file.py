@@ -61,7 +61,7 @@ def read_state_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes | None:
         raise _state_file_error("read", path, _reason(path, error)) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _state_file_error("read", path, "it is no plain file")
+            raise _state_file_error("read", path, "it is not a regular file")
         with os.fdopen(fd, "rb", closefd=False) as stream:
             data = stream.read(max_bytes + 1)
     except OSError as error:
@@ -108,7 +108,7 @@ def replace_state_file(path: Path, data: bytes, max_bytes: int = MAX_BYTES) -> N
             "write", path, f"it would have more than {max_bytes // 1024 // 1024} MiB"
         )
     if path.is_symlink() or path.is_dir():
-        raise _state_file_error("write", path, "it is no plain file")
+        raise _state_file_error("write", path, "it is not a regular file")
     try:
         replace_file(path, data)
         system.sync_folder(path.parent)
@@ -248,4 +248,4 @@ def _parse_grant(path: Path, data: bytes | None) -> StoredGrant:
             grant=Grant(digest=str(record["digest"]), lines=frozenset(map(str, record["allows"]))),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"cannot read {path}", "remove it; capdisc trust asks anew") from error
+        raise InputError(f"cannot read {path}", "remove it; capdisc trust asks again") from error

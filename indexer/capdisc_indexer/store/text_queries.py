@@ -4,7 +4,7 @@ Three analysed fields earn their place: `text` with everything, `name` alone at 
 and `topics` with the words that a body uses most, for long texts only. More fields, or a heavier
 name, lost up to 12 points. A document is stored in four values: `head` (the header: all but the
 long parts, enough to list, filter and summarise), `body` (content and schemas), `pieces` (its token
-bag) and `line` (what its lines in a context need beside the header). tantivy reads all of them to
+bag) and `line` (what its lines in a context need besides the header). tantivy reads all of them to
 give one: a body that was not deflated took 27 of 35 microseconds. Queries are built from terms and
 filters; nothing that a user typed is ever parsed as query syntax.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def build_schema() -> Any:
 
 
 def build_analyser() -> Any:
-    """The analyser from text to stemmed terms; tokens over 60 bytes are no words."""
+    """The analyser from text to stemmed terms; tokens over 60 bytes are not words."""
     t = lazy_imports.tantivy()
     filters = (
         t.Filter.remove_long(60),
@@ -173,7 +174,7 @@ def fuzzy_query(schema: Any, field: str, term: str, term_weight: float) -> Any:
 def any_of_query(schema: Any, field: str, values: Sequence[str]) -> Any:
     """Documents whose field has one of the values, all with the score 1.
 
-    tantivy's query for sets of terms starts anew in every segment: 240 microseconds for 20 ids,
+    tantivy's query for sets of terms starts again in every segment: 240 microseconds for 20 ids,
     where a clause for each takes 35.
     """
     t = lazy_imports.tantivy()
@@ -285,32 +286,59 @@ class IndexedDocument:
     line: bytes
 
 
-def update_text_index(
-    target: Path, removed: Iterable[str], added: Iterable[IndexedDocument]
-) -> None:
-    """Update the text index in `target`, which is made when missing; it is durable on return.
+class TextWriter:
+    """Changes the text index in `target`, which is made when missing. A document has its `key`, the
+    name of a field, and is removed by it.
 
-    Raises IndexStateError when tantivy cannot write, OSError when the disk refuses.
+    All methods raise IndexStateError when tantivy cannot write, OSError when the disk refuses.
     """
-    t = lazy_imports.tantivy()
-    require_address_space()
-    target.mkdir(parents=True, exist_ok=True)
-    with translate_native_errors(
+
+    def __init__(self, target: Path, schema: Any, key: str) -> None:
+        require_address_space()
+        target.mkdir(parents=True, exist_ok=True)
+        self._key = key
+        with _translate_write_errors():
+            index = lazy_imports.tantivy().Index(schema, path=str(target), reuse=True)
+            index.register_tokenizer(ANALYSER_NAME, build_analyser())
+            # One thread keeps the order of the documents, so that equal scores always come out in
+            # the same order.
+            self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Removes all documents with these keys."""
+        with _translate_write_errors():
+            for key in keys:
+                self._writer.delete_documents_by_term(self._key, key)
+
+    def add(self, documents: Iterable[Any]) -> None:
+        """Adds documents of tantivy."""
+        with _translate_write_errors():
+            for document in documents:
+                self._writer.add_document(document)
+
+    def commit(self) -> None:
+        """Makes durable what was added and removed."""
+        with _translate_write_errors():
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+
+
+def _translate_write_errors() -> AbstractContextManager[None]:
+    return translate_native_errors(
         "the text index could not be written",
         "free some disk space, or choose --index-dir DIR",
         IndexStateError,
-    ):
-        index = t.Index(build_schema(), path=str(target), reuse=True)
-        index.register_tokenizer(ANALYSER_NAME, build_analyser())
-        # One thread keeps the order of the documents, so that equal scores always come out in the
-        # same order.
-        writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-        for identifier in removed:
-            writer.delete_documents_by_term("id", identifier)
-        for document in added:
-            writer.add_document(_to_tantivy_document(document))
-        writer.commit()
-        writer.wait_merging_threads()
+    )
+
+
+def update_text_index(
+    target: Path, removed: Iterable[str], added: Iterable[IndexedDocument]
+) -> None:
+    """Update the text index of capabilities in `target`; it is durable on return."""
+    writer = TextWriter(target, build_schema(), "id")
+    writer.remove(removed)
+    writer.add(map(_to_tantivy_document, added))
+    writer.commit()
 
 
 def _to_tantivy_document(document: IndexedDocument) -> Any:

@@ -10,19 +10,23 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.platforms import system
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, is_companion
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_guidance, is_inside
-from capdisc_indexer.watching.watched_roots import WatchOptions, WatchPlace, WatchPlaces
 
 if TYPE_CHECKING:
     import logging
+
+# `os.path` rather than Path, which costs more for each of many roots every second.
+# ruff: noqa: PTH112, PTH116, PTH120
 
 # Opening and reading a file are not among these kinds: scans do that all the time.
 EVENT_KINDS = (
@@ -131,6 +135,45 @@ class ChangeSignal:
             self._flag.wait(seconds)
 
 
+@frozen(kw_only=True)
+class WatchPlace:
+    """The real folder to observe for a root, and its identity (device, inode, mode), which another
+    folder at the same path does not have. With `all_files`, all of its files are sources, whatever
+    their names.
+    """
+
+    folder: str
+    is_folder: bool
+    identity: tuple[int, ...]
+    all_files: bool = False
+
+
+# The place of each root; None for a root that does not exist.
+WatchPlaces: TypeAlias = Mapping[Path, WatchPlace | None]
+
+
+def locate_roots(roots: Iterable[Path], declared: Collection[Path] = ()) -> WatchPlaces:
+    """The places of the roots and declared sources. The place of a file is its folder, without the
+    folders inside.
+    """
+    return {
+        root: _locate_root(root, root in declared) for root in dict.fromkeys((*roots, *declared))
+    }
+
+
+def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
+    try:
+        resolved = resolve_path(root, strict=True)
+        is_folder = os.path.isdir(resolved)
+        folder = resolved if is_folder else os.path.dirname(resolved)
+        status = os.stat(folder)
+    except OSError:
+        return None
+    # The mode, since a folder that becomes readable must be observed again.
+    identity = (status.st_dev, status.st_ino, status.st_mode)
+    return WatchPlace(folder=folder, is_folder=is_folder, identity=identity, all_files=all_files)
+
+
 # How long to wait for threads to end. They are daemons: one that hangs does not keep the process.
 _STOP_TIMEOUT_S = 1.0
 
@@ -153,16 +196,36 @@ class EventHandler:
             self.signal.notify_change()
 
 
-class FileSystemObserver:
-    """Observes folders with watchdog until it is closed, and sets the signal for relevant events.
+# Events are missed now and then, and network file systems have none: the loop also builds without
+# events, at these intervals.
+EVENT_SCAN_INTERVAL_S = 60.0
+POLL_SCAN_INTERVAL_S = 2.0
+_LIMIT_HINTS = {
+    errno.ENOSPC: "raise fs.inotify.max_user_watches to have them",
+    errno.EMFILE: "raise fs.inotify.max_user_instances or the limit of open files to have them",
+}
+
+
+class FolderObserver:
+    """Observes the places of the roots with watchdog until it is closed, and sets the signal for
+    relevant events; polls for good once the kernel refuses events.
 
     Only the thread that made it may call its methods.
     """
 
-    def __init__(self, signal: ChangeSignal, index_dir: str) -> None:
+    def __init__(
+        self,
+        signal: ChangeSignal,
+        index_dir: str,
+        poll: bool = False,
+        interval_s: float | None = None,
+    ) -> None:
         import logging
 
         self._signal, self._index_dir = signal, index_dir
+        self._is_polling, self._interval_s = poll, interval_s
+        self._watched: WatchPlaces = {}
+        self._must_renew = True
         self._observer: Any = None
         # watchdog 7.1 warns when it meets a new folder twice, by its event and by its own walk.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
@@ -177,7 +240,46 @@ class FileSystemObserver:
         self._previous_hook = threading.excepthook
         threading.excepthook = self._on_thread_error
 
-    def observe(self, places: Iterable[WatchPlace]) -> None:
+    @property
+    def interval_s(self) -> float:
+        """Seconds to wait for a change before the next scan."""
+        if self._interval_s is not None:
+            return self._interval_s
+        return POLL_SCAN_INTERVAL_S if self._is_polling else EVENT_SCAN_INTERVAL_S
+
+    def refresh(self, places: WatchPlaces, has_lost_events: bool) -> list[str]:
+        """Observes the places, again from the start where that may be needed; the notices about
+        it.
+        """
+        if self._is_polling:
+            return []
+        notices = (
+            ["some of the kernel's events were lost; scanning everything again"]
+            if has_lost_events
+            else []
+        )
+        is_same = places == self._watched and not self._must_renew and not has_lost_events
+        try:
+            if is_same and not self.has_stopped():
+                self._probe()
+            else:
+                self._observe(place for place in places.values() if place)
+                self._watched, self._must_renew = places, False
+        except (OSError, SystemError) as error:  # FSEvents raises the latter
+            self._stop()
+            self._is_polling = True
+            notices.append(
+                f"{_describe_error(error)}; scanning every {self.interval_s:g} s instead"
+            )
+        return notices
+
+    def note_missed_change(self) -> None:
+        """Observes all folders again: one at least gave no event of a change."""
+        self._must_renew = not self._is_polling
+        if self._must_renew:
+            self._signal.notify_change()
+
+    def _observe(self, places: Iterable[WatchPlace]) -> None:
         """Observes these places from now on, and no others. Raises OSError where the kernel gives
         no events.
         """
@@ -198,9 +300,9 @@ class FileSystemObserver:
                 )
             except (FileNotFoundError, NotADirectoryError):
                 self._signal.notify_change()  # deleted since it was located: the next scan shows it
-        self.probe()
+        self._probe()
 
-    def probe(self) -> None:
+    def _probe(self) -> None:
         """Raises OSError when the kernel refuses another folder: watchdog does not report that for
         folders inside a root.
         """
@@ -214,8 +316,8 @@ class FileSystemObserver:
     def has_stopped(self) -> bool:
         """Whether a thread has ended, as that of a deleted folder does."""
         observer = self._observer
-        return not observer.is_alive() or not all(
-            emitter.is_alive() for emitter in observer.emitters
+        return not self._is_polling and not (
+            observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
         )
 
     def close(self) -> None:
@@ -257,79 +359,6 @@ class FileSystemObserver:
 
 def _is_watchdog_thread(thread: threading.Thread | None) -> bool:
     return type(thread).__module__.startswith("watchdog")
-
-
-# Events are missed now and then, and network file systems have none: the loop also scans without
-# events, at these intervals.
-EVENT_SCAN_INTERVAL_S = 60.0
-POLL_SCAN_INTERVAL_S = 2.0
-_LIMIT_HINTS = {
-    errno.ENOSPC: "raise fs.inotify.max_user_watches to have them",
-    errno.EMFILE: "raise fs.inotify.max_user_instances or the limit of open files to have them",
-}
-
-
-class WatchBackend:
-    """Observes the places of the roots, or polls for good once the kernel refuses events."""
-
-    def __init__(self, signal: ChangeSignal, index_dir: str, options: WatchOptions) -> None:
-        self._signal, self._options = signal, options
-        self._observer = None if options.poll else FileSystemObserver(signal, index_dir)
-        self._watched: WatchPlaces = {}
-        self._renew = True
-
-    @property
-    def interval_s(self) -> float:
-        """Seconds to wait for a change before the next scan."""
-        if self._options.interval_s is not None:
-            return self._options.interval_s
-        return EVENT_SCAN_INTERVAL_S if self._observer else POLL_SCAN_INTERVAL_S
-
-    def refresh(self, places: WatchPlaces, has_lost_events: bool) -> list[str]:
-        """Observes the places, anew where that may be needed; the notices about it."""
-        if self._observer is None:
-            return []
-        notices = (
-            ["some of the kernel's events were lost; scanning everything again"]
-            if has_lost_events
-            else []
-        )
-        try:
-            if (
-                self._renew
-                or has_lost_events
-                or places != self._watched
-                or self._observer.has_stopped()
-            ):
-                self._observer.observe(place for place in places.values() if place)
-                self._watched, self._renew = places, False
-            else:
-                self._observer.probe()
-        except (OSError, SystemError) as error:  # FSEvents raises the latter
-            self._fall_back()
-            notices.append(
-                f"{_describe_error(error)}; scanning every {self.interval_s:g} s instead"
-            )
-        return notices
-
-    def note_missed_change(self) -> None:
-        """Observes all folders anew: one at least gave no event of a change."""
-        self._renew = self._observer is not None
-        if self._renew:
-            self._signal.notify_change()
-
-    def has_stopped(self) -> bool:
-        """Whether observing must start anew."""
-        return self._observer is not None and self._observer.has_stopped()
-
-    def close(self) -> None:
-        """Stops observing."""
-        if self._observer:
-            self._observer.close()
-
-    def _fall_back(self) -> None:
-        self.close()
-        self._observer = None
 
 
 def _describe_error(error: OSError | SystemError) -> str:

@@ -1,6 +1,5 @@
 """A published generation in the object store: copied out of it, checked file by file, and complete
-or not there at all; and its table, which LanceDB writes to the store. The next writer reads the
-vectors from there.
+or not there at all; and its table, which LanceDB writes to the store.
 """
 
 from __future__ import annotations
@@ -8,13 +7,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Generation, ProducerEdge
 from capdisc_indexer.store import (
     durable_files,
@@ -22,20 +20,16 @@ from capdisc_indexer.store import (
     lance_table,
     locks,
     publication,
-    vector_files,
 )
-from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.store.passages import Passages
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import PRODUCERS_FILE, Index, find_producer_edges
-from capdisc_indexer.store.state_database import StateDatabase
-from capdisc_indexer.store.vector_files import StoredVectors
 from capdisc_remote import store_layout
 from capdisc_remote.bucket import Bucket, translate_store_errors
 from capdisc_remote.store_layout import PublishedFile
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 _MAX_TRANSFERS = 8
 
@@ -123,45 +117,6 @@ def run_parallel(work: Callable[[str], None], names: list[str]) -> None:
             raise
 
 
-@frozen(kw_only=True)
-class VectorRows:
-    """The vectors of a table: row i of `vectors` (n, dim) float32 is that of part `parts[i]` (0:
-    description, then phrases) of capability `ids[i]`, whose text has the hash `hashes[i]`.
-    """
-
-    ids: Sequence[str]
-    parts: Sequence[int]
-    hashes: Sequence[str]
-    vectors: NDArray[Any]
-
-    def facts(self) -> bytes:
-        """The number of the rows and a digest of everything in them, as JSON."""
-        digest = hashlib.sha256()
-        for row in zip(self.ids, self.parts, self.hashes, strict=True):
-            digest.update(json.dumps(row).encode())
-        digest.update(self.vectors.astype("<f4", copy=False).tobytes())
-        return json.dumps({"rows": len(self.ids), "sha256": digest.hexdigest()}).encode()
-
-
-def load_local_rows(folder: Path, dim: int) -> VectorRows:
-    """The vectors of a local generation, in the order of its capabilities."""
-    np = lazy_imports.numpy()
-    texts = StateDatabase(folder).text_hashes()
-    rows = [
-        (key, part, text_hash)
-        for key, hashes in texts.items()
-        for part, text_hash in enumerate(hashes)
-    ]
-    stored = StoredVectors(folder, dim)
-    data = b"".join(stored.row(text_hash) for *_, text_hash in rows)
-    return VectorRows(
-        ids=[key for key, _, _ in rows],
-        parts=[part for _, part, _ in rows],
-        hashes=[text_hash for *_, text_hash in rows],
-        vectors=np.frombuffer(data, np.float32).reshape(len(rows), dim),
-    )
-
-
 def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
     """Writes the table of the published generation of a local index into the store, below
     `remote_folder`. Raises StoreError.
@@ -178,46 +133,11 @@ def write(shared: SharedIndex, remote_folder: str, index_dir: Path) -> None:
         )
 
 
-def read(shared: SharedIndex, remote_folder: str, facts: bytes) -> VectorRows:
-    """The vectors of capabilities in that table. Raises DamagedIndexError unless they match
-    `facts`.
-    """
-    with translate_native_errors(
-        "the shared index's table of vectors cannot be read", store_layout.REBUILD_HINT
-    ):
-        table = open_table(shared, remote_folder)
-        condition = f"NOT {lance_table.has_label([lance_table.ROW_PASSAGE])}"
-        columns = ["id", "part", "text_hash", "vector"]
-        stored = table.search().where(condition).select(columns).to_arrow()
-        stored = stored.sort_by([("id", "ascending"), ("part", "ascending")])
-        flat = stored.column("vector").combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        dim = stored.schema.field("vector").type.list_size
-        ids, parts, hashes = (
-            stored.column(name).to_pylist() for name in ("id", "part", "text_hash")
-        )
-    rows = VectorRows(ids=ids, parts=parts, hashes=hashes, vectors=flat.reshape(len(ids), dim))
-    if rows.facts() != facts:
-        raise DamagedIndexError(
-            "the shared index's table of vectors does not match its digest",
-            store_layout.REBUILD_HINT,
-        )
-    return rows
-
-
 def count(shared: SharedIndex, remote_folder: str) -> int:
     """How many vectors of capabilities the table has in the store."""
     with translate_store_errors(shared, store_layout.TABLE):
         condition = f"NOT {lance_table.has_label([lance_table.ROW_PASSAGE])}"
         return int(open_table(shared, remote_folder).count_rows(condition))
-
-
-def restore_rows(rows: VectorRows, folder: Path) -> None:
-    """Writes the vectors into the folder of a local generation, where a build looks for those that
-    it need not encode.
-    """
-    data = rows.vectors.astype("<f4", copy=False).tobytes()
-    batch = vector_files.VectorBatch(hashes=rows.hashes, rows=data)
-    vector_files.write_vectors(folder / "vectors", [batch])
 
 
 def open_table(shared: SharedIndex, remote_folder: str) -> Any:
@@ -252,8 +172,8 @@ class InPlaceIndex(Index):
     """
 
     def __init__(self, shared: SharedIndex) -> None:
-        from capdisc_indexer.store.table_documents import TableDocuments, decode_frequencies
         from capdisc_indexer.store.table_search import TableSearch
+        from capdisc_remote.table_documents import TableDocuments, decode_frequencies
 
         self.index_dir = shared.copy
         self._bucket = Bucket(shared)

@@ -84,7 +84,7 @@ def _prepare_work_folder(
         raise IndexStateError(reason, native_errors.REBUILD_HINT)
     if reason or options.rebuild:
         _reserve_number(shared.work, pointer.text)
-    return (f"{reason}: building it anew",) if reason else ()
+    return (f"{reason}: rebuilding it",) if reason else ()
 
 
 def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion) -> str:
@@ -94,7 +94,6 @@ def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion
     try:
         with locks.write_lock(shared.work, 0):
             download_generation(bucket, pointer.text, shared.work)
-            _restore_vectors(shared, pointer.text)
     except IndexStateError as error:
         if isinstance(error, StoreError) and not isinstance(error, MissingObjectError):
             raise
@@ -103,17 +102,6 @@ def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion
         return error.message
     _save_state(shared, pointer.text)
     return ""
-
-
-def _restore_vectors(shared: SharedIndex, text: str) -> None:
-    number, digest = store_layout.parse_pointer(text)
-    folder = generation.generation_folder(shared.work, number)
-    facts = (folder / store_layout.TABLE_FACTS).read_bytes()
-    if facts != store_layout.NO_TABLE:
-        remote_generation.restore_rows(
-            remote_generation.read(shared, store_layout.generation_path(number, digest), facts),
-            folder,
-        )
 
 
 def _reserve_number(index_dir: Path, text: str) -> None:
@@ -179,14 +167,10 @@ def publish_generation(
     Raises BusyError where another writer has published since `expected` was read, StoreError where
     the store refuses. What was written until then is removed, at the latest by a later writer.
     """
-    from capdisc_indexer.store import table_documents
+    from capdisc_remote import table_documents
 
     folder = generation.generation_folder(shared.work, local.number)
-    dim = local.counts["dim"]
-    rows = remote_generation.load_local_rows(folder, dim) if dim else None
-    facts = rows.facts() if rows else store_layout.NO_TABLE
     added_files = {
-        store_layout.TABLE_FACTS: facts,
         store_layout.TERMS_FILE: table_documents.encode_frequencies(
             Documents(folder / "text").term_frequencies()
         ),
@@ -195,7 +179,7 @@ def publish_generation(
     target = store_layout.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
     try:
         _upload_files(bucket, folder, target, manifest, added_files, progress)
-        if rows is not None:
+        if local.counts["dim"]:
             progress("Uploading", 1, 1)
             remote_generation.write(shared, target, shared.work)
         bucket.put(f"{target}/MANIFEST", manifest)

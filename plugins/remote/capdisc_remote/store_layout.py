@@ -6,8 +6,7 @@ of it is believed, and how it is reached.
 
 The digits are the manifest's, so that two writers of the same number never write the same object.
 CURRENT is written last, on the condition that it is still the one that was built upon. Readers
-copy what searching needs and search the copy; the table stays in the store, where the next writer
-reads it, and readers that query it in place.
+copy all of it but the table, which stays in the store for readers that query it in place.
 
 A bucket may hold anything. Nothing of it is written anywhere here before its name was checked, and
 nothing is opened before it has the size and the digest that the manifest names; the manifest's own
@@ -29,15 +28,10 @@ from capdisc_indexer.store import generation
 from capdisc_indexer.text.normalization import compile_late
 
 GENERATIONS = "generations/"
-# The folder of the LanceDB table; and what of a local generation is not published as files.
+# The folder of the LanceDB table.
 TABLE = "table"
-_LOCAL_FOLDERS = ("vectors", "pending")
-# Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
-# it.
-TABLE_FACTS = "meta/table.json"
-NO_TABLE = b"{}"
-# Listed like that, too: every term with the number of capabilities that have it, for readers that
-# query the table in place.
+# Listed like any file of the generation: every term with the number of capabilities that have it,
+# for readers that query the table in place.
 TERMS_FILE = "meta/terms.tsv"
 MAX_MANIFEST_BYTES = 16 << 20
 MAX_FILES = 20_000
@@ -142,17 +136,9 @@ def _is_plain_name(name: str) -> bool:
 
 
 def manifest_to_publish(manifest: bytes, added_files: Mapping[str, bytes]) -> bytes:
-    """The manifest of a local generation as it is published: with these files, which say what
-    readers need of the table, in place of the vectors. The table holds all rows, also those that lie beside the local one.
-    """
+    """The manifest of a local generation as it is published: with these files, too."""
     published: JsonObject = json.loads(manifest)
-    published["counts"]["stored"] = published["counts"]["rows"]
-    files = {
-        name: entry
-        for name, entry in published["files"].items()
-        if name.partition("/")[0] not in _LOCAL_FOLDERS
-    }
-    files |= {
+    files = published["files"] | {
         name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for name, data in added_files.items()
     }

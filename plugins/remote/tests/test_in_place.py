@@ -52,7 +52,7 @@ def test_a_query_reads_no_file_of_a_copy(capdisc, store, reader) -> None:
 
 def test_a_damaged_list_of_terms_is_named(capdisc, store, machine, skills, monkeypatch) -> None:
     machine("ci")
-    monkeypatch.setattr("capdisc_indexer.store.table_documents.encode_frequencies", lambda _: b"x")
+    monkeypatch.setattr("capdisc_remote.table_documents.encode_frequencies", lambda _: b"x")
     capdisc("index", str(skills))
     machine("reader")
     result = capdisc("search", "join pdf files", *IN_PLACE)

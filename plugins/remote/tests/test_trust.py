@@ -15,7 +15,7 @@ from capdisc_remote import store_layout
 from capdisc_remote.store_layout import parse_address
 
 COUNTS = dict.fromkeys(
-    "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
+    "capabilities rows dim deleted files passages passage_dim deleted_passages "
     "passage_limit passage_bytes reranker_dim".split(),
     1,
 )

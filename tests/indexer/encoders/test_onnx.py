@@ -107,7 +107,7 @@ def test_what_is_missing_or_damaged_is_named(model) -> None:
     with pytest.raises(EncoderError, match="cannot be loaded"):
         encoders.load_encoder(str(model))
     (model / "tokenizer.json").unlink()
-    with pytest.raises(EncoderError, match=r"no tokenizer\.json beside"):
+    with pytest.raises(EncoderError, match=r"no tokenizer\.json next to"):
         encoders.load_encoder(str(model))
 
 

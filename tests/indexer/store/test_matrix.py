@@ -7,7 +7,8 @@ import numpy
 import pytest
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.store.matrix import Matrix, nearest_rows, write_matrix_files
+from capdisc_indexer.store.matrix import Matrix, nearest_rows
+from capdisc_indexer.store.matrix_writer import write_matrix
 
 DIM = 16
 
@@ -40,21 +41,27 @@ def test_no_row_left_out_is_nearer_than_one_that_is_told(total, count) -> None:
 
 def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
     rows = _vectors(6_000)
-    owners = array("I", [row // 60 for row in range(6_000)])
-    write_matrix_files(
-        tmp_path, [rows[:1_600], rows[1_600:]], owners, [f"skill:ß-{n}" for n in range(100)]
+    numbers = {f"skill:ß-{number}": number for number in range(100)}
+    size = 60 * DIM
+    write_matrix(
+        Matrix(None, DIM),
+        tmp_path / "matrix",
+        dict.fromkeys(numbers, 60),
+        lambda key: rows[size * numbers[key] : size * (numbers[key] + 1)],
     )
-    matrix = Matrix(tmp_path, DIM)
+    matrix = Matrix(tmp_path / "matrix", DIM)
     nearest = matrix.nearest(rows[:DIM], 50)
     assert nearest[0] == ("skill:ß-0", pytest.approx(1.0))
     assert len({name for name, _ in nearest}) == 50
     all_capabilities = dict(matrix.nearest(rows[:DIM], 100))
     assert list(all_capabilities.items())[:50] == nearest
     distances = matrix.distances(rows[:DIM])
-    assert all_capabilities["skill:ß-7"] == pytest.approx(1.0 - min(distances[420:480]))
+    own = matrix.rows_of("skill:ß-7")
+    nearest_own = min(distances[own.start : own.stop])
+    assert all_capabilities["skill:ß-7"] == pytest.approx(1.0 - nearest_own)
 
 
 def test_an_empty_matrix_is_near_to_nothing(tmp_path) -> None:
-    write_matrix_files(tmp_path, [], array("I"), [])
-    matrix = Matrix(tmp_path, DIM)
+    write_matrix(Matrix(None, DIM), tmp_path / "matrix", {}, lambda key: b"")
+    matrix = Matrix(tmp_path / "matrix", DIM)
     assert (len(matrix), matrix.names(), matrix.nearest(b"\1" * DIM, 5)) == (0, [], [])

@@ -17,8 +17,8 @@ from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Seve
 from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.format_table import manifest_for, named_source, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
-from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
 from capdisc_indexer.sources.scan.folder_files import (
+    FolderStamps,
     by_look,
     find_files,
     found_file,
@@ -82,7 +82,7 @@ NO_RULES = LinkRules()
 def scan_roots(
     roots: Sequence[Path],
     declared: Sequence[DeclaredSource] = (),
-    memory: DirectoryCache | None = None,
+    stamps: FolderStamps | None = None,
     confined: Mapping[str, tuple[str, ...]] = NOWHERE,
     links: LinkRules = NO_RULES,
     *,
@@ -91,8 +91,8 @@ def scan_roots(
     """Every capability file below `roots`, once, under the first root that holds it, and every
     declared file, which has the format of its declaration wherever it lies.
 
-    Folders in `memory` that have not changed are not read again. Links are followed to anything
-    inside any of the roots, and elsewhere as `links` says; any other link is a finding. The real
+    `stamps` takes those of the folders. Links are followed to anything inside any of the roots, and
+    elsewhere as `links` says; any other link is a finding. The real
     place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such
     as a table or a page, which no scan of a folder reads. A root or declared folder in `confined`
     is left out if it leads into none of its real folders there, since a link may have replaced it.
@@ -106,7 +106,7 @@ def scan_roots(
             accepted.append(root._replace(order=len(accepted)))
         else:
             stray_findings.append(stray_finding(root.path))
-    walk = _Walk(accepted, memory or DirectoryCache(), links, confined, takes_data)
+    walk = _Walk(accepted, stamps or FolderStamps(), links, confined, takes_data)
     walk.findings += stray_findings
     walk.declare(declared, confined)
     for root in walk.roots:
@@ -129,12 +129,12 @@ def scan_roots(
 
 
 def open_folder(
-    folder: ScanFolder, memory: DirectoryCache
+    folder: ScanFolder, stamps: FolderStamps
 ) -> tuple[list[FoundFile], list[ScanFolder], list[Finding]]:
     """The capability files directly in one folder, the folders to enter, and findings about its
     entries; without what only links lead to.
     """
-    walk = _Walk([folder.root], memory, NO_RULES)
+    walk = _Walk([folder.root], stamps, NO_RULES)
     inner = walk.open(folder)
     return list(walk.files.values()), inner, walk.findings
 
@@ -189,12 +189,12 @@ class _Walk:
     def __init__(
         self,
         roots: Sequence[ScanRoot],
-        memory: DirectoryCache,
+        stamps: FolderStamps,
         rules: LinkRules,
         confined: Collection[str] = (),
         takes_data: bool = False,
     ) -> None:
-        self.roots, self._memory, self._confined = roots, memory, confined
+        self.roots, self._stamps, self._confined = roots, stamps, confined
         self._takes_data = takes_data
         self.refused: set[str] = set()  # real folders of other users
         self.files: dict[str, FoundFile] = {}  # real path -> file
@@ -297,26 +297,15 @@ class _Walk:
 
     def open(self, folder: ScanFolder) -> list[ScanFolder]:
         """Adds the files of a folder, and gives the folders directly inside."""
-        mark = self._memory.mark(folder)
-        if mark and (recalled := self._memory.recall(folder, mark)):
-            inner, files = recalled
-            for file in files:
-                self._keep_once(file)
-            return inner
-        return self._read(folder, mark)
-
-    def _read(self, outer: ScanFolder, mark: StatKey | None) -> list[ScanFolder]:
-        finding_count, entries = len(self.findings), self._entries(outer)
-        folder = outer.holding(entries)
+        self._stamps.take(folder)
+        entries = self._entries(folder)
+        folder = folder.holding(entries)
         files, findings = find_files(folder, entries, self.links)
         self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in files:
             self._keep(folder, file)
-        inner_folders = [inner for entry in entries if (inner := self._inner(folder, entry))]
-        has_findings = len(self.findings) > finding_count or any(file.lost for file in files)
-        known_mark = None if has_findings else mark
-        self._memory.learn(known_mark, outer, folder, entries, inner_folders, files)
-        return inner_folders
+        self._stamps.note_entries(folder, entries)
+        return [inner for entry in entries if (inner := self._inner(folder, entry))]
 
     def _inner(self, folder: ScanFolder, entry: os.DirEntry[str]) -> ScanFolder | None:
         if system.is_folder(entry):

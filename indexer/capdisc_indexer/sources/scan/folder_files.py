@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from capdisc_indexer.model.frozen import replace, shallow_dict
 from capdisc_indexer.model.types import Finding, Severity
@@ -317,3 +318,33 @@ def _oddity(relative: str, shown: str) -> str:
     if _ODD.search(relative):
         return "holds characters with a meaning to shells or other systems"
     return ""
+
+
+class FolderStamps:
+    """The stamps of the folders of a scan, each taken before the folder is read; only those on
+    `devices` are believed: over a network they may lag behind.
+    """
+
+    def __init__(self, devices: Collection[int] = ()) -> None:
+        self._devices = devices
+        # Folders whose contents their stamps do not tell: links, first bytes of files, other disks.
+        self.uncertain_count = 0
+        # Time of content, time of inode and size.
+        self.taken: list[tuple[ScanFolder, tuple[int, int, int]]] = []
+
+    def take(self, folder: ScanFolder) -> None:
+        """Notes the stamps of a folder, if it can be read."""
+        with suppress(OSError):
+            status = os.stat(folder.resolved, follow_symlinks=False)
+            self.taken.append((folder, (status.st_mtime_ns, status.st_ctime_ns, status.st_size)))
+            self.uncertain_count += status.st_dev not in self._devices
+
+    def note_entries(self, folder: ScanFolder, entries: Sequence[os.DirEntry[str]]) -> None:
+        """Notes a folder whose contents links or the first bytes of files decide."""
+        self.uncertain_count += any(
+            system.is_link(entry) or _is_sniffed(folder, entry.name) for entry in entries
+        )
+
+
+def _is_sniffed(folder: ScanFolder, name: str) -> bool:
+    return not folder.owned and name.lower().endswith(SNIFFED_SUFFIXES) and not source_for(name)

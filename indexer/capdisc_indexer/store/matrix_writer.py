@@ -1,6 +1,6 @@
-"""Writes a matrix anew with other rows of a few capabilities, and all else as it is.
+"""Writes a matrix: the last one with other rows of some capabilities, or a new one.
 
-Of 1,000,000 rows a patch copies 250 MB and adds a number to the owners behind it, all in C; to
+Of 1,000,000 rows a change copies 250 MB and adds a number to the owners behind it, all in C; to
 make it of the text hashes of all capabilities takes their states, of which 300,000 fill 2 GB.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from capdisc_indexer.store.matrix import Matrix
-from capdisc_indexer.store.publication import link_file
+from capdisc_indexer.store.publication import link_folder
 
 
 class _Edit(NamedTuple):
@@ -33,26 +33,21 @@ class _Edit(NamedTuple):
         return bool(self.row_count) - bool(self.old_rows)
 
 
-def write_patched_matrix(
+def write_matrix(
     matrix: Matrix, target: Path, counts: Mapping[str, int], read_rows: Callable[[str], bytes]
 ) -> None:
-    """Write a matrix whose ids are in order into another folder, with these numbers of rows of
-    capabilities, which are read in the order of the ids: without rows they are left out, and new
-    ones come in at their places.
+    """Write a matrix whose ids are in order, which may be empty, into another folder, with these
+    numbers of rows of capabilities, which are read in the order of the ids: without rows they are
+    left out, and new ones come in at their places.
     """
+    if matrix.source is not None and not counts:
+        link_folder(matrix.source, target)
+        return
     target.mkdir(parents=True)
     edits = sorted(_make_edit(matrix, *item) for item in counts.items())
     _write_rows(matrix, target / "matrix.i8", edits, read_rows)
-    owners = _patch_owners(matrix, edits)
-    if owners == matrix.owners:
-        link_file(matrix.source / "owners.u32", target / "owners.u32")
-    else:
-        (target / "owners.u32").write_bytes(owners.tobytes())
-    if any(edit.added_owners for edit in edits):
-        _write_ids(matrix, target, edits)
-    else:
-        for name in ("ids.utf8", "starts.u32"):
-            link_file(matrix.source / name, target / name)
+    (target / "owners.u32").write_bytes(_patch_owners(matrix, edits).tobytes())
+    _write_ids(matrix, target, edits)
 
 
 def _make_edit(matrix: Matrix, identifier: str, count: int) -> _Edit:
