@@ -32,7 +32,7 @@ GENERATIONS = "generations/"
 # The folder of the LanceDB table; and what of a local generation is not published as files.
 TABLE = "table"
 _LOCAL_FOLDERS = ("vectors", "pending")
-# Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
+# Listed like any file of the generation: rows and digest of the table that LanceDB wrote with
 # it.
 TABLE_FACTS = "meta/table.json"
 NO_TABLE = b"{}"
@@ -60,14 +60,15 @@ class MissingObjectError(StoreError):
 
 
 def parse_address(text: str) -> tuple[str, str]:
-    """Bucket and prefix. Raises UsageError for a text that is no plain address of a bucket."""
+    """Bucket and prefix. Raises UsageError for a text that is not a plain address of a bucket."""
     scheme, _, path = text.partition(":")
     bucket, _, prefix = path.lstrip("/").partition("/")
     parts = [part for part in prefix.split("/") if part]
     is_plain = bool(_BUCKET.fullmatch(bucket)) and all(map(_PART.fullmatch, parts))
     if scheme != "s3" or not is_plain:
         raise UsageError(
-            "this is no address of a shared index", "write s3://BUCKET/PREFIX, of plain letters"
+            "this is not the address of a shared index",
+            "write s3://BUCKET/PREFIX, of plain letters",
         )
     return bucket, "/".join(parts)
 
@@ -89,19 +90,24 @@ class PointerVersion:
     etag: str
 
 
-def parse_pointer(text: str) -> tuple[int, str]:
-    """Number and manifest digest of the published generation. Raises IndexStateError for a damaged
-    pointer.
-    """
+class Pointer(NamedTuple):
+    """Number and manifest digest of the published generation."""
+
+    number: int
+    digest: str
+
+    @property
+    def folder(self) -> str:
+        """Where the objects of this generation lie."""
+        return f"{GENERATIONS}{self.number:08d}-{self.digest[:16]}"
+
+
+def parse_pointer(text: str) -> Pointer:
+    """What the text of a pointer says. Raises IndexStateError for a damaged one."""
     match = _POINTER.fullmatch(text)
     if not match:
         raise IndexStateError("the shared index's pointer is damaged", REBUILD_HINT)
-    return int(match[1]), match[2]
-
-
-def generation_path(number: int, digest: str) -> str:
-    """Where the objects of this generation lie."""
-    return f"{GENERATIONS}{number:08d}-{digest[:16]}"
+    return Pointer(int(match[1]), match[2])
 
 
 class PublishedFile(NamedTuple):
@@ -143,7 +149,7 @@ def _is_plain_name(name: str) -> bool:
 
 def manifest_to_publish(manifest: bytes, added_files: Mapping[str, bytes]) -> bytes:
     """The manifest of a local generation as it is published: with these files, which say what
-    readers need of the table, in place of the vectors. The table holds all rows, also those that lie beside the local one.
+    readers need of the table, in place of the vectors. The table holds all rows, also those that are kept outside the local one.
     """
     published: JsonObject = json.loads(manifest)
     published["counts"]["stored"] = published["counts"]["rows"]

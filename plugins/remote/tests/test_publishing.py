@@ -163,7 +163,7 @@ def test_rebuild_trusts_nothing_that_is_published_and_counts_on(
             store.put(key, b"damaged")
     machine("ci-2")
     anew = capdisc("index", str(skills), "--json")
-    assert (anew.code, anew.json["generation"]) == (0, 2) and "building it anew" in anew.err
+    assert (anew.code, anew.json["generation"]) == (0, 2) and "rebuilding it" in anew.err
     assert capdisc("index", str(skills), "--rebuild", "--json").json["generation"] == 3
     store.put("CURRENT", b"nonsense")
     assert capdisc("index", str(skills), "--no-rebuild").code == 4
@@ -186,4 +186,4 @@ def test_vectors_that_are_not_those_that_were_published_are_made_again(
     assert (anew.code, anew.json["counts"]["embedded"]) == (
         0,
         2,
-    ) and "building it anew" in anew.err
+    ) and "rebuilding it" in anew.err

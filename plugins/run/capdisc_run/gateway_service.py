@@ -1,4 +1,4 @@
-"""`capdisc mcp --gateway` while it runs: asks servers for their tools beside the calls, brings the
+"""`capdisc mcp --gateway` while it runs: asks servers for their tools in the background, brings the
 index up to date with what they say, and prints which servers are served.
 """
 

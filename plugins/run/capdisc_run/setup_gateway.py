@@ -1,7 +1,7 @@
 """What `capdisc setup CLIENT --gateway` shows of the MCP servers behind the gateway, which of their
 tools a person approves, and what `--undo` takes back of that.
 
-What was approved is remembered beside what setup put into files, by the file that starts the gateway.
+What was approved is remembered with what setup put into files, by the file that starts the gateway.
 """
 
 from __future__ import annotations

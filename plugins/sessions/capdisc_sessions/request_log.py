@@ -182,7 +182,7 @@ def evaluation_files(grades: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
 
 
 def use_shares(events: Iterable[LogEvent]) -> dict[str, float]:
-    """How much each capability was used beside the one that was used most, 0..1 on a logarithmic
+    """How much each capability was used compared with the one that was used most, 0..1 on a logarithmic
     scale, by id; a call that failed does not count.
     """
     counts = Counter(
