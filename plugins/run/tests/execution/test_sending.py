@@ -61,7 +61,7 @@ def test_a_name_and_a_password_are_packed_and_do_not_come_back() -> None:
 
 def _slow():
     yield b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
-    time.sleep(1)
+    time.sleep(4)
 
 
 LARGE, PACKED = answer(b"x" * 5_000), answer(gzip.compress(b"x" * 5_000), "Content-Encoding: gzip")
@@ -78,7 +78,7 @@ SMALL, NO_BODY = CallLimits(max_bytes=4_000), answer(b"", status="204 No Content
         (PACKED, {}, "ok", b"x" * 5_000),
         (PACKED, {"limits": SMALL}, "too-large", b""),
         (LARGE, {"limits": SMALL}, "too-large", b""),
-        (_slow, {"limits": CallLimits(seconds=0.3)}, "timeout", b""),
+        (_slow, {"limits": CallLimits(seconds=2)}, "timeout", b""),
         (answer(b"abc", length=10), {}, "failed", b""),
         (NO_BODY, {}, "ok", b""),
         (answer(b"", length=99), {"method": "HEAD"}, "ok", b""),
