@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,21 +45,15 @@ class Case:
     needs: Literal["", "user"] = ""
 
 
+def _case(kind: Kind, name: str, codes: str, write: Writer, **more: Any) -> Case:
+    return Case(name=name, kind=kind, codes=tuple(codes.split()), write=write, **more)
+
+
 def accepted(name: str, write: Writer, **more: Any) -> Case:
     """A case that must raise no alarm."""
-    return Case(name=name, kind="accepted", write=write, **more)
+    return _case("accepted", name, "", write, **more)
 
 
-def warned(name: str, codes: str, write: Writer, **more: Any) -> Case:
-    """A case that is indexed with a warning of one of these codes, blanks between them."""
-    return Case(name=name, kind="warned", codes=tuple(codes.split()), write=write, **more)
-
-
-def unfit(name: str, codes: str, write: Writer, **more: Any) -> Case:
-    """A case that `validate` refuses with one of these codes, and a build takes in with a warning."""
-    return Case(name=name, kind="unfit", codes=tuple(codes.split()), write=write, **more)
-
-
-def rejected(name: str, codes: str, write: Writer, **more: Any) -> Case:
-    """A case that is left out with an error of one of these codes, blanks between them."""
-    return Case(name=name, kind="rejected", codes=tuple(codes.split()), write=write, **more)
+# Cases that are indexed with a warning, that `validate` refuses and a build indexes with a warning, and that are left
+# out with an error; each with one of these codes, blanks between them.
+warned, unfit, rejected = (partial(_case, kind) for kind in ("warned", "unfit", "rejected"))

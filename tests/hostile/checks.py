@@ -1,8 +1,9 @@
-"""What single cases ask for beside what is asked of all."""
+"""What single cases ask for besides what is asked of all."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,16 +11,18 @@ if TYPE_CHECKING:
     from hostile.trial import Trial
 
 
+def _ask(holds: Callable[[Trial], bool], fault: str) -> Check:
+    return lambda trial: [] if holds(trial) else [fault]
+
+
 def says(label: str, text: str) -> Check:
     """Some text of the command's JSON holds this one, unchanged."""
 
-    def check(trial: Trial) -> list[str]:
-        found = any(
-            text in each for said in trial.spoken(label) for each in _texts(json.loads(said.out))
-        )
-        return [] if found else [f"{label} has another text"]
+    def holds(trial: Trial) -> bool:
+        texts = (each for said in trial.spoken(label) for each in _texts(json.loads(said.out)))
+        return any(text in each for each in texts)
 
-    return check
+    return _ask(holds, f"{label} has another text")
 
 
 def _texts(value: object) -> list[str]:
@@ -32,25 +35,28 @@ def _texts(value: object) -> list[str]:
 
 def advises(word: str) -> Check:
     """Some finding of the case names the word."""
-
-    def check(trial: Trial) -> list[str]:
-        found = any(word in one["message"] + one["hint"] for one in trial.own)
-        return [] if found else [f"no finding names {word}"]
-
-    return check
+    return _ask(
+        lambda trial: any(word in one["message"] + one["hint"] for one in trial.own),
+        f"no finding names {word}",
+    )
 
 
 def renders(text: str) -> Check:
     """The prompt in plain text holds this."""
+    return _ask(
+        lambda trial: any(text in said.out for said in trial.spoken("render text")),
+        f"no prompt says {text!r}",
+    )
 
-    def check(trial: Trial) -> list[str]:
-        return (
-            []
-            if any(text in said.out for said in trial.spoken("render text"))
-            else [f"no prompt says {text!r}"]
-        )
 
-    return check
+def lists_as_shadowed(word: str) -> Check:
+    """`list --shadowed` names what was shadowed."""
+    return _ask(
+        lambda trial: all(
+            word in said.out for said in trial.spoken("list") if "--shadowed" in said.argv
+        ),
+        f"{word} is shadowed without a word",
+    )
 
 
 def one_line_each(trial: Trial) -> list[str]:
@@ -67,38 +73,20 @@ def one_line_each(trial: Trial) -> list[str]:
     return [f"a line of its own: {line!r}" for line in strange]
 
 
-def lists_as_shadowed(word: str) -> Check:
-    """`list --shadowed` names what was shadowed."""
-
-    def check(trial: Trial) -> list[str]:
-        said = [said for said in trial.spoken("list") if "--shadowed" in said.argv]
-        return (
-            [] if all(word in one.out for one in said) else [f"{word} is shadowed without a word"]
-        )
-
-    return check
-
-
-def _found(trial: Trial) -> list[str]:
+def _find_five(trial: Trial) -> list[str]:
+    """The five first hits for the neighbour's words."""
     said = next(trial.spoken("search --json"))
-    return [hit["id"] for hit in json.loads(said.out)["hits"]]
+    return [hit["id"] for hit in json.loads(said.out)["hits"]][:5]
 
 
 def ranks_first(identifier: str) -> Check:
     """The neighbour's words find this first."""
-
-    def check(trial: Trial) -> list[str]:
-        found = _found(trial)
-        return [] if found[:1] == [identifier] else [f"found first: {', '.join(found)}"]
-
-    return check
+    return _ask(lambda trial: _find_five(trial)[:1] == [identifier], f"{identifier} is not first")
 
 
 def at_most_of_five(prefix: str, most: int) -> Check:
     """Of the five first hits for the neighbour's words, no more have ids that begin so."""
-
-    def check(trial: Trial) -> list[str]:
-        found = [identifier for identifier in _found(trial)[:5] if identifier.startswith(prefix)]
-        return [f"of the first five: {', '.join(found)}"] if len(found) > most else []
-
-    return check
+    return _ask(
+        lambda trial: sum(each.startswith(prefix) for each in _find_five(trial)) <= most,
+        f"more than {most} of the first five are {prefix}",
+    )

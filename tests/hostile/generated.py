@@ -1,4 +1,4 @@
-"""The cases whose files code makes: bytes that are no text, hundreds of files, secrets, hidden text, and files that
+"""The cases whose files code makes: bytes that are not text, hundreds of files, secrets, hidden text, and files that
 only a system can make.
 """
 

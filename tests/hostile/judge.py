@@ -86,7 +86,7 @@ def _limits(trial: Trial) -> Iterator[str]:
 
 def _slowness() -> float:
     """How many times slower a sum is now than on the machine for which the limits were set, at least
-    1: beside other work, a processor of two threads does the same in up to twice the time.
+    1: next to other work, a processor of two threads does the same in up to twice the time.
     """
     started = time.process_time()
     sum(number * number for number in range(_SUMMANDS))

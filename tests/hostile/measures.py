@@ -36,7 +36,7 @@ def changes(before: Snapshot, after: Snapshot) -> list[str]:
 
 
 def forget_peak() -> None:
-    """Linux counts the peak of memory anew from here; elsewhere it stays that of the whole process."""
+    """Linux counts the peak of memory again from here; elsewhere it stays that of the whole process."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

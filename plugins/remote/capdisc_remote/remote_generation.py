@@ -41,10 +41,9 @@ def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> N
     Raises MissingObjectError where it was removed meanwhile, IndexStateError where it is not what
     its manifest says.
     """
-    number, digest = store_layout.parse_pointer(pointer_text)
-    source = store_layout.generation_path(number, digest)
-    manifest = bucket.read(f"{source}/MANIFEST", store_layout.MAX_MANIFEST_BYTES)
-    files = store_layout.manifest_files(manifest, digest)
+    pointer = store_layout.parse_pointer(pointer_text)
+    manifest, files = _read_manifest(bucket, pointer)
+    number, source = pointer.number, pointer.folder
     with durable_files.translate_disk_errors(index_dir):
         publication.sweep(index_dir)
         _remove_conflicting(index_dir, number)
@@ -55,8 +54,15 @@ def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> N
         publication.collect(index_dir, number)
 
 
+def _read_manifest(
+    bucket: Bucket, pointer: store_layout.Pointer
+) -> tuple[bytes, dict[str, PublishedFile]]:
+    manifest = bucket.read(f"{pointer.folder}/MANIFEST", store_layout.MAX_MANIFEST_BYTES)
+    return manifest, store_layout.manifest_files(manifest, pointer.digest)
+
+
 def _remove_conflicting(index_dir: Path, number: int) -> None:
-    """Removes the generation that has the number already: the copy of an index that was begun anew
+    """Removes the generation that has the number already: the copy of an index that was started again
     in the store, or a damaged one.
     """
     old_folder = generation.generation_folder(index_dir, number)
@@ -177,14 +183,11 @@ class InPlaceIndex(Index):
 
         self.index_dir = shared.copy
         self._bucket = Bucket(shared)
-        pointer = self._bucket.read_pointer()
-        number, digest = store_layout.parse_pointer(pointer.text if pointer else "")
-        self._remote_folder = store_layout.generation_path(number, digest)
-        manifest = self._bucket.read(
-            f"{self._remote_folder}/MANIFEST", store_layout.MAX_MANIFEST_BYTES
-        )
-        self._files = store_layout.manifest_files(manifest, digest)
-        self.generation = Generation(number=number, **generation.parse_manifest(manifest))
+        version = self._bucket.read_pointer()
+        pointer = store_layout.parse_pointer(version.text if version else "")
+        self._remote_folder = pointer.folder
+        manifest, self._files = _read_manifest(self._bucket, pointer)
+        self.generation = Generation(number=pointer.number, **generation.parse_manifest(manifest))
         self.folder = shared.copy
         self._meta: dict[str, Any] = {}
         self._columns = None

@@ -23,7 +23,7 @@ from capdisc_remote.bucket import POINTER, Bucket
 from capdisc_remote.remote_generation import download_generation, run_parallel
 from capdisc_remote.store_layout import MissingObjectError, PointerVersion, StoreError
 
-# Called with what is being done, how many parts of it are done, and of how many.
+# Called with what is being done, how many parts of it are done, and the number of all.
 Progress = Callable[[str, int, int], None]
 UNGUARDED_NOTICE = (
     "this store knows no conditional writes: let only one writer at a time publish there"
@@ -75,7 +75,7 @@ def _prepare_work_folder(
     shared: SharedIndex, bucket: Bucket, pointer: PointerVersion | None, options: BuildOptions
 ) -> tuple[str, ...]:
     """Makes the work folder hold what is published. Gives a notice where it cannot, and the index
-    is built anew.
+    is rebuilt.
     """
     if pointer is None or _published_pointer(shared) == pointer.text:
         return ()
@@ -109,10 +109,9 @@ def _reserve_number(index_dir: Path, text: str) -> None:
     stands.
     """
     with suppress(CapdiscError):
-        number, _ = store_layout.parse_pointer(text)
-        generation.generation_folder(index_dir, number).mkdir(
-            parents=True, exist_ok=True, mode=0o700
-        )
+        number = store_layout.parse_pointer(text).number
+        folder = generation.generation_folder(index_dir, number)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def _clean_up(bucket: Bucket, pointer: PointerVersion, number: int) -> tuple[str, ...]:
@@ -120,7 +119,7 @@ def _clean_up(bucket: Bucket, pointer: PointerVersion, number: int) -> tuple[str
     again. Gives notices.
     """
     try:
-        notices = (UNGUARDED_NOTICE,) if lacks_conditional_writes(bucket, pointer.text) else ()
+        notices = (UNGUARDED_NOTICE,) if _lacks_conditional_writes(bucket, pointer.text) else ()
         remove_old_generations(bucket, number)
     except StoreError as error:
         return (f"published, but old generations were not removed: {error.message}",)
@@ -176,7 +175,7 @@ def publish_generation(
         ),
     }
     manifest = store_layout.manifest_to_publish((folder / "MANIFEST").read_bytes(), added_files)
-    target = store_layout.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
+    target = store_layout.Pointer(local.number, hashlib.sha256(manifest).hexdigest()).folder
     try:
         _upload_files(bucket, folder, target, manifest, added_files, progress)
         if local.counts["dim"]:
@@ -187,17 +186,16 @@ def publish_generation(
         bucket.replace_pointer(line, expected)
     except BusyError:
         with suppress(StoreError):
-            remove_folder(bucket, f"{target}/")
+            bucket.remove([entry["path"] for entry in bucket.list_tree(f"{target}/")])
         raise
     return PointerVersion(text=line, etag="")
 
 
-def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
+def _lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
     """Whether the store accepts a write whose condition does not hold, so that two writers could
     both publish.
     """
-    number, digest = store_layout.parse_pointer(text)
-    name = f"{store_layout.generation_path(number, digest)}/MANIFEST"
+    name = f"{store_layout.parse_pointer(text).folder}/MANIFEST"
     return not bucket.honours_conditions(name, bucket.read(name, store_layout.MAX_MANIFEST_BYTES))
 
 
@@ -254,8 +252,3 @@ def _remove_if_old(bucket: Bucket, folder: str, cutoff: datetime) -> None:
     objects = bucket.list_tree(folder)
     if all(entry["last_modified"] < cutoff for entry in objects):
         bucket.remove([entry["path"] for entry in objects])
-
-
-def remove_folder(bucket: Bucket, folder: str) -> None:
-    """Removes every object below the folder ("…/")."""
-    bucket.remove([entry["path"] for entry in bucket.list_tree(folder)])

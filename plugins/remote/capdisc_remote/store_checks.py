@@ -34,7 +34,7 @@ def _fix_for_reader(check: Check, shared: SharedIndex) -> str:
     if not check.fix.startswith("capdisc index"):
         return check.fix
     if check.name in ("files", "stores", "generation"):
-        return f"rm -r {quote_path(shared.copy)}"  # the next command copies it anew
+        return f"rm -r {quote_path(shared.copy)}"  # the next command copies it again
     return f"whoever builds it runs: capdisc index --rebuild --index-dir {shared.url}"
 
 
@@ -42,7 +42,7 @@ def _examine_store(shared: SharedIndex) -> tuple[str, Check]:
     """The published pointer, "" where it could not be read, and the check of the store."""
     try:
         pointer = Bucket(shared).read_pointer()
-        number, _ = store_layout.parse_pointer(pointer.text if pointer else "")
+        number = store_layout.parse_pointer(pointer.text if pointer else "").number
     except CapdiscError as error:
         # With a copy, commands still answer: then it is a problem, no more.
         state = CheckState.PROBLEM if generation.read_pointer(shared.copy) else CheckState.UNUSABLE
@@ -70,8 +70,7 @@ def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:
     manifest, check = published_generation.examine_pointer(shared.copy)
     yield check
     if manifest is not None:
-        number, digest = store_layout.parse_pointer(generation.read_pointer(shared.copy))
-        name = store_layout.generation_path(number, digest)
+        name = store_layout.parse_pointer(generation.read_pointer(shared.copy)).folder
 
         def find_missing_vectors(index: Index) -> str:
             rows, needed = remote_generation.count(shared, name), index.generation.counts["rows"]

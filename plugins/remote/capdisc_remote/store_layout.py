@@ -54,14 +54,15 @@ class MissingObjectError(StoreError):
 
 
 def parse_address(text: str) -> tuple[str, str]:
-    """Bucket and prefix. Raises UsageError for a text that is no plain address of a bucket."""
+    """Bucket and prefix. Raises UsageError for a text that is not a plain address of a bucket."""
     scheme, _, path = text.partition(":")
     bucket, _, prefix = path.lstrip("/").partition("/")
     parts = [part for part in prefix.split("/") if part]
     is_plain = bool(_BUCKET.fullmatch(bucket)) and all(map(_PART.fullmatch, parts))
     if scheme != "s3" or not is_plain:
         raise UsageError(
-            "this is no address of a shared index", "write s3://BUCKET/PREFIX, of plain letters"
+            "this is not the address of a shared index",
+            "write s3://BUCKET/PREFIX, of plain letters",
         )
     return bucket, "/".join(parts)
 
@@ -83,19 +84,24 @@ class PointerVersion:
     etag: str
 
 
-def parse_pointer(text: str) -> tuple[int, str]:
-    """Number and manifest digest of the published generation. Raises IndexStateError for a damaged
-    pointer.
-    """
+class Pointer(NamedTuple):
+    """Number and manifest digest of the published generation."""
+
+    number: int
+    digest: str
+
+    @property
+    def folder(self) -> str:
+        """Where the objects of this generation lie."""
+        return f"{GENERATIONS}{self.number:08d}-{self.digest[:16]}"
+
+
+def parse_pointer(text: str) -> Pointer:
+    """What the text of a pointer says. Raises IndexStateError for a damaged one."""
     match = _POINTER.fullmatch(text)
     if not match:
         raise IndexStateError("the shared index's pointer is damaged", REBUILD_HINT)
-    return int(match[1]), match[2]
-
-
-def generation_path(number: int, digest: str) -> str:
-    """Where the objects of this generation lie."""
-    return f"{GENERATIONS}{number:08d}-{digest[:16]}"
+    return Pointer(int(match[1]), match[2])
 
 
 class PublishedFile(NamedTuple):

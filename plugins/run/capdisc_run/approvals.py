@@ -188,8 +188,8 @@ def revoke_named(state_dir: Path, digests: Collection[str]) -> list[str]:
     if chosen:
         with state_file.lock_folder(_approvals_path(state_dir).parent):
             entries = _load_approvals(state_dir)
-            kept = {digest: entry for digest, entry in entries.items() if digest not in chosen}
-            _save_approvals(state_dir, kept)
+            remaining = {key: entry for key, entry in entries.items() if key not in chosen}
+            _save_approvals(state_dir, remaining)
     return list(dict.fromkeys(chosen.values()))
 
 

@@ -5,7 +5,7 @@ The index holds the words with their keys masked; `with_written_words` reads the
 again.
 """
 
-# Paths are plain text here: they may hold bytes that are no text.
+# Paths are plain text here: they may hold bytes that are not text.
 # ruff: noqa: PTH120
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from capdisc_guard import MASK, PLACEHOLDER, allows_dash, mask_strings, names_in
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.frozen import replace, shallow_dict
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.platforms import system
@@ -42,7 +42,7 @@ def build_argv(
     A word whose placeholder has no value is left out; so is a list of words inside the command, as
     a whole. `{name...}` gives each item of a list a word of its own.
 
-    Raises InputError for a command that is none, or whose placeholder is no parameter. Raises
+    Raises InputError for what is not a command, or has a placeholder that is not a parameter. Raises
     UsageError for a value that the program could take for an option: one that begins with a dash,
     in a word that begins with it, unless `--` stands before, or the parameter's schema says that
     it is meant (see `allows_dash`).
@@ -68,7 +68,7 @@ def build_argv(
     if unknown := [name for name in placeholders(command) if name not in known_names]:
         listed_names = ", ".join(f"{{{name}}}" for name in unknown)
         raise InputError(
-            f"its command holds {listed_names}, which is no parameter",
+            f"its command holds {listed_names}, which is not a parameter",
             "write {{name}} for the text {name}",
         )
     words: list[str] = []
@@ -115,7 +115,7 @@ def _fill_group(
 ) -> list[str]:
     template_words = [word for word in group if isinstance(word, str)]
     if len(template_words) < len(group):
-        raise InputError("its command holds something that is no word", _LIST_HINT)
+        raise InputError("its command holds something that is not a word", _LIST_HINT)
     if any(arguments.get(name) is None for word in template_words for name in names_in(word)):
         return []
     words: list[str] = []
@@ -223,12 +223,7 @@ def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None
     if isinstance(status, Finding) or not is_inside(resolved, folders):
         return None
     return FoundFile(
-        path=source.path,
-        resolved=resolved,
-        size=status.size,
-        mtime_ns=status.mtime_ns,
-        ctime_ns=status.ctime_ns,
-        inode=status.inode,
+        **shallow_dict(status),
         relative=system.relpath(source.path, source.root),
         root=source.root,
         root_order=0,

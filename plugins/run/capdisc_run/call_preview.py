@@ -70,7 +70,7 @@ def masked_errors() -> Iterator[None]:
 
 def _mask_value(value: Any) -> Any:
     if isinstance(value, bytes):
-        # Bytes that are no UTF-8 come out as they were.
+        # Bytes that are not UTF-8 come out as they were.
         return mask_keys(value.decode("utf-8", "surrogateescape")).encode(
             "utf-8", "surrogateescape"
         )

@@ -17,7 +17,7 @@ MAX_MANIFEST_SECONDS = 600.0
 
 @frozen(kw_only=True)
 class CallLimits:
-    """When a call is ended: after so many seconds, past so many bytes of output, or as soon as
+    """When a call is ended: after `seconds`, past `max_bytes` of output, or as soon as
     `is_stopped` is true, which is asked again and again while the call runs.
     """
 
@@ -29,7 +29,7 @@ class CallLimits:
 @frozen(kw_only=True)
 class CommandCall:
     """A program with its arguments, without a shell. `environment` names the variables that it
-    gets beside PATH, HOME and LANG.
+    gets besides PATH, HOME and LANG.
     """
 
     argv: tuple[str, ...]

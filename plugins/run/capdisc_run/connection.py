@@ -154,7 +154,7 @@ class Deadline:
         return seconds
 
     def at_most(self, seconds: float) -> Deadline:
-        """This deadline, or one so many seconds from now if that is sooner."""
+        """This deadline, or one this many seconds from now if that is sooner."""
         return Deadline(min(self._ends, time.monotonic() + seconds), self._refusal)
 
 

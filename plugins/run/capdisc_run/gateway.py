@@ -173,7 +173,10 @@ class Gateway:
                 f"let the user do it at a terminal: capdisc trust {identifier}",
             )
         written = json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True)
-        question = _question(descriptor, declaration, written, reason)
+        question = (
+            f"Call {identifier} of the MCP server {declaration.name} with "
+            f"{one_line(written, _MAX_SHOWN_ARGUMENTS)}? ({reason})"
+        )
         consent = caller.confirm(question, f"{digest} {written}")
         if consent is Consent.NO:
             raise ApprovalRequiredError(
@@ -216,15 +219,6 @@ class Gateway:
             return write_list(self._places.lists, declaration, pages)
         except CapdiscError as error:
             return f"{error.message} ({error.hint})" if error.hint else error.message
-
-
-def _question(
-    descriptor: Descriptor, declaration: ServerDeclaration, written: str, reason: str
-) -> str:
-    return (
-        f"Call {one_line(descriptor.id, 100)} of the MCP server {declaration.name} with "
-        f"{one_line(written, _MAX_SHOWN_ARGUMENTS)}? ({reason})"
-    )
 
 
 def _answer_document(

@@ -58,8 +58,8 @@ class ServerSelection:
 
     def allowed_names(self) -> list[str]:
         """The names of the servers that may be served here, chosen or not."""
-        others = (server.name for server, reason in self.left_out if reason == _NOT_CHOSEN)
-        return [*(server.name for server in self.served), *others]
+        unchosen = (server.name for server, reason in self.left_out if reason == _NOT_CHOSEN)
+        return [*(server.name for server in self.served), *unchosen]
 
 
 def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) -> ServerSelection:
@@ -74,9 +74,9 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
     )
     named = [declaration for declaration in declarations if declaration.name]
     if unknown := sorted(set(names) - {declaration.name for declaration in named}):
-        known = ", ".join(sorted({declaration.name for declaration in named})) or "none"
+        server_names = ", ".join(sorted({declaration.name for declaration in named})) or "none"
         raise UsageError(
-            f"no client's file names a server {unknown[0]}", f"servers there: {known}"
+            f"no client's file names a server {unknown[0]}", f"servers there: {server_names}"
         )
     reasons = [(declaration, _reason(runtime, config, declaration)) for declaration in named]
     allowed = [declaration for declaration, reason in reasons if not reason]

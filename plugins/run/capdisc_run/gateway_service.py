@@ -1,4 +1,4 @@
-"""`capdisc mcp --gateway` while it runs: asks servers for their tools beside the calls, brings the
+"""`capdisc mcp --gateway` while it runs: asks servers for their tools in the background, brings the
 index up to date with what they say, and prints which servers are served.
 """
 
@@ -158,9 +158,9 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     unlisted = "not asked for its tools yet; capdisc mcp --gateway asks it when it starts"
     for document in documents:
         console.print_lines(format_server(document, unlisted, "approved by you"))
-        if asked := document["tools"]["asked"]:
+        if names := document["tools"]["asked"]:
             label = f"asked about, or refused until: capdisc trust 'tool:{document['server']}.*'"
-            console.print_lines([console.sanitise(f"  {label}: {console.format_names(asked)}")])
+            console.print_lines([console.sanitise(f"  {label}: {console.format_names(names)}")])
     for row in left_out:
         console.print_lines(
             [console.sanitise(f"not served: {row['server']} ({row['path']}): {row['reason']}")]

@@ -39,20 +39,20 @@ class ServerProcess:
         self._sdk, self._argv, self._cwd, self._environment = sdk, argv, cwd, environment
         self._max_bytes, self._size, self._is_kept = max_bytes, 0, is_kept
         self._stderr: list[bytes] = []
-        self._stray: list[bytes] = []  # lines on stdout that are no messages
+        self._stray: list[bytes] = []  # lines on stdout that are not messages
         self._process: Any = None
         self.is_too_large = False
         self.has_ended = False
 
     @property
     def stderr(self) -> bytes:
-        """What it wrote beside the protocol: first lines on stdout, then all of stderr in one
+        """What it wrote outside the protocol: first lines on stdout, then all of stderr in one
         piece.
         """
         return b"".join([*self._stray, *self._stderr])
 
     def forget_log(self) -> None:
-        """Forgets what it wrote beside the protocol until now."""
+        """Forgets what it wrote outside the protocol until now."""
         self._stderr.clear()
         self._stray.clear()
 

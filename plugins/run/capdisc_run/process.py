@@ -49,12 +49,13 @@ def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[
 
 
 def check_variable(name: str) -> str:
-    """The name, as a shell takes it behind `$`. Raises InputError for a text that is no name of a
+    """The name, as a shell takes it behind `$`. Raises InputError for a text that is not the name of a
     variable.
     """
     if not _VARIABLE.fullmatch(name):
         raise InputError(
-            f"{name[:80]!r} is no name of a secret", "letters, digits and _, no digit first"
+            f"{name[:80]!r} is not a valid name of a secret",
+            "letters, digits and _, no digit first",
         )
     return name
 

@@ -82,7 +82,7 @@ class ServerConnection:
 
     @property
     def log(self) -> bytes:
-        """The end of what the program wrote beside the protocol."""
+        """The end of what the program wrote outside the protocol."""
         return self._process.stderr if self._process else b""
 
     @property

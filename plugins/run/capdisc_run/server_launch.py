@@ -61,52 +61,40 @@ def prepare_launch(declaration: ServerDeclaration, places: GatewayPlaces) -> Ser
     entry names, else in the home folder: in the workspace, `npx` and `python -m` would prefer
     programs that lie there. Only a server that the workspace itself declares starts there.
     """
-    fill = _Filler(declaration.name, places.environ)
-    if declaration.url:
-        return ServerLaunch(
-            name=declaration.name,
-            url=fill.text(declaration.url),
-            headers={name: fill.text(value) for name, value in declaration.headers.items()},
-            secrets=_secrets(declaration, places.environ),
-        )
-    is_local = declaration.scope == "workspace"
-    folder = places.workspace if is_local else places.home
-    cwd = folder / system.expanduser(fill.text(declaration.cwd)) if declaration.cwd else folder
-    environment = build_environment(places.environ, ())
-    environment |= {name: fill.text(value) for name, value in declaration.env.items()}
-    command = fill.text(declaration.command)
-    return ServerLaunch(
-        name=declaration.name,
-        argv=(
-            find_program(command, {**places.environ, "PATH": environment["PATH"]}, str(cwd)),
-            *(fill.text(word) for word in declaration.args),
-        ),
-        cwd=cwd,
-        environment={**environment, INSIDE_VARIABLE: "1"},
-        secrets=_secrets(declaration, places.environ),
-    )
 
-
-@frozen
-class _Filler:
-    """Fills variables into the texts of a server's entry."""
-
-    server: str
-    environ: Mapping[str, str]
-
-    def text(self, text: str) -> str:
-        """The text with its variables. Raises InputError for one that is not set."""
-        filled = fill_variables(text, self.environ)
+    def fill(text: str) -> str:
+        filled = fill_variables(text, places.environ)
         if filled is None:
-            missing = [
-                name for name in variables_in(text, self.environ) if not self.environ.get(name)
-            ]
+            names = variables_in(text, places.environ)
+            missing = [name for name in names if not places.environ.get(name)]
             raise InputError(
-                f"the entry of {one_line(self.server, 80)} refers to what is not set here: "
+                f"the entry of {one_line(declaration.name, 80)} refers to what is not set here: "
                 f"{', '.join(dict.fromkeys(missing))}",
                 "set it in the environment",
             )
         return filled
+
+    secrets = _secrets(declaration, places.environ)
+    if declaration.url:
+        return ServerLaunch(
+            name=declaration.name,
+            url=fill(declaration.url),
+            headers={name: fill(value) for name, value in declaration.headers.items()},
+            secrets=secrets,
+        )
+    folder = places.workspace if declaration.scope == "workspace" else places.home
+    cwd = folder / system.expanduser(fill(declaration.cwd)) if declaration.cwd else folder
+    environment = build_environment(places.environ, ())
+    environment |= {name: fill(value) for name, value in declaration.env.items()}
+    environ = {**places.environ, "PATH": environment["PATH"]}
+    program = find_program(fill(declaration.command), environ, str(cwd))
+    return ServerLaunch(
+        name=declaration.name,
+        argv=(program, *map(fill, declaration.args)),
+        cwd=cwd,
+        environment={**environment, INSIDE_VARIABLE: "1"},
+        secrets=secrets,
+    )
 
 
 def _secrets(declaration: ServerDeclaration, environ: Mapping[str, str]) -> dict[str, str]:

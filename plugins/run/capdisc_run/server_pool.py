@@ -65,11 +65,11 @@ class ServerPool:
         outcome: Outcome = self._portal.call(self._call, launch, request)
         return mask_outcome(outcome, launch.secrets, request.limits.max_bytes)
 
-    def list_tools(self, launch: ServerLaunch, keep: bool = False) -> list[ToolsPage]:
-        """The pages of the server's tools and skills, as it gives them now. Without `keep`, a server
-        that was started for it is ended again. Raises InputError where it cannot be reached.
+    def list_tools(self, launch: ServerLaunch) -> list[ToolsPage]:
+        """The pages of the server's tools and skills, as it gives them now. A server that was
+        started for it is ended again. Raises InputError where it cannot be reached.
         """
-        pages: list[ToolsPage] = self._portal.call(self._list_tools, launch, keep)
+        pages: list[ToolsPage] = self._portal.call(self._list_tools, launch)
         return pages
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class ServerPool:
         for connection in connections:
             await connection.ended.wait()
 
-    async def _list_tools(self, launch: ServerLaunch, keep: bool) -> list[ToolsPage]:
+    async def _list_tools(self, launch: ServerLaunch) -> list[ToolsPage]:
         is_new = launch.name not in self._connections
         connection = await self._open(launch, None)
         try:
@@ -114,7 +114,7 @@ class ServerPool:
             return [*connection.pages, *await connection.read_skills()]
         finally:
             connection.release()
-            if is_new and not keep and not connection.calls:
+            if is_new and not connection.calls:
                 connection.end()
 
     async def _call(self, launch: ServerLaunch, request: ToolRequest) -> Outcome:
@@ -153,11 +153,13 @@ class ServerPool:
                 self._make_room()
                 connection = ServerConnection(self._sdk, launch, self._on_change, elicit)
                 self._connections[launch.name] = connection
+                connection.hold()  # or a slow start could count as a time without a call
                 try:
                     await self._tasks.start(self._run_connection, connection)
                 except Exception as error:
                     raise _start_problem(error, connection) from error
-            connection.hold()
+            else:
+                connection.hold()
             return connection
 
     async def _run_connection(self, connection: ServerConnection, *, task_status: Any) -> None:

@@ -22,6 +22,13 @@ from capdisc_indexer.model.types import DeclaredSource, Finding
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
+from capdisc_run.gateway_servers import (
+    drop_lists_of_removed_servers,
+    gateway_places,
+    select_servers,
+    server_requests,
+    waiting_reason,
+)
 
 if TYPE_CHECKING:
     from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
@@ -87,8 +94,6 @@ def source_requests(
 def _requests(
     runtime: surroundings.Runtime, file: FoundFile, server: ServerConfig
 ) -> Iterator[TrustRequest]:
-    from capdisc_run.gateway_servers import server_requests
-
     return server_requests(runtime, _declaration(server, file.path), Path(file.path).parent)
 
 
@@ -114,8 +119,6 @@ def _waiting_reason(
     server: ServerConfig,
 ) -> str:
     """Why the server waits for its user's trust; "" where it does not."""
-    from capdisc_run.gateway_servers import waiting_reason
-
     if source.trusted or not is_inside(file.resolved, [runtime.real_workspace]):
         return ""
     return waiting_reason(runtime, config, _requests(runtime, file, server))
@@ -164,7 +167,6 @@ def _list_tools(
     where it does not answer.
     """
     from capdisc_indexer.sources.formats.mcp_servers import variables_in
-    from capdisc_run.gateway_servers import gateway_places
     from capdisc_run.server_launch import prepare_launch
     from capdisc_run.server_pool import ServerPool
 
@@ -184,34 +186,20 @@ def _list_tools(
 def refresh_lists(
     runtime: surroundings.Runtime,
     config: Config,
-    declared: Sequence[DeclaredSource],
-    is_asking: bool,
-    asks_clients: bool,
-) -> None:
-    """Remove the lists of servers that are gone, and with `asks_clients` do what
-    `ask_client_servers` does.
-    """
-    from capdisc_run.gateway_servers import drop_lists_of_removed_servers
-
-    drop_lists_of_removed_servers(runtime)
-    if asks_clients:
-        ask_client_servers(runtime, config, declared, is_asking)
-
-
-def ask_client_servers(
-    runtime: surroundings.Runtime,
-    config: Config,
     sources: Sequence[DeclaredSource],
     is_asked_for: bool,
+    asks_clients: bool,
 ) -> None:
-    """Ask the servers that the files of clients name, where that is asked for, and keep their lists
-    where the gateway keeps its own; else print a notice that names those without a list.
+    """Remove the lists of servers that are gone. With `asks_clients`, ask the servers that the files
+    of clients name, where that is asked for, and keep their lists where the gateway keeps its own;
+    else print a notice that names those without a list.
 
     Left out are servers that a source declares, those of the workspace that its user does not
     trust, and those that cannot be served; where servers are asked, a notice says why.
     """
-    from capdisc_run.gateway_servers import gateway_places, select_servers
-
+    drop_lists_of_removed_servers(runtime)
+    if not asks_clients:
+        return
     declared = {system.realpath(source.path) for source in sources}
     selection = select_servers(runtime, config)
     servers = [
@@ -255,9 +243,8 @@ def ask_client_servers(
         gateway.close()
     for name, text in refresh.problems.items():
         console.print_notice(f"notice: the server {name} could not be asked: {text}")
-    places = gateway_places(runtime)
     for server in servers:
-        stored = gateway_lists.read_list(places.lists, server.name)
+        stored = gateway_lists.read_list(runtime.tool_lists_dir, server.name)
         is_empty = stored and not stored.tools and not stored.skill_pages
         if is_empty and server.name not in refresh.problems:
             console.print_notice(f"notice: the server {server.name} lists no tools")

@@ -1,7 +1,7 @@
 """What `capdisc setup CLIENT --gateway` shows of the MCP servers behind the gateway, which of their
 tools a person approves, and what `--undo` takes back of that.
 
-What was approved is remembered beside what setup put into files, by the file that starts the gateway.
+What was approved is remembered with what setup put into files, by the file that starts the gateway.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def plan_gateway(
     words = split_names(patterns)
     for word in words:
         if not any(_fits(tool, word) for tool in tools):
-            known = console.format_names([_short_id(tool) for tool in plan.waiting])
+            tool_names = console.format_names([_short_id(tool) for tool in plan.waiting])
             raise UsageError(
                 f"no server here has a tool {word!r}",
-                f"tools that wait for approval: {known or 'none'}",
+                f"tools that wait for approval: {tool_names or 'none'}",
             )
     return _grant(plan, words) if words else plan
 
@@ -112,13 +112,15 @@ def plan_revocation(runtime: Runtime, paths: Sequence[Path]) -> GatewayPlan:
     """The approvals that setup was given with the servers in these files, and in no other one."""
     record = _load_approved(runtime)
     undone = tuple(dict.fromkeys(map(Path.as_posix, paths)))
-    kept = {digest for path, digests in record.items() if path not in undone for digest in digests}
-    held = approvals.list_named(runtime.user_state_dir())
+    still_needed = {
+        digest for path, digests in record.items() if path not in undone for digest in digests
+    }
+    approved = approvals.list_named(runtime.user_state_dir())
     revoked = {
-        digest: held[digest].id
+        digest: approved[digest].id
         for path in undone
         for digest in record.get(path, ())
-        if digest in held and digest not in kept
+        if digest in approved and digest not in still_needed
     }
     return GatewayPlan(revoked=revoked, undone_paths=undone)
 

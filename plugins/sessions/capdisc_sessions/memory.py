@@ -34,8 +34,8 @@ _LIST_CHARACTERS = re.compile(r'[,;()\[\]"]')
 def remember_printed(runtime: surroundings.Runtime, name: str, ids: Sequence[str]) -> None:
     """Record in the session that these capabilities are about to be printed.
 
-    A session that does not exist yet is begun where there is something to record, and a notice
-    says so.
+    A session that does not exist yet is begun where there is something to record, with a
+    notice.
     """
     if ids:
         announce_new_session(runtime, name)

@@ -153,8 +153,10 @@ def judge_requests(events: Sequence[LogEvent]) -> dict[str, dict[str, int]]:
                 events[max(0, position - _LINKED_EVENTS) : position], event, identifier
             )
             if query:
-                known = grades.setdefault(query, {})
-                known[identifier] = max(known.get(identifier, 0), _GRADES[event.event])
+                query_grades = grades.setdefault(query, {})
+                query_grades[identifier] = max(
+                    query_grades.get(identifier, 0), _GRADES[event.event]
+                )
     return grades
 
 
@@ -182,11 +184,11 @@ def evaluation_files(grades: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
 
 
 def use_shares(events: Iterable[LogEvent]) -> dict[str, float]:
-    """How much each capability was used beside the one that was used most, 0..1 on a logarithmic
+    """How much each capability was used compared with the one that was used most, 0..1 on a logarithmic
     scale, by id; a call that failed does not count.
     """
     counts = Counter(
         identifier for event in events if event.is_use and event.ok for identifier in event.ids
     )
-    most = max(counts.values(), default=0)
-    return {key: math.log1p(count) / math.log1p(most) for key, count in counts.items()}
+    highest = max(counts.values(), default=0)
+    return {key: math.log1p(count) / math.log1p(highest) for key, count in counts.items()}

@@ -33,7 +33,7 @@ from capdisc_sessions.session_types import (
     Session,
     SessionNote,
     Usage,
-    next_mode,
+    choose_mode,
 )
 
 SCHEMA_VERSION = 1
@@ -184,11 +184,12 @@ def update_session(
     step: Callable[[Session], Session],
     *,
     create: bool = False,
-    anew: bool = False,
+    repair: bool = False,
 ) -> Session:
     """The session after `step`, as it was written.
 
-    With `create`, a missing session is begun; with `anew`, one whose file is damaged. Raises as
+    With `create`, a missing session is begun; with `repair`, one whose file is damaged is
+    begun again. Raises as
     `load_session`, and BusyError when another process keeps the lock.
     """
     path = _session_path(state_dir, name)
@@ -198,7 +199,7 @@ def update_session(
         try:
             session = find_session(state_dir, name)
         except InputError:
-            if not anew or path.is_symlink():
+            if not repair or path.is_symlink():
                 raise
             session = _new_session(name)
         if session is None and not create:
@@ -220,7 +221,7 @@ def record_request(state_dir: Path, name: str, text: str) -> None:
     another mode.
     """
     session = find_session(state_dir, name)
-    mode = next_mode(text, session.mode) if session else ""
+    mode = choose_mode(text, session.mode).mode if session else ""
     if session and mode != session.mode:
         update_session(state_dir, name, lambda session: replace(session, mode=mode))
 

@@ -38,45 +38,25 @@ _NAMED_MODE = re.compile(
 _MAX_CHARACTERS = 4_096
 
 
-def is_redo(text: str) -> bool:
-    """Whether the text asks for something to be done again.
-
-    >>> is_redo("please re-run that"), is_redo("against all odds")
-    (True, False)
-    """
-    return bool(REDO_WORDS & _word_set(text))
-
-
 def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
     """The mode that a request asks for, or the last one where it asks for none.
 
     >>> choose_mode("prove and verify that x")
     ModeChoice(mode='auditable', words=('prove', 'verify'), confidence=0.7)
+    >>> choose_mode("redo", "auditable").mode, choose_mode("redo in exploratory mode").mode
+    ('auditable', 'exploratory')
     """
     named = _NAMED_MODE.search(text[:_MAX_CHARACTERS].lower())
     if named:
         return ModeChoice(mode=named[1], words=(named[0],), confidence=1.0)
-    mode = next_mode(text, last_mode)
+    text_words = _word_set(text)
+    if REDO_WORDS & text_words:
+        mode = "exploratory" if "compare" in text_words else last_mode
+    else:
+        mode = next((mode for mode in MODE_TRIGGERS if _find_triggers(text, mode)), last_mode)
     words = tuple(sorted(_find_triggers(text, mode)))
     confidence = round(min(0.9, 0.5 + 0.1 * len(words)), 2) if words else 0.0
     return ModeChoice(mode=mode, words=words, confidence=confidence)
-
-
-def next_mode(text: str, last_mode: str = "") -> str:
-    """The mode after a request; the last one where the request says nothing about it.
-
-    >>> next_mode("prove that x"), next_mode("redo", "auditable")
-    ('auditable', 'auditable')
-    >>> next_mode("redo in exploratory mode", "auditable")
-    'exploratory'
-    """
-    named = _NAMED_MODE.search(text[:_MAX_CHARACTERS].lower())
-    if named:
-        return named[1]
-    text_words = _word_set(text)
-    if REDO_WORDS & text_words:
-        return "exploratory" if "compare" in text_words else last_mode
-    return next((mode for mode in MODE_TRIGGERS if _find_triggers(text, mode)), last_mode)
 
 
 def _find_triggers(text: str, mode: str) -> list[str]:

@@ -80,9 +80,9 @@ class SessionCommand:
         """The session. Raises UsageError, with similar names, where there is none."""
         return session_files.load_session(self.state_dir, self.name)
 
-    def update(self, step: Callable[[Session], Session], anew: bool = False) -> Session:
+    def update(self, step: Callable[[Session], Session], repair: bool = False) -> Session:
         """The session after the step, as it was written; see `session_files.update_session`."""
-        return session_files.update_session(self.state_dir, self.name, step, anew=anew)
+        return session_files.update_session(self.state_dir, self.name, step, repair=repair)
 
     def find_ids(self, names: Sequence[str]) -> list[str]:
         """The ids of the capabilities with these names. Raises UsageError, which names similar
@@ -262,7 +262,7 @@ def clear(command: SessionCommand) -> int:
         console.print_lines([f"deleted {command.name}"])
         return ExitCode.OK
     changed = command.update(
-        lambda session: transitions.clear_session(session, command.tools), anew=not command.tools
+        lambda session: transitions.clear_session(session, command.tools), repair=not command.tools
     )
     return _print_outcome(
         command, changed, f"cleared {command.name}{' of its tools' if command.tools else ''}"

@@ -25,7 +25,7 @@ from capdisc_sessions.session_types import (
     Session,
     SessionNote,
     Usage,
-    next_mode,
+    choose_mode,
 )
 
 ROOT_PATH = "$root"
@@ -119,7 +119,7 @@ def _value_at(value: Any, path: Sequence[str]) -> Any:
 
 
 def _build_entity(rule: ExtractionRule, item: Any, result: Any, source: str) -> Entity | str:
-    """The entity that an item describes, or why it is none."""
+    """The entity that an item describes, or why there is none."""
     if not isinstance(item, Mapping):
         return "an item is not an object"
     kind = _clean_text(item.get(rule.type_field)) if rule.type_field else ""
@@ -211,7 +211,9 @@ def add_note(session: Session, text: str) -> Session:
     """
     note = SessionNote(text=one_line(text, MAX_NOTE), turn=session.turn)
     return replace(
-        session, notes=(*session.notes, note)[-MAX_NOTES:], mode=next_mode(text, session.mode)
+        session,
+        notes=(*session.notes, note)[-MAX_NOTES:],
+        mode=choose_mode(text, session.mode).mode,
     )
 
 

@@ -527,7 +527,7 @@ def test_a_name_of_a_secret_that_is_a_command_is_refused(capdisc, tool) -> None:
     tool("bad", "run: {http: {url: 'https://a.example.com/', security: ['A`touch ran`']}}\n")
     done = capdisc("run", "bad", "--dry-run")
     assert (done.code, done.out) == (3, "")
-    assert "no name of a secret" in done.err
+    assert "not a valid name of a secret" in done.err
 
 
 @pytest.mark.parametrize(("is_early", "code"), [(True, 5), (False, 0)])

@@ -171,7 +171,7 @@ def test_a_call_that_writes_is_not_made_twice(desk, tmp_path) -> None:
 
 
 def test_a_call_that_hangs_ends_at_its_limit(desk, tmp_path) -> None:
-    opened = desk(declare(tmp_path, timeout_s=0.5))
+    opened = desk(declare(tmp_path, timeout_s=3))
     pid = int(opened.text("tell_pid"))
     assert opened.call("hang")["status"] == "timeout"
     assert ends(pid)

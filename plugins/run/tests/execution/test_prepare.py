@@ -176,7 +176,7 @@ def test_a_run_that_makes_no_call_is_an_error_that_names_the_capability(
 
 @pytest.mark.parametrize("secret", ["A;id", "$A", "A B", "`id`"])
 def test_a_name_of_a_secret_that_says_more_to_a_shell_is_refused(prepared, secret) -> None:
-    with pytest.raises(InputError, match="no name of a secret"):
+    with pytest.raises(InputError, match="not a valid name of a secret"):
         prepared({"command": ["echo"]}, {}, schema=None, secrets=(secret,))
 
 

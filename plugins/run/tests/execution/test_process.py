@@ -50,8 +50,8 @@ def test_stdin_is_what_was_given_and_else_it_is_empty() -> None:
 @pytest.mark.parametrize(
     ("script", "seconds", "expected"),
     [
-        ("(sleep 2; touch {}) & echo began; sleep 60", 0.3, ("timeout", True, b"began\n")),
-        ("(sleep 2; touch {}) & echo done", LONG, ("ok", False, b"done\n")),
+        ("(sleep 5; touch {}) & echo began; sleep 60", 2.5, ("timeout", True, b"began\n")),
+        ("(sleep 5; touch {}) & echo done", LONG, ("ok", False, b"done\n")),
     ],
 )
 def test_all_that_it_started_is_killed_at_its_end_and_past_its_time(
@@ -60,7 +60,7 @@ def test_all_that_it_started_is_killed_at_its_end_and_past_its_time(
     mark = tmp_path / "mark"
     outcome = _shell(script.format(mark), seconds=seconds)
     assert (outcome.status, outcome.is_truncated, outcome.stdout) == expected
-    time.sleep(2.2)
+    time.sleep(5.5)
     assert not mark.exists()
 
 

@@ -59,12 +59,41 @@ def test_a_name_and_a_password_are_packed_and_do_not_come_back() -> None:
     assert outcome.stdout == b"you are <secret PAIR>"
 
 
-@pytest.mark.parametrize("status", ["404 Not Found", "500 Oops", "418 I'm a teapot"])
-def test_another_status_is_a_failure_whose_body_is_passed_on(status: str) -> None:
-    with world({"/x": answer(b'{"error": "no"}', JSON, status=status)}) as server:
-        outcome = _send(server)
-    assert (outcome.status, outcome.exit_code, outcome.stdout) == ("failed", 1, b'{"error": "no"}')
-    assert status.encode() in outcome.stderr
+def _slow():
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+    time.sleep(4)
+
+
+LARGE, PACKED = answer(b"x" * 5_000), answer(gzip.compress(b"x" * 5_000), "Content-Encoding: gzip")
+SMALL, NO_BODY = CallLimits(max_bytes=4_000), answer(b"", status="204 No Content")
+
+
+@pytest.mark.parametrize(
+    ("start", "more", "status", "stdout"),
+    [
+        *(
+            (answer(b'{"error": "no"}', JSON, status=status), {}, "failed", b'{"error": "no"}')
+            for status in ("404 Not Found", "500 Oops", "418 I'm a teapot")
+        ),
+        (PACKED, {}, "ok", b"x" * 5_000),
+        (PACKED, {"limits": SMALL}, "too-large", b""),
+        (LARGE, {"limits": SMALL}, "too-large", b""),
+        (_slow, {"limits": CallLimits(seconds=2)}, "timeout", b""),
+        (answer(b"abc", length=10), {}, "failed", b""),
+        (NO_BODY, {}, "ok", b""),
+        (answer(b"", length=99), {"method": "HEAD"}, "ok", b""),
+    ],
+)
+def test_answers_of_every_status_and_size(start, more, status, stdout) -> None:
+    with world({"/x": start}) as server:
+        outcome = _send(server, **more)
+    assert (outcome.status, outcome.stdout) == (status, stdout)
+    assert outcome.exit_code == (0 if status == "ok" else 1)
+    assert outcome.is_truncated == (status in ("too-large", "timeout"))
+    # Who reads the status says once that a limit was passed.
+    assert bool(outcome.stderr) == (status == "failed")
+    if "http_status" in outcome.details and status == "failed":
+        assert str(outcome.details["http_status"]).encode() in outcome.stderr
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:
@@ -83,42 +112,6 @@ def test_a_secret_that_comes_back_is_replaced_by_its_name() -> None:
             server, environ={"TOKEN": SECRET}, credentials=(Credential(secret="TOKEN"),)
         )
     assert outcome.stdout == b'{"you": "Bearer <secret TOKEN>"}'
-
-
-def test_packed_answers_are_unpacked_within_the_limit() -> None:
-    packed = {"/x": answer(gzip.compress(b"x" * 5_000), "Content-Encoding: gzip")}
-    with world(packed) as server:
-        assert _send(server).stdout == b"x" * 5_000
-        assert _send(server, limits=CallLimits(max_bytes=4_000)).status == "too-large"
-
-
-def test_an_answer_above_the_limit_is_not_passed_on() -> None:
-    with world({"/x": answer(b"x" * 5_000)}) as server:
-        outcome = _send(server, limits=CallLimits(max_bytes=4_000))
-    assert (outcome.status, outcome.stdout, outcome.is_truncated) == ("too-large", b"", True)
-    assert outcome.stderr == b""  # who reads the status says it once
-
-
-def test_an_answer_that_does_not_come_in_time_is_not_waited_for() -> None:
-    def slow():
-        yield b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
-        time.sleep(1)
-
-    with world({"/x": slow}) as server:
-        assert _send(server, limits=CallLimits(seconds=0.3)).status == "timeout"
-
-
-def test_an_answer_that_is_cut_short_is_a_failure() -> None:
-    with world({"/x": answer(b"abc", length=10)}) as server:
-        outcome = _send(server)
-    assert (outcome.status, outcome.stdout) == ("failed", b"")
-
-
-@pytest.mark.parametrize("method", ["HEAD", "GET"])
-def test_an_answer_without_a_body_is_fine(method: str) -> None:
-    answers = {"HEAD": answer(b"", length=99), "GET": answer(b"", status="204 No Content")}
-    with world({"/x": answers[method]}) as server:
-        assert _send(server, method=method).status == "ok"
 
 
 @pytest.mark.parametrize(
