@@ -238,7 +238,7 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
         budgets = set()
     if text and not 0 < len(budgets) == len(set(parts)) <= _MAX_BUDGETS:
         raise UsageError(
-            f"--budget {one_line(text, 40)!r} is no list of tokens",
+            f"--budget {one_line(text, 40)!r} is not a list of tokens",
             f"for example: --budget 300,1200,3000; at most {_MAX_BUDGETS} numbers",
         )
     return tuple(sorted(budgets))

@@ -194,7 +194,7 @@ def _parse(text: str, path: str) -> Json:
         try:
             return [json.loads(line) for line in lines]
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is no JSON: {error}", _FILE_HINT) from error
+            raise InputError(f"{path} is not JSON: {error}", _FILE_HINT) from error
     result = read_yaml(text, path)
     if not result.documents:
         problem = result.finding.message if result.finding else "it is empty"
