@@ -24,7 +24,7 @@ from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 _ID_WIDTH, _REQUEST_WIDTH = 60, 60
 # Shorter descriptions are advised where they would keep this share of their length.
 _LEAST_AVERAGE = 0.3
-# A list that takes more of the window than this is no advice.
+# A list that takes more of the window than this is not advised.
 _LARGEST_SHARE = 0.1
 
 

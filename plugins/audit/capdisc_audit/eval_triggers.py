@@ -233,7 +233,7 @@ def _load_tests(
     headers: Sequence[CapabilityHeader],
     files: Sequence[Path],
 ) -> list[TriggerTest]:
-    """The tests of these files; or all of the capabilities, and of the files beside them. Raises
+    """The tests of these files; or all of the capabilities, and of the files next to them. Raises
     InputError where there is none.
     """
     if files:
@@ -245,7 +245,7 @@ def _load_tests(
         from_files = [
             test
             for header in headers
-            for path in _files_beside(Path(header["source"]["path"]))
+            for path in _files_next_to(Path(header["source"]["path"]))
             for test in _tests_of_file(runtime, index, path, header["id"])
         ]
         tests = collect_tests(headers, from_files)
@@ -259,7 +259,7 @@ def _load_tests(
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
-def _files_beside(path: Path) -> list[Path]:
+def _files_next_to(path: Path) -> list[Path]:
     """The files of requests that lie with the only capability of a folder."""
     if path.name.casefold() not in ("skill.md", "capability.yaml", "capability.yml"):
         return []
@@ -282,7 +282,7 @@ def _tests_of_file(
     name = str(path)
     tests = []
     for request in parse_trigger_file(user_files.read_file_or_stdin(runtime, name), name):
-        # A file beside a capability is about that one, whatever it calls it.
+        # A file next to a capability is about that one, whatever it calls it.
         identifier = owner or (
             NOBODY
             if request.name is None

@@ -27,7 +27,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.store.snapshot import Index
 
-# A phrase of another capability is a near miss for what stands among so many of its first hits.
+# A phrase of another capability is a near miss for what stands among this many of its first hits.
 NEIGHBOUR_DEPTH = 5
 _SEARCH_DEPTH = 10
 # So many hits are what a hook prints at most; the share of requests that find theirs there.

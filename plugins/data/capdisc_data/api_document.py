@@ -268,7 +268,7 @@ class SchemaWriter:
     def _follow_references(
         self, value: Json, visited: tuple[str, ...]
     ) -> tuple[Json, tuple[str, ...]]:
-        """The schema at the end of the references, with the keywords that stand beside them; and
+        """The schema at the end of the references, with the keywords next to them; and
         the references on the way.
         """
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):

@@ -31,7 +31,7 @@ from capdisc_indexer.text.normalization import one_line, strip_controls
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx", ".mdown")
 MAX_DESCRIPTION = 600
-MAX_SECONDS = 60  # for a reader in a process of its own
+MAX_SECONDS = 60  # for a reader in a separate process
 _READER_MODULES = {
     ".pdf": "capdisc_data.pdf",
     ".docx": "capdisc_data.office",
@@ -92,7 +92,7 @@ def _markdown(text: str, path: str) -> DocumentContent:
 
 
 def _front_matter(block: str) -> Mapping[str, Json]:
-    """The fields of the front matter; none if it is not a mapping, which is no error in a
+    """The fields of the front matter; none if it is not a mapping, which is not an error in a
     document.
     """
     documents = read_yaml(block).documents

@@ -69,7 +69,7 @@ class _Schema:
 
 @catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The API with its operations, or the finding that says why the text is no schema."""
+    """The API with its operations, or the finding that says why the text is not a schema."""
     schema = _read_schema(text_of(file, data), file)
     return merge_drafts(_draft_api(file, schema), file, mark_finding(data, file.path))
 

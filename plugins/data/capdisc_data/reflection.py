@@ -1,6 +1,6 @@
 """Tables of a database server, or of any database that SQLAlchemy has a driver for.
 
-`reflect_database` asks the database in a process of its own, and only for its schema: it belongs
+`reflect_database` asks the database in a separate process, and only for its schema: it belongs
 to somebody and may be busy, so no row is read or counted. `load` reads the answer that was stored
 then, and asks nobody.
 """
@@ -127,7 +127,7 @@ def read_request(request: JsonObject, data: bytes) -> JsonObject:
             "error": f"its driver is not installed ({error})",
             "hint": "install the package of the driver",
         }
-    except Exception as error:  # each driver has errors of its own
+    except Exception as error:  # each driver has its own errors
         message = (str(error).splitlines() or [""])[0]
         return {
             "error": f"{type(error).__name__}: {message}"[:300],

@@ -95,7 +95,7 @@ def _delimiter_of(head: str) -> str:
 
 
 def _has_header(row: Sequence[str]) -> bool:
-    """Whether the row names the columns: no field is empty, a number, or twice the same."""
+    """Whether the row names the columns: no field is empty, a number or repeated."""
     names = [field.strip() for field in row]
     return (
         all(names)
