@@ -165,13 +165,13 @@ def eval_(
 
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
-    others = {
+    other_options = {
         "--compare": compare,
         "--run": run,
         "--plot": plot,
         "--budgets": budget,
     }
-    check_options(trigger_options, [name for name, value in others.items() if value])
+    check_options(trigger_options, [name for name, value in other_options.items() if value])
     if trigger_options.triggers:
         return evaluate_triggers(
             trigger_options, files or (), mode, encoder, limit or 1, index_dir, quiet, json
@@ -203,13 +203,13 @@ def eval_(
         loaded = _load_encoder(ctx, modes, encoder)
         is_shown = ctx.runtime.stderr_is_terminal and not (quiet or json)
         with console.progress_bar(is_shown) as progress:
-            asked = (judged.queries, judged.gold.grades)
+            judged_pair = (judged.queries, judged.gold.grades)
             if budgets:
                 from capdisc_audit import context_recall
 
                 base = ctx.runtime.path_base
                 rows = context_recall.measure_context_recall(
-                    ctx.index, *asked, loaded, modes[0], budgets, base, progress
+                    ctx.index, *judged_pair, loaded, modes[0], budgets, base, progress
                 )
             else:
                 results = [
@@ -219,7 +219,7 @@ def eval_(
         if budgets:
             _print_contexts(ctx, judged, rows, targets.get("plot"), quiet, json)
             return ExitCode.OK
-        summaries = [summarise_run(*asked, result) for result in results]
+        summaries = [summarise_run(*judged_pair, result) for result in results]
         _write_outputs(targets, results, summaries)
         if not quiet:
             print_skipped(judged)
