@@ -23,7 +23,7 @@ from capdisc_audit.audit_report import (
     report_document,
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
-from capdisc_audit.hook_week import count_week, describe_week
+from capdisc_audit.client_state import count_week, describe_week
 from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_audit.skill_audit import (
     audit_index,

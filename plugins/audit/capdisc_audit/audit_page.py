@@ -12,7 +12,7 @@ from typing import Any
 
 from capdisc.output import console
 from capdisc_audit.audit_report import advise_budget, client_document
-from capdisc_audit.hook_week import HookWeek
+from capdisc_audit.client_state import HookWeek
 from capdisc_audit.listing_budgets import ListingState
 from capdisc_audit.overlaps import description_vectors
 from capdisc_audit.savings import Saving, describe_saving
