@@ -23,7 +23,7 @@ from capdisc_audit.audit_report import (
     report_document,
 )
 from capdisc_audit.client_listings import CLIENT_LISTINGS, find_client
-from capdisc_audit.hook_week import count_week, describe_week
+from capdisc_audit.client_state import count_week, describe_week
 from capdisc_audit.listing_budgets import ListingSettings
 from capdisc_audit.skill_audit import (
     audit_index,
@@ -118,7 +118,7 @@ def audit(
     Example: capdisc audit claude --window 200000
     """
     form = "json" if json else format
-    wanted = _check_options(client, budget, error, form, html)
+    error_names = _check_options(client, budget, error, form, html)
     _check_fix(client, fix, off, undo, yes, kind)
     if html and (fix or undo):
         raise UsageError("--html goes without --fix and --undo", "leave out one of them")
@@ -132,10 +132,10 @@ def audit(
         files = StateDatabase(ctx.index.folder).values()
         folders = client_state.find_folders(ctx.runtime, CLIENT_LISTINGS, files)
         headers = [
-            found
+            located
             for header in _load_headers(ctx, kind)
             if not client_state.is_shipped(file_of(header))
-            and (found := folders.locate(client, header) if client else header)
+            and (located := folders.locate(client, header) if client else header)
         ]
         if not headers:
             _print_nothing(ctx, kind, client)
@@ -174,7 +174,7 @@ def audit(
             _write_page(ctx.runtime, html, page)
     problems = problem_counts(report)
     if form == "json":
-        document = report_document(report, wanted, degraded)
+        document = report_document(report, error_names, degraded)
         console.print_document({**document, "hook_week": asdict(week) if week else None})
     elif not html or form == "markdown":
         sections = make_sections(report, limit)
@@ -187,7 +187,7 @@ def audit(
         else:
             colour = ctx.runtime.colour and form == "text"
             console.print_result("\n".join(format_sections(sections, form == "markdown", colour)))
-    failed = [name for name in wanted if problems[name]]
+    failed = [name for name in error_names if problems[name]]
     if failed:
         counts = ", ".join(f"{name} {problems[name]:,}" for name in failed)
         console.print_notice(f"error: {counts}")
@@ -209,11 +209,11 @@ def _check_options(
         raise unknown_choice("format", form, _FORMATS)
     if html and _is_stdout(html) and form != "text":
         raise UsageError("stdout is for one of the two", "capdisc audit --html skills.html")
-    wanted = tuple(dict.fromkeys(name.strip() for name in error.split(",") if name.strip()))
-    known = problem_counts(None)
-    if unknown := [name for name in wanted if name not in known]:
-        raise unknown_choice("problem", unknown[0], known)
-    return wanted
+    error_names = tuple(dict.fromkeys(name.strip() for name in error.split(",") if name.strip()))
+    problem_names = problem_counts(None)
+    if unknown := [name for name in error_names if name not in problem_names]:
+        raise unknown_choice("problem", unknown[0], problem_names)
+    return error_names
 
 
 def _check_fix(
@@ -244,14 +244,14 @@ def _choose_saving(
     is_off: bool = False,
 ) -> savings.Saving:
     """What this client need not list of its skills. Raises InputError as `choose_saving` does."""
-    own = [header for header in headers if folders.reads(client, file_of(header))]
+    own_headers = [header for header in headers if folders.reads(client, file_of(header))]
     paths = {
         file_of(header)
-        for header in own
+        for header in own_headers
         if header["kind"] == "skill" and folders.is_in_own_folder(client, file_of(header))
     }
     used = client_state.read_used_names(runtime, settings)
-    skills = list_client_skills(client, own)
+    skills = list_client_skills(client, own_headers)
     return savings.choose_saving(runtime, client, skills, settings, used, paths, is_off)
 
 
@@ -344,12 +344,14 @@ def _load_headers(
 def _print_nothing(
     ctx: open_index.CommandContext, kinds: list[str] | None, client: str | None
 ) -> None:
-    others = ctx.index.overview["kinds"]
+    other_kinds = ctx.index.overview["kinds"]
     reader = f" that {find_client(client).title} reads" if client else ""
     console.print_notice(f"notice: there are no skills in this index{reader}")
-    if others and not kinds:
-        names = ", ".join(f"{count:,} {kind}" for kind, count in others.items())
-        console.print_notice(f"hint: it holds {names}: capdisc audit --kind {next(iter(others))}")
+    if other_kinds and not kinds:
+        names = ", ".join(f"{count:,} {kind}" for kind, count in other_kinds.items())
+        console.print_notice(
+            f"hint: it holds {names}: capdisc audit --kind {next(iter(other_kinds))}"
+        )
 
 
 def _load_encoder(ctx: open_index.CommandContext) -> tuple[Encoder | None, tuple[str, ...]]:

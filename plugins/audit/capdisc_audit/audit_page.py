@@ -1,6 +1,6 @@
 """The page of `capdisc audit --html`: one file that needs no network, with the audit inside it.
 
-What is written into it is data alone: `audit_page.html` beside this file makes all elements.
+What is written into it is data alone: `audit_page.html` next to this file makes all elements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from capdisc.output import console
 from capdisc_audit.audit_report import advise_budget, client_document
-from capdisc_audit.hook_week import HookWeek
+from capdisc_audit.client_state import HookWeek
 from capdisc_audit.listing_budgets import ListingState
 from capdisc_audit.overlaps import description_vectors
 from capdisc_audit.savings import Saving, describe_saving
@@ -27,7 +27,7 @@ _STATES = tuple(ListingState)
 
 # Where the dots of the map come to lie.
 
-# The attraction of a point reaches so many nearest neighbours. Fewer tear groups apart, more give
+# The attraction of a point reaches this many nearest neighbours. Fewer tear groups apart, more give
 # the picture of a plain projection, in which everything lies on one heap.
 _NEIGHBOURS = 12
 # Steps and their size, as t-SNE takes them (van der Maaten and Hinton 2008); 80 steps of 2,000

@@ -24,7 +24,7 @@ from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 _ID_WIDTH, _REQUEST_WIDTH = 60, 60
 # Shorter descriptions are advised where they would keep this share of their length.
 _LEAST_AVERAGE = 0.3
-# A list that takes more of the window than this is no advice.
+# A list that takes more of the window than this is not advised.
 _LARGEST_SHARE = 0.1
 
 
@@ -141,9 +141,9 @@ def _describe_client(client: ClientReport, total: int) -> Iterator[str]:
         yield f"budget   {rule.overflow}"
     else:
         yield f"budget   {listing.budget:,} {listing.unit}{_explain_budget(client)}"
-    own = f", of which its own {rule.own_skills} skills take about {listing.own:,}"
-    whole = listing.own + listing.needs
-    yield f"needed   {whole:,} {listing.unit} for all in full{own if listing.own else ''}"
+    own_part = f", of which its own {rule.own_skills} skills take about {listing.own:,}"
+    total_need = listing.own + listing.needs
+    yield f"needed   {total_need:,} {listing.unit} for all in full{own_part if listing.own else ''}"
     yield f"shown    {_describe_outcome(listing)}"
     absent = total - len(listing.entries)
     if absent:
@@ -288,10 +288,12 @@ def advise_budget(client: ClientReport) -> Iterator[str]:
     rule, listing = client.rule, client.listing
     if listing.budget is None or not listing.with_state((*UNSEEN_STATES, ListingState.CUT)):
         return
-    whole = listing.own + listing.needs
-    if whole > listing.budget:
-        most = rule.max_budget
-        budget = _round_up(whole) if most is None else min(_round_up(whole), most)
+    total_need = listing.own + listing.needs
+    if total_need > listing.budget:
+        max_budget = rule.max_budget
+        budget = (
+            _round_up(total_need) if max_budget is None else min(_round_up(total_need), max_budget)
+        )
         share = needed_share(rule, listing, client.settings)
         advice = rule.advice.format(budget=budget, share=f"{share:g}")
         if rule.share is not None and share > _LARGEST_SHARE:
@@ -299,7 +301,7 @@ def advise_budget(client: ClientReport) -> Iterator[str]:
                 f"these are more than a list can hold: in full they would take {100 * share:g} % "
                 "of the window"
             )
-        elif budget >= whole:
+        elif budget >= total_need:
             yield f"room for all in full: {advice}"
         else:
             yield f"more room, but not for all: {advice}"

@@ -165,13 +165,13 @@ def eval_(
 
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
-    others = {
+    other_options = {
         "--compare": compare,
         "--run": run,
         "--plot": plot,
         "--budgets": budget,
     }
-    check_options(trigger_options, [name for name, value in others.items() if value])
+    check_options(trigger_options, [name for name, value in other_options.items() if value])
     if trigger_options.triggers:
         return evaluate_triggers(
             trigger_options, files or (), mode, encoder, limit or 1, index_dir, quiet, json
@@ -200,14 +200,26 @@ def eval_(
         ]
         targets = _output_paths(ctx, run, plot, modes, inputs)
         judged = load_judged_queries(ctx, queries, qrels)
+        loaded = _load_encoder(ctx, modes, encoder)
+        is_shown = ctx.runtime.stderr_is_terminal and not (quiet or json)
+        with console.progress_bar(is_shown) as progress:
+            judged_pair = (judged.queries, judged.gold.grades)
+            if budgets:
+                from capdisc_audit import context_recall
+
+                base = ctx.runtime.path_base
+                rows = context_recall.measure_context_recall(
+                    ctx.index, *judged_pair, loaded, modes[0], budgets, base, progress
+                )
+            else:
+                results = [
+                    run_queries(ctx.index, judged.queries, loaded, mode, limit, progress)
+                    for mode in modes
+                ]
         if budgets:
-            rows = _measure_contexts(ctx, judged, modes[0], encoder, budgets, quiet or json)
             _print_contexts(ctx, judged, rows, targets.get("plot"), quiet, json)
             return ExitCode.OK
-        results = _answer_queries(ctx, judged, modes, encoder, limit, quiet or json)
-        summaries = [
-            summarise_run(judged.queries, judged.gold.grades, result) for result in results
-        ]
+        summaries = [summarise_run(*judged_pair, result) for result in results]
         _write_outputs(targets, results, summaries)
         if not quiet:
             print_skipped(judged)
@@ -238,34 +250,10 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
         budgets = set()
     if text and not 0 < len(budgets) == len(set(parts)) <= _MAX_BUDGETS:
         raise UsageError(
-            f"--budget {one_line(text, 40)!r} is no list of tokens",
+            f"--budget {one_line(text, 40)!r} is not a list of tokens",
             f"for example: --budget 300,1200,3000; at most {_MAX_BUDGETS} numbers",
         )
     return tuple(sorted(budgets))
-
-
-def _measure_contexts(
-    ctx: open_index.CommandContext,
-    judged: JudgedQueries,
-    mode: str,
-    name: str | None,
-    budgets: Sequence[int],
-    is_silent: bool,
-) -> list[ContextRecall]:
-    from capdisc_audit.context_recall import measure_context_recall
-
-    encoder = _load_encoder(ctx, (mode,), name)
-    with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
-        return measure_context_recall(
-            ctx.index,
-            judged.queries,
-            judged.gold.grades,
-            encoder,
-            mode,
-            budgets,
-            ctx.runtime.path_base,
-            progress,
-        )
 
 
 def _print_contexts(
@@ -354,22 +342,6 @@ def _output_paths(
             )
         user_files.check_target(path)
     return targets
-
-
-def _answer_queries(
-    ctx: open_index.CommandContext,
-    judged: JudgedQueries,
-    modes: Sequence[str],
-    name: str | None,
-    limit: int,
-    is_silent: bool,
-) -> list[EvalRun]:
-    encoder = _load_encoder(ctx, modes, name)
-    with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
-        return [
-            run_queries(ctx.index, judged.queries, encoder, mode, limit, progress)
-            for mode in modes
-        ]
 
 
 def _write_outputs(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _NAME_WIDTH = 12
 # Each column as wide as its heading, or as "100.0".
 _WIDTHS = [max(len(metric), 5) for metric in METRICS]
+_HEADINGS = [f"{metric:>{width}}" for metric, width in zip(METRICS, _WIDTHS, strict=True)]
 _PERCENTILES = (50, 95)
 
 
@@ -25,39 +26,42 @@ def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[st
     """The lines of a table for one mode: a row for each group of queries, and how long a query
     took.
     """
-    width = min(_NAME_WIDTH, max(len(group.name) for group in summary.groups))
-    rows = [console.bold(f"{'':{width}}  {'n':>5}{_heading_cells()}", colour)]
+    rows = []
     for group in summary.groups:
-        name = console.sanitise(one_line(group.name, width))
-        rows.append(f"{name:{width}}  {group.n:5,}{_metric_cells(group.means)}")
+        name = console.sanitise(one_line(group.name, _NAME_WIDTH))
+        rows.append([name, f"{group.n:5,}", *_metric_cells(group.means)])
         if group.name == "all":
-            rows.append(
-                console.dim(f"{'±':>{width + 7}}{_metric_cells(group.half_widths)}", colour)
-            )
+            rows.append(["", f"{'±':>5}", *_metric_cells(group.half_widths)])
     times = ", ".join(f"p{percent} {value:.1f} ms" for percent, value in summary.latency.items())
-    return [*rows, f"{times} a query", f"mode {summary.mode}, {_legend(limit)}"]
+    return [
+        *_format_rows(["", f"{'n':>5}", *_HEADINGS], rows, colour),
+        f"{times} a query",
+        f"mode {summary.mode}, {_legend(limit)}",
+    ]
 
 
 def format_comparison_table(
     summaries: Sequence[EvalSummary], limit: int, colour: bool
 ) -> list[str]:
     """The lines of a table with a row for each mode over all queries, and its interval below it."""
-    width = max(len("mode"), *(len(summary.mode) for summary in summaries))
-    rows = [
-        console.bold(
-            f"{'mode':{width}}{_heading_cells()}{''.join(f'  p{percent} ms' for percent in _PERCENTILES)}",
-            colour,
-        )
-    ]
-    for run_summary in summaries:
-        overall = run_summary.groups[0]
-        times = "".join(f"{run_summary.latency[percent]:8.1f}" for percent in _PERCENTILES)
-        rows.append(f"{run_summary.mode:{width}}{_metric_cells(overall.means)}{times}")
-        rows.append(console.dim(f"{'±':>{width}}{_metric_cells(overall.half_widths)}", colour))
-    return [
-        *rows,
-        f"{console.format_count(summaries[0].groups[0].n, 'query', 'queries')}, {_legend(limit)}",
-    ]
+    headings = ["mode", *_HEADINGS, *(f"p{percent} ms" for percent in _PERCENTILES)]
+    rows = []
+    for summary in summaries:
+        overall = summary.groups[0]
+        times = [f"{summary.latency[percent]:6.1f}" for percent in _PERCENTILES]
+        rows.append([summary.mode, *_metric_cells(overall.means), *times])
+        rows.append(["±", *_metric_cells(overall.half_widths), "", ""])
+    count = console.format_count(summaries[0].groups[0].n, "query", "queries")
+    return [*_format_rows(headings, rows, colour), f"{count}, {_legend(limit)}"]
+
+
+def _format_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], colour: bool
+) -> list[str]:
+    """Aligned columns; the rows with half widths are dimmed."""
+    heading, *lines = console.format_table(headings, rows)
+    shown = (console.dim(line, colour and "±" in line) for line in lines)
+    return [console.bold(heading, colour), *shown]
 
 
 def summary_document(summary: EvalSummary) -> dict[str, object]:
@@ -84,14 +88,8 @@ def _round_metrics(values: Mapping[str, float]) -> dict[str, float]:
     return {metric: round(value, 4) for metric, value in values.items()}
 
 
-def _heading_cells() -> str:
-    return "".join(f"  {metric:>{width}}" for metric, width in zip(METRICS, _WIDTHS, strict=True))
-
-
-def _metric_cells(values: Mapping[str, float]) -> str:
-    return "".join(
-        f"  {values[metric]:{width}.1f}" for metric, width in zip(METRICS, _WIDTHS, strict=True)
-    )
+def _metric_cells(values: Mapping[str, float]) -> list[str]:
+    return [f"{values[metric]:{width}.1f}" for metric, width in zip(METRICS, _WIDTHS, strict=True)]
 
 
 def _legend(limit: int) -> str:

@@ -15,7 +15,9 @@ from capdisc.context import open_index, query_execution, surroundings, user_file
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_audit.triggers import (
+    FAILING_NEW,
     NOBODY,
+    WORSE,
     TriggerChanges,
     TriggerFigures,
     TriggerResult,
@@ -164,27 +166,25 @@ def evaluate_triggers(
             index = stack.enter_context(_temporary_index(roots, name))
         headers = list(index.documents.all_headers())
         tests = _load_tests(runtime, index, headers, files)
-        answers = run_tests(index, tests, encoder, chosen_mode, limit, progress)
+        results, degraded = run_tests(index, tests, encoder, chosen_mode, limit, progress)
         changes = None
         if options.since:
             before = stack.enter_context(_index_of_revision(options.since, roots, name))
             ids_before = [header["id"] for header in before.documents.all_headers()]
-            answers_before = run_tests(before, tests, encoder, chosen_mode, limit, progress)
+            earlier, _ = run_tests(before, tests, encoder, chosen_mode, limit, progress)
             ids = [header["id"] for header in headers]
-            changes = compare_results(answers.results, answers_before.results, ids, ids_before)
+            changes = compare_results(results, earlier, ids, ids_before)
         tested = {test.id for test in tests if test.should_trigger}
         run = TriggerRun(
-            results=answers.results,
-            capabilities=figures_by_capability(answers.results),
+            results=results,
+            capabilities=figures_by_capability(results),
             untested=[
                 header["id"]
                 for header in (() if files else headers)
                 if header["id"] not in tested and not header.get("hidden")
             ],
             limit=limit,
-            degraded=tuple(
-                f"{text} ({failure})" if failure else text for text in answers.degraded
-            ),
+            degraded=tuple(f"{text} ({failure})" if failure else text for text in degraded),
             changes=changes,
         )
     failing = find_failing(run, options)
@@ -194,7 +194,7 @@ def evaluate_triggers(
         console.print_lines(_format_run(run, options, failing, runtime.colour))
     if not quiet:
         _print_notices(run)
-    has_regressions = bool(changes and (changes.broken or changes.failing_new))
+    has_regressions = bool(changes and (changes[WORSE] or changes[FAILING_NEW]))
     is_compared = bool(changes) and options.min_precision is None and options.min_recall is None
     return ExitCode.FINDINGS if (has_regressions if is_compared else failing) else ExitCode.OK
 
@@ -233,7 +233,7 @@ def _load_tests(
     headers: Sequence[CapabilityHeader],
     files: Sequence[Path],
 ) -> list[TriggerTest]:
-    """The tests of these files; or all of the capabilities, and of the files beside them. Raises
+    """The tests of these files; or all of the capabilities, and of the files next to them. Raises
     InputError where there is none.
     """
     if files:
@@ -245,7 +245,7 @@ def _load_tests(
         from_files = [
             test
             for header in headers
-            for path in _files_beside(Path(header["source"]["path"]))
+            for path in _files_next_to(Path(header["source"]["path"]))
             for test in _tests_of_file(runtime, index, path, header["id"])
         ]
         tests = collect_tests(headers, from_files)
@@ -259,7 +259,7 @@ def _load_tests(
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
-def _files_beside(path: Path) -> list[Path]:
+def _files_next_to(path: Path) -> list[Path]:
     """The files of requests that lie with the only capability of a folder."""
     if path.name.casefold() not in ("skill.md", "capability.yaml", "capability.yml"):
         return []
@@ -282,7 +282,7 @@ def _tests_of_file(
     name = str(path)
     tests = []
     for request in parse_trigger_file(user_files.read_file_or_stdin(runtime, name), name):
-        # A file beside a capability is about that one, whatever it calls it.
+        # A file next to a capability is about that one, whatever it calls it.
         identifier = owner or (
             NOBODY
             if request.name is None
@@ -474,15 +474,11 @@ def _format_result(result: TriggerResult) -> str:
 
 
 def _format_changes(changes: TriggerChanges, since: str) -> list[str]:
-    parts = (
-        ("better", changes.fixed),
-        ("worse", changes.broken),
-        ("new, and failing", changes.failing_new),
-    )
     lines = []
-    for title, results in parts:
+    for title, results in changes.items():
         if results:
-            lines += [f"{title} ({len(results):,})", *map(_format_result, results)]
+            shown = "new, and failing" if title == FAILING_NEW else title
+            lines += [f"{shown} ({len(results):,})", *map(_format_result, results)]
     name = console.sanitise(since)
     return ["", *([f"since {name}", *lines] if lines else [f"since {name}: no difference"])]
 
@@ -538,12 +534,8 @@ def _figures_document(figures: TriggerFigures) -> JsonObject:
 
 
 def _changes_document(changes: TriggerChanges, since: str) -> JsonObject:
-    return {
-        "revision": since,
-        "better": [_result_document(result) for result in changes.fixed],
-        "worse": [_result_document(result) for result in changes.broken],
-        "failing_new": [_result_document(result) for result in changes.failing_new],
-    }
+    lists = {title: list(map(_result_document, results)) for title, results in changes.items()}
+    return {"revision": since, **lists}
 
 
 def _result_document(result: TriggerResult) -> JsonObject:

@@ -47,7 +47,7 @@ def run_queries(
     progress: Progress,
 ) -> EvalRun:
     """The rankings of all queries, `limit` hits deep. The first query runs once untimed: reading
-    the stores' pages for the first time is no part of what a query takes.
+    the stores' pages for the first time does not count as time of a query.
     """
     hits: dict[str, Sequence[tuple[str, float]]] = {}
     milliseconds: list[float] = []

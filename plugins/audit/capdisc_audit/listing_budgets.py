@@ -157,7 +157,7 @@ class ClientListing:
     sources: Sequence[FigureSource] = ()
 
     def units_of(self, window: int) -> float:
-        """The units of the budget that a window of so many tokens has."""
+        """The units of the budget that a window of this many tokens has."""
         units = next(units for limit, units in self.token_units if not limit or window <= limit)
         return window * units
 

@@ -23,7 +23,7 @@ from capdisc_indexer.text.normalization import BOILERPLATE_WORDS
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 # Of 1,793 public skills, 1 pair in 1,000 has descriptions as near as this. In a sample of 200 such
-# pairs that are no copies, a request of their shared words found both in the first two places for
+# pairs that are not copies, a request of their shared words found both in the first two places for
 # 126.
 MIN_COSINE = 0.74
 # Both win when the second has at least this share of the first one's score.
@@ -34,7 +34,7 @@ _MAX_WORD_SHARE, _MIN_COMMON = 0.1, 8
 _PHRASES_OF_PAIR = 3
 # Rows of the matrix that are compared at once: 16 MB for 4,000 capabilities.
 _BLOCK_ROWS = 1_000
-# An example request should find its own capability among so many hits.
+# An example request should find its own capability among this many hits.
 PHRASE_DEPTH = 3
 
 _WORD = re.compile(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")

@@ -205,7 +205,7 @@ class _TypeReader:
         return ReferenceType(pointer=pointer)
 
     def _read_choices(self, schema: JsonObject, depth: int) -> StubType:
-        """The type of a schema whose combinators are joined to what stands beside them."""
+        """The type of a schema whose combinators are joined to the keywords next to them."""
         parts = [part for part in as_list(schema.get("allOf")) if isinstance(part, Mapping)]
         base = {key: value for key, value in schema.items() if key != "allOf"}
         if len(parts) == 1 and not _STRUCTURAL.intersection(base):

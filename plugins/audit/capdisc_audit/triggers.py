@@ -27,7 +27,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.store.snapshot import Index
 
-# A phrase of another capability is a near miss for what stands among so many of its first hits.
+# A phrase of another capability is a near miss for what stands among this many of its first hits.
 NEIGHBOUR_DEPTH = 5
 _SEARCH_DEPTH = 10
 # So many hits are what a hook prints at most; the share of requests that find theirs there.
@@ -36,6 +36,10 @@ SHOWN_HITS = 3
 NOBODY = ""
 # What a test comes from, as reports name it; a file is named by its path.
 PHRASE, EXCLUSION, NEIGHBOUR = "phrase", "not for", "neighbour"
+
+# What changed since an earlier state: tests that failed before and pass now, that passed and fail,
+# and that fail and could not be asked before, since their capability was not there.
+BETTER, WORSE, FAILING_NEW = "better", "worse", "failing_new"
 
 # A test by what it asks: the id, the request without regard to case, and what is expected.
 TestKey: TypeAlias = tuple[str, str, bool]
@@ -68,12 +72,8 @@ class TriggerResult:
     has_passed: bool
 
 
-@frozen
-class TriggerAnswers:
-    """The results of all tests, and what the searches had to do without."""
-
-    results: Sequence[TriggerResult]
-    degraded: tuple[str, ...] = ()
+# The results of tests by BETTER, WORSE and FAILING_NEW.
+TriggerChanges: TypeAlias = Mapping[str, Sequence[TriggerResult]]
 
 
 @frozen
@@ -194,7 +194,7 @@ def _parse(text: str, path: str) -> Json:
         try:
             return [json.loads(line) for line in lines]
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is no JSON: {error}", _FILE_HINT) from error
+            raise InputError(f"{path} is not JSON: {error}", _FILE_HINT) from error
     result = read_yaml(text, path)
     if not result.documents:
         problem = result.finding.message if result.finding else "it is empty"
@@ -277,9 +277,10 @@ def run_tests(
     mode: str,
     limit: int,
     progress: Progress,
-) -> TriggerAnswers:
+) -> tuple[list[TriggerResult], tuple[str, ...]]:
     """The results of the tests, and of the near misses that they lead to: a phrase that should
-    trigger one capability should not trigger another one that it finds, too.
+    trigger one capability should not trigger another one that it finds, too. And what the searches
+    had to do without.
 
     A request triggers what is among its first `limit` hits. Copies count as one.
     """
@@ -301,7 +302,7 @@ def run_tests(
             stated.update(near_miss.key for near_miss in fresh)
             results += [_judge(near_miss, ranking, limit) for near_miss in fresh]
     degraded = dict.fromkeys(text for ranking in rankings.values() for text in ranking.degraded)
-    return TriggerAnswers(results, tuple(degraded))
+    return results, tuple(degraded)
 
 
 def _near_misses(
@@ -348,17 +349,6 @@ def figures_by_capability(results: Iterable[TriggerResult]) -> list[TriggerFigur
     return [TriggerFigures(key, by_id[key]) for key in sorted(by_id)]
 
 
-@frozen
-class TriggerChanges:
-    """The tests that failed before and pass now, that passed and fail, and that fail and could not
-    be asked before, since their capability was not there.
-    """
-
-    fixed: Sequence[TriggerResult]
-    broken: Sequence[TriggerResult]
-    failing_new: Sequence[TriggerResult]
-
-
 def compare_results(
     now: Iterable[TriggerResult],
     before: Iterable[TriggerResult],
@@ -369,25 +359,19 @@ def compare_results(
     these capabilities.
     """
     earlier = {result.test.key: result for result in before}
-    known, remaining = {NOBODY, *ids_before}, {NOBODY, *ids_now}
-    fixed, broken, failing_new = (
-        list[TriggerResult](),
-        list[TriggerResult](),
-        list[TriggerResult](),
-    )
     current = {result.test.key: result for result in now}
+    known, remaining = {NOBODY, *ids_before}, {NOBODY, *ids_now}
+    changes: dict[str, list[TriggerResult]] = {name: [] for name in (BETTER, WORSE, FAILING_NEW)}
     for key, result in current.items():
         # A near miss is asked only where it is found: where it was not, it passed.
         had_passed = earlier[key].has_passed if key in earlier else not result.test.should_trigger
         if result.test.id not in known:
-            failing_new += [] if result.has_passed else [result]
-        elif result.has_passed and not had_passed:
-            fixed.append(result)
-        elif had_passed and not result.has_passed:
-            broken.append(result)
-    fixed += [
+            changes[FAILING_NEW] += [] if result.has_passed else [result]
+        elif result.has_passed != had_passed:
+            changes[BETTER if result.has_passed else WORSE].append(result)
+    changes[BETTER] += [
         result
         for key, result in earlier.items()
         if key not in current and not result.has_passed and result.test.id in remaining
     ]
-    return TriggerChanges(fixed, broken, failing_new)
+    return changes

@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
+from capdisc_data.refusals import accept, refuse
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft, read_text_field
 from capdisc_indexer.sources.formats.naming_rules import folder_of, plain_part
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.json_reader import (
     LineIndex,
     clean_export,
@@ -107,27 +106,23 @@ class ApiDocument:
         return node if isinstance(node, dict) and "$ref" not in node else None
 
 
-def read_document(text: str, file: FoundFile) -> ApiDocument | Finding:
-    """The document, or the finding that says why the text is none."""
+def read_document(text: str, file: FoundFile) -> ApiDocument:
+    """The document. Raises RefusedFileError for a text that is not one."""
     if text.lstrip().startswith("{"):
-        value = read_json(clean_export(text), file.path, MAX_DEPTH)
-        return value if isinstance(value, Finding) else _document(value, _json_lines(text), file)
+        value = accept(read_json(clean_export(text), file.path, MAX_DEPTH))
+        return _document(value, _json_lines(text), file)
     result = read_yaml(text, file.path, limits=_LIMITS)
-    if result.finding:
-        return result.finding
+    accept(result.finding)
     node = result.documents[0] if result.documents else None
     return _document(to_json(node, exact=True) if node else None, _yaml_lines(node), file)
 
 
-def _document(
-    value: Json, line_of: Callable[[str, str], int], file: FoundFile
-) -> ApiDocument | Finding:
+def _document(value: Json, line_of: Callable[[str, str], int], file: FoundFile) -> ApiDocument:
     fields = value if isinstance(value, dict) else {}
     version = str(fields.get("openapi", fields.get("swagger", "")))
     if not version.startswith(("3.", "2.")) and version != "3":
         message = f"the version {version[:20]!r} is not read" if version else "no OpenAPI document"
-        hint = "write OpenAPI 3.0 or 3.1, or Swagger 2.0"
-        return file_finding(file, Severity.ERROR, "openapi-version", message, hint)
+        refuse(file, "openapi-version", message, "write OpenAPI 3.0 or 3.1, or Swagger 2.0")
     if version.startswith("2."):
         schemes = {"securitySchemes": fields.get("securityDefinitions")}
         fields = {**fields, "servers": [{"url": _swagger_url(fields)}], "components": schemes}
@@ -273,7 +268,7 @@ class SchemaWriter:
     def _follow_references(
         self, value: Json, visited: tuple[str, ...]
     ) -> tuple[Json, tuple[str, ...]]:
-        """The schema at the end of the references, with the keywords that stand beside them; and
+        """The schema at the end of the references, with the keywords next to them; and
         the references on the way.
         """
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):

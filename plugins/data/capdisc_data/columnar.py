@@ -1,7 +1,7 @@
 """Parquet and Arrow (also called Feather) as tables: their schema and row count, which stand in the
-file beside the data.
+file next to the data.
 
-pyarrow reads them in a process of its own, and reads data only if samples are asked for.
+pyarrow reads them in a separate process, and reads data only if samples are asked for.
 """
 
 from __future__ import annotations
@@ -150,4 +150,4 @@ def _comment(metadata: Mapping[bytes, bytes] | None) -> str:
 
 def _unreadable(kind: str, reason: str) -> Tables:
     message = f"cannot be read as {kind.capitalize()}: {reason}"
-    return failed_read(kind, message, "write it anew")
+    return failed_read(kind, message, "write it again")

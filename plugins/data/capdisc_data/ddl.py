@@ -20,6 +20,7 @@ from capdisc_data.ddl_columns import (
     table_comment,
     view_columns,
 )
+from capdisc_data.refusals import catch_refusal, text_of
 from capdisc_data.sql_tokens import (
     MAX_TOKENS,
     MYSQL,
@@ -30,9 +31,8 @@ from capdisc_data.sql_tokens import (
 )
 from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import Column, ReaderNote, Tables
-from capdisc_indexer.model.types import Finding, LoadedFile
+from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.formats.naming_rules import name_of
-from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash
 
 MAX_TABLES = 2_000
@@ -54,12 +54,11 @@ _GENERATED_HEADINGS = (
 )
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The tables that the file declares, as the schema of one database."""
-    sql = decode(data, file.path)
-    if isinstance(sql, Finding):
-        return LoadedFile(findings=(sql,))
-    return build_table_capabilities(file, name_of(file), read_ddl(sql), content_hash(data))
+    tables = read_ddl(text_of(file, data))
+    return build_table_capabilities(file, name_of(file), tables, content_hash(data))
 
 
 def read_ddl(sql: str) -> Tables:

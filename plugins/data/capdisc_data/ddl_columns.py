@@ -18,7 +18,7 @@ _CLAUSE_WORDS = frozenset(
     identity initially invisible key masked not null on primary references sparse storage unique virtual visible
     """.split()
 )
-# First words of parts that are no columns; the second set holds in MySQL only.
+# First words of parts that are not columns; the second set holds in MySQL only.
 _TABLE_CONSTRAINTS = frozenset(
     "constraint primary unique foreign check exclude like period".split()
 )

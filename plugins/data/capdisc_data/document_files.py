@@ -16,9 +16,9 @@ from capdisc_data.document_capabilities import (
     DocumentContent,
     build_document_capabilities,
 )
-from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_data.refusals import catch_refusal, refuse, text_of
+from capdisc_indexer.model.types import LoadedFile, Severity
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
@@ -31,24 +31,23 @@ from capdisc_indexer.text.normalization import one_line, strip_controls
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx", ".mdown")
 MAX_DESCRIPTION = 600
-MAX_SECONDS = 60  # for a reader in a process of its own
+MAX_SECONDS = 60  # for a reader in a separate process
 _READER_MODULES = {
     ".pdf": "capdisc_data.pdf",
     ".docx": "capdisc_data.office",
     ".pptx": "capdisc_data.office",
     ".xlsx": "capdisc_data.office",
 }
-_SAVE_HINT = "save it anew, or as Markdown or text"
+_SAVE_HINT = "save it again, or as Markdown or text"
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The document and its sections."""
     reader_module = _READER_MODULES.get(PurePath(file.path).suffix.lower())
     if reader_module:
         return _load_in_subprocess(file, data, reader_module)
-    text = decode(data, file.path)
-    if isinstance(text, Finding):
-        return LoadedFile(findings=(text,))
+    text = text_of(file, data)
     if file.path.lower().endswith(MARKDOWN_ENDINGS):
         return build_document_capabilities(file, _markdown(text, file.path))
     suffix = PurePath(file.path).suffix
@@ -64,28 +63,18 @@ def _load_in_subprocess(file: FoundFile, data: bytes, module: str) -> LoadedFile
     try:
         answer = read_in_subprocess(module, {"kind": kind}, data, MAX_SECONDS)
     except ReaderProcessError as error:
-        return _refuse_document(file, f"cannot be read: {error}", _SAVE_HINT)
+        refuse(file, "document-unreadable", f"cannot be read: {error}", _SAVE_HINT)
     if "error" in answer:
         message = f"cannot be read: {one_line(answer['error'], 200)}"
-        return _refuse_document(file, message, answer.get("hint") or _SAVE_HINT)
+        refuse(file, "document-unreadable", message, answer.get("hint") or _SAVE_HINT)
     blocks = tuple(
         DocumentBlock(level, strip_controls(text), line, is_whole)
         for level, text, line, is_whole in answer["pieces"]
     )
     document = DocumentContent(format=kind, pieces=blocks, title=one_line(answer["title"], 200))
-    findings = []
-    if answer["cut"]:
-        findings.append(
-            file_finding(
-                file, Severity.WARNING, "document-cut", answer["cut"], "split the document"
-            )
-        )
-    return build_document_capabilities(file, document, findings)
-
-
-def _refuse_document(file: FoundFile, message: str, hint: str) -> LoadedFile:
-    finding = file_finding(file, Severity.ERROR, "document-unreadable", message, hint)
-    return LoadedFile(findings=(finding,))
+    cut = answer["cut"]
+    warning = file_finding(file, Severity.WARNING, "document-cut", cut, "split the document")
+    return build_document_capabilities(file, document, (warning,) if cut else ())
 
 
 def _markdown(text: str, path: str) -> DocumentContent:
@@ -103,7 +92,7 @@ def _markdown(text: str, path: str) -> DocumentContent:
 
 
 def _front_matter(block: str) -> Mapping[str, Json]:
-    """The fields of the front matter; none if it is not a mapping, which is no error in a
+    """The fields of the front matter; none if it is not a mapping, which is not an error in a
     document.
     """
     documents = read_yaml(block).documents

@@ -13,6 +13,7 @@ from itertools import islice
 from os.path import basename
 from typing import Any
 
+from capdisc_data.refusals import accept, catch_refusal, refuse, text_of
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
@@ -23,7 +24,7 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
 )
 from capdisc_indexer.sources.formats.naming_rules import folder_of, name_in_words, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -44,7 +45,7 @@ _SCALARS = {
     "String": "string",
     "ID": "string",
 }
-_HINT = "write a schema: type Query { ... }"
+_CODE = "graphql-schema"
 
 # A node of graphql-core, which has one class for each of fifty kinds.
 _Node = Any
@@ -66,42 +67,34 @@ class _Schema:
         return [member for node in nodes for member in getattr(node, "fields", None) or ()]
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The API with its operations, or the finding that says why the text is no schema."""
-    text = decode(data, file.path)
-    schema = text if isinstance(text, Finding) else _read_schema(text, file)
-    if isinstance(schema, Finding):
-        return LoadedFile(findings=(schema,))
+    """The API with its operations, or the finding that says why the text is not a schema."""
+    schema = _read_schema(text_of(file, data), file)
     return merge_drafts(_draft_api(file, schema), file, mark_finding(data, file.path))
 
 
-def _read_schema(text: str, file: FoundFile) -> _Schema | Finding:
+def _read_schema(text: str, file: FoundFile) -> _Schema:
     graphql = lazy_imports.graphql()
     try:
         if text.lstrip().startswith("{") and file.path.lower().endswith(".json"):
-            value = read_json(text, file.path, _MAX_JSON_DEPTH)
-            if isinstance(value, Finding):
-                return value
+            value = accept(read_json(text, file.path, _MAX_JSON_DEPTH))
             text = graphql.print_schema(graphql.build_client_schema(_introspection(value)))
         document = graphql.parse(text, max_tokens=_MAX_TOKENS)
     except graphql.GraphQLSyntaxError as error:
         line = error.locations[0].line if error.locations else 1
         message = f"not GraphQL: {one_line(error.message, 120)}"
-        return _refuse(file, message, "correct the place", line)
+        refuse(file, _CODE, message, "correct the place", line)
     except (TypeError, ValueError, KeyError, AttributeError, graphql.GraphQLError) as error:
-        message = f"no answer to an introspection query: {one_line(str(error), 120)}"
-        return _refuse(file, message, "save the whole answer, with data.__schema")
+        message = f"not an answer to an introspection query: {one_line(str(error), 120)}"
+        refuse(file, _CODE, message, "save the whole answer, with data.__schema")
     except RecursionError:
-        return _refuse(file, "nested too deep", "make it flatter")
+        refuse(file, _CODE, "nested too deep", "make it flatter")
     schema = _as_schema(document)
     if not any(schema.fields_of(root) for root in schema.roots.values()):
         message = "holds no schema: no field of Query, Mutation or Subscription"
-        return _refuse(file, message, _HINT)
+        refuse(file, _CODE, message, "write a schema: type Query { ... }")
     return schema
-
-
-def _refuse(file: FoundFile, message: str, hint: str, line: int = 1) -> Finding:
-    return file_finding(file, Severity.ERROR, "graphql-schema", message, hint, line)
 
 
 def _introspection(value: Json) -> dict[str, Json]:

@@ -19,6 +19,7 @@ from capdisc_data.api_document import (
     table_at,
 )
 from capdisc_data.operation_inputs import OperationInputs, read_inputs
+from capdisc_data.refusals import catch_refusal, text_of
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
@@ -27,8 +28,8 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     read_text_field,
 )
 from capdisc_indexer.sources.formats.naming_rules import plain_part
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
@@ -41,12 +42,10 @@ _HOST = re.compile(r"https?://[^/?#{}\s]+")
 _NOT_IN_SECRET_NAME = re.compile(r"[^A-Z0-9]+")
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The API with its operations; an error in one of them costs the others nothing."""
-    text = decode(data, file.path)
-    document = text if isinstance(text, Finding) else read_document(text, file)
-    if isinstance(document, Finding):
-        return LoadedFile(findings=(document,))
+    document = read_document(text_of(file, data), file)
     return load_document(file, document, mark_finding(data, file.path))
 
 
@@ -55,12 +54,8 @@ def load_document(
 ) -> LoadedFile:
     """The API of a document with its operations; its findings come after those of `before`."""
     loaded = merge_drafts(_draft_operations(file, document), file, before)
-    unresolved = _warn_of_missing_references(file, document)
-    return LoadedFile(
-        descriptors=loaded.descriptors,
-        findings=(*loaded.findings, *unresolved),
-        parts=loaded.parts,
-    )
+    # Known once all operations are read.
+    return join_loaded(loaded, LoadedFile(findings=_warn_of_missing_references(file, document)))
 
 
 def _draft_operations(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from capdisc_indexer.plugins.plugin import Plugin, PluginCommand
 from capdisc_indexer.sources.source_format import (
     MEBIBYTE,
@@ -10,14 +12,23 @@ from capdisc_indexer.sources.source_format import (
     lazy_loader,
 )
 
-_JSON_OR_YAML = (".json", ".yaml", ".yml")
+# What formats of one kind have in common.
+_API: Any = {
+    "limit_bytes": 16 * MEBIBYTE,
+    "options": ("include", "exclude", "url", "description"),
+    "lists_tools": True,
+}
+_SAMPLED: Any = {"options": ("samples", "description")}
+_TABLE: Any = {"declared": "table", "by_suffix": True, **_SAMPLED}
+# Opened by its loader, since it may be larger than memory.
+_LARGE: Any = {"limit_bytes": 64 * 1024 * MEBIBYTE, "reads": False}
+_DOCUMENT: Any = {"declared": "document", "by_suffix": True, "options": ("description",)}
 PLUGIN = Plugin(
     name="data",
     formats=(
         SourceFormat(
             format="openapi",
             load=lazy_loader("capdisc_data.openapi"),
-            limit_bytes=16 * MEBIBYTE,
             filenames=(
                 "openapi.json",
                 "openapi.yaml",
@@ -28,31 +39,26 @@ PLUGIN = Plugin(
             ),
             endings=(".openapi.json", ".openapi.yaml", ".openapi.yml"),
             declared="openapi",
-            suffixes=_JSON_OR_YAML,
-            options=("include", "exclude", "url", "description"),
-            lists_tools=True,
+            suffixes=(".json", ".yaml", ".yml"),
+            **_API,
         ),
         SourceFormat(
             format="postman",
             load=lazy_loader("capdisc_data.postman"),
-            limit_bytes=16 * MEBIBYTE,
             endings=(".postman_collection.json",),
             declared="postman",
             suffixes=(".json",),
-            options=("include", "exclude", "url", "description"),
-            lists_tools=True,
+            **_API,
         ),
         SourceFormat(
             format="graphql",
             load=lazy_loader("capdisc_data.graphql_schema"),
-            limit_bytes=16 * MEBIBYTE,
             filenames=("schema.graphql", "schema.graphqls", "schema.gql"),
             endings=(".graphqls", ".schema.graphql", ".schema.gql"),
             declared="graphql",
             suffixes=(".graphql", ".graphqls", ".gql", ".json"),
             by_suffix=True,
-            options=("include", "exclude", "url", "description"),
-            lists_tools=True,
+            **_API,
         ),
         SourceFormat(
             format="python",
@@ -87,12 +93,11 @@ PLUGIN = Plugin(
         SourceFormat(
             format="sqlite",
             load=lazy_loader("capdisc_data.sqlite"),
-            limit_bytes=64 * 1024 * MEBIBYTE,
             endings=(".sqlite", ".sqlite3"),
             declared="sql",
             suffixes=(".sqlite", ".sqlite3", ".db"),
-            options=("samples", "description"),
-            reads=False,
+            **_SAMPLED,
+            **_LARGE,
         ),
         SourceFormat(
             format="ddl",
@@ -114,49 +119,37 @@ PLUGIN = Plugin(
         SourceFormat(
             format="csv",
             load=lazy_loader("capdisc_data.text_tables", "load_delimited"),
-            limit_bytes=64 * 1024 * MEBIBYTE,
-            declared="table",
             suffixes=(".csv", ".tsv"),
-            by_suffix=True,
-            options=("samples", "description"),
-            reads=False,
+            **_TABLE,
+            **_LARGE,
         ),
         SourceFormat(
             format="json",
             load=lazy_loader("capdisc_data.text_tables", "load_json"),
             limit_bytes=64 * MEBIBYTE,
-            declared="table",
             suffixes=(".json", ".jsonl", ".ndjson"),
-            by_suffix=True,
-            options=("samples", "description"),
+            **_TABLE,
         ),
         SourceFormat(
             format="columnar",
             load=lazy_loader("capdisc_data.columnar"),
-            limit_bytes=64 * 1024 * MEBIBYTE,
-            declared="table",
             suffixes=(".parquet", ".arrow", ".feather"),
-            by_suffix=True,
-            options=("samples", "description"),
-            reads=False,
+            **_TABLE,
+            **_LARGE,
         ),
         SourceFormat(
             format="document",
             load=lazy_loader("capdisc_data.document_files"),
             limit_bytes=16 * MEBIBYTE,
-            declared="document",
             suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
-            by_suffix=True,
-            options=("description",),
+            **_DOCUMENT,
         ),
         SourceFormat(
             format="office",
             load=lazy_loader("capdisc_data.document_files"),
             limit_bytes=64 * MEBIBYTE,
-            declared="document",
             suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),
-            by_suffix=True,
-            options=("description",),
+            **_DOCUMENT,
         ),
     ),
     tools=("capdisc_data.data_tools:TOOLS",),

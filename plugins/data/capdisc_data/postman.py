@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 
 from capdisc_data.api_document import MAX_DEPTH, ApiDocument, list_at, table_at
 from capdisc_data.openapi import HTTP_METHODS, MAX_OPERATIONS, load_document
+from capdisc_data.refusals import accept, catch_refusal, refuse
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.model.types import Finding, LoadedFile
 from capdisc_indexer.sources.formats.manifest_adapter import read_text_field
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.json_reader import (
     named_lines,
@@ -54,19 +54,15 @@ class _Request:
     auth: Json
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The API of the collection with its operations."""
-    export = read_export(data, file.path, MAX_DEPTH)
-    if isinstance(export, Finding):
-        return LoadedFile(findings=(export,))
-    text, value = export
+    text, value = accept(read_export(data, file.path, MAX_DEPTH))
     if isinstance(value, dict) and isinstance(inner := value.get("collection"), dict):
         value = inner  # as Postman's own API answers
     if not isinstance(value, dict) or not isinstance(value.get("item"), list):
-        message = "holds no Postman collection"
         hint = "export the collection as Collection v2.1"
-        finding = file_finding(file, Severity.ERROR, "postman-shape", message, hint)
-        return LoadedFile(findings=(finding,))
+        refuse(file, "postman-shape", "holds no Postman collection", hint)
     return load_document(file, _as_document(value, text), mark_finding(data, file.path))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from capdisc_data.refusals import accept, catch_refusal, refuse
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
@@ -30,18 +31,14 @@ _SERVER_SCHEMA = "server.schema.json"
 _STARTERS = {"npm": "npx", "pypi": "uvx", "oci": "docker run", "nuget": "dnx"}
 
 
+@catch_refusal
 def load_agent_card(file: FoundFile, data: bytes) -> LoadedFile:
     """The agent of an A2A card, and a capability for each of its skills. Format: Agent2Agent
     protocol, versions 0.2 to 1.0, `AgentCard`.
     """
-    export = read_export(data, file.path)
-    if isinstance(export, Finding):
-        return LoadedFile(findings=(export,))
-    text, value = export
+    text, value = accept(read_export(data, file.path))
     if not isinstance(value, dict) or not read_text_field(value, "name"):
-        message = "is no agent card: it has no name"
-        finding = file_finding(file, Severity.ERROR, "agent-card-shape", message, _CARD_HINT)
-        return LoadedFile(findings=(finding,))
+        refuse(file, "agent-card-shape", "is not an agent card: it has no name", _CARD_HINT)
     agent = (
         plain_part(file.name)
         or plain_part(read_text_field(value, "name")).lower()
@@ -126,22 +123,20 @@ def _draft_agent_skill(
     )
 
 
+@catch_refusal
 def load_server_card(file: FoundFile, data: bytes) -> LoadedFile:
     """The MCP server that a `server.json` of the MCP registry describes; nothing of another file
     with this common name.
     """
     export = read_export(data, file.path)
     value = None if isinstance(export, Finding) else export[1]
-    if isinstance(value, dict) and _is_server_card(value):
-        return merge_drafts([_draft_server(value)], file, mark_finding(data, file.path))
-    if not file.is_declared:
-        return LoadedFile()
-    if isinstance(export, Finding):
-        return LoadedFile(findings=(export,))
-    message = "is no server.json of the MCP registry"
-    hint = 'it has "name": "NAMESPACE/SERVER", "description", and "packages" or "remotes"'
-    finding = file_finding(file, Severity.ERROR, "server-card-shape", message, hint)
-    return LoadedFile(findings=(finding,))
+    card = value if isinstance(value, dict) and _is_server_card(value) else None
+    if card is None and file.is_declared:
+        accept(export)
+        hint = 'it has "name": "NAMESPACE/SERVER", "description", and "packages" or "remotes"'
+        refuse(file, "server-card-shape", "is not a server.json of the MCP registry", hint)
+    drafts = [_draft_server(card)] if card else []
+    return merge_drafts(drafts, file, mark_finding(data, file.path) if card else ())
 
 
 def _is_server_card(value: Mapping[str, Json]) -> bool:

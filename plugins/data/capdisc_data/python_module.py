@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
+from capdisc_data.refusals import catch_refusal, refuse, text_of
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY
@@ -25,7 +26,7 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
 )
 from capdisc_indexer.sources.formats.naming_rules import name_in_words, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line, split_lead
@@ -92,26 +93,20 @@ class _NamedFunction:
     category: str
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """Every public function of the module, or the finding that says why it cannot be parsed."""
-    text = decode(data, file.path)
-    if isinstance(text, Finding):
-        return LoadedFile(findings=(text,))
+    text = text_of(file, data)
     try:
         with warnings.catch_warnings():  # of escapes in texts, for the author and not the reader
             warnings.simplefilter("ignore")
             module = ast.parse(text)
     except SyntaxError as error:
         message = f"not Python: {one_line(error.msg, 120)}"
-        hint = "correct the place"
-        finding = file_finding(
-            file, Severity.ERROR, "python-syntax", message, hint, error.lineno or 1
-        )
-        return LoadedFile(findings=(finding,))
+        refuse(file, "python-syntax", message, "correct the place", error.lineno or 1)
     except (ValueError, RecursionError, MemoryError):
         message = "the module is nested too deep to be parsed"
-        finding = file_finding(file, Severity.ERROR, "python-syntax", message, "make it flatter")
-        return LoadedFile(findings=(finding,))
+        refuse(file, "python-syntax", message, "make it flatter")
     return merge_drafts(_draft_functions(file, module), file, mark_finding(data, file.path))
 
 
@@ -348,7 +343,7 @@ def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[s
 
 
 def _type_schema(annotation: ast.expr | None, depth: int) -> dict[str, Json]:
-    """The JSON schema of an annotation; its own text as the title where it is no common type."""
+    """The JSON schema of an annotation; its own text as the title where it is not a common type."""
     schema: dict[str, Json] = {}
     if annotation is None or depth > _MAX_TYPE_DEPTH:
         return schema

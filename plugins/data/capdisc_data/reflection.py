@@ -1,6 +1,6 @@
 """Tables of a database server, or of any database that SQLAlchemy has a driver for.
 
-`reflect_database` asks the database in a process of its own, and only for its schema: it belongs
+`reflect_database` asks the database in a separate process, and only for its schema: it belongs
 to somebody and may be busy, so no row is read or counted. `load` reads the answer that was stored
 then, and asks nobody.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from capdisc_data.refusals import accept, catch_refusal, refuse, text_of
 from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import (
     Column,
@@ -25,10 +26,9 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource, Finding, LoadedFile, Severity
+from capdisc_indexer.model.types import DeclaredSource, LoadedFile, Severity
 from capdisc_indexer.sources.formats.naming_rules import plain_part
-from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode
+from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
@@ -51,29 +51,24 @@ _KINDS = {
 }
 
 
+@catch_refusal
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The database and its tables as it declared them when it was last asked, with a notice of
     when that was.
     """
-    text = decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(text, file.path)
-    if isinstance(value, Finding):
-        return LoadedFile(findings=(value,))
+    value = accept(read_json(text_of(file, data), file.path))
     try:
         asked_at, tables = _parse_answer(value)
     except (KeyError, TypeError, ValueError, AttributeError):
         message = "is not the answer of a database that was asked"
-        finding = file_finding(file, Severity.ERROR, "unreadable-data", message, _ASK_AGAIN_HINT)
-        return LoadedFile(findings=(finding,))
+        refuse(file, "unreadable-data", message, _ASK_AGAIN_HINT)
     name = plain_part(file.name) or plain_part(
         PurePath(file.path).name.removesuffix(REFLECTED_SUFFIX)
     )
     loaded = build_table_capabilities(file, name, tables)
     message = f"the tables of {name} are those of {asked_at[:40]}"
     age = file_finding(file, Severity.INFO, "server-asked", message, _ASK_AGAIN_HINT)
-    return LoadedFile(
-        descriptors=loaded.descriptors, findings=(age, *loaded.findings), parts=loaded.parts
-    )
+    return join_loaded(loaded, before=(age,))
 
 
 def _parse_answer(value: Json) -> tuple[str, Tables]:
@@ -132,7 +127,7 @@ def read_request(request: JsonObject, data: bytes) -> JsonObject:
             "error": f"its driver is not installed ({error})",
             "hint": "install the package of the driver",
         }
-    except Exception as error:  # each driver has errors of its own
+    except Exception as error:  # each driver has its own errors
         message = (str(error).splitlines() or [""])[0]
         return {
             "error": f"{type(error).__name__}: {message}"[:300],

@@ -127,7 +127,7 @@ def lookup_glossary_term(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def explore_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """All capabilities that mention a name as a word of its own, by relevance, with the text."""
+    """All capabilities that mention a name as a separate word, by relevance, with the text."""
     name = arguments["name"]
     documents = ctx.index.documents
     terms = documents.analyse(" ".join(documents.words(name)))

@@ -24,7 +24,7 @@ _DECLARATION = re.compile(r"(?:create|comment|alter)\b", re.IGNORECASE)
 # The begin of the rows in a dump of PostgreSQL, which are not SQL, and their end.
 _COPY = re.compile(r"copy\b[^;\n]* from stdin[^;\n]*;", re.IGNORECASE)
 _END_OF_ROWS = "\n\\."
-# A schema of a thousand tables has half as many; reading so many takes four seconds.
+# A schema of a thousand tables has half as many; reading that many takes four seconds.
 MAX_TOKENS = 500_000
 _SPACE = re.compile(r"\s*")
 _UNESCAPE = re.compile(r"\\(.)|''", re.DOTALL)

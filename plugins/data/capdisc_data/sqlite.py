@@ -3,8 +3,8 @@ everything else forbidden.
 
 The file is opened as immutable, so that no journal is made or read. Nothing in the file is run:
 views are listed by their columns, virtual tables not at all, and only real tables are counted and
-sampled. It happens in a process of its own, since views can be nested so that merely naming their
-columns takes for ever.
+sampled. It happens in a separate process, since views can be nested so that merely naming their
+columns never ends.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _pending_changes(path: str) -> Iterator[ReaderNote]:
     except OSError:
         return
     if is_pending:
-        message = "changes that are still in the write-ahead log beside it are not seen"
+        message = "changes that are still in the write-ahead log next to it are not read"
         yield ReaderNote("data-pending", message, "close the database, and index again", "info")
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import BinaryIO
 
+from capdisc_data.refusals import RefusedFileError, accept, catch_refusal
 from capdisc_data.table_capabilities import build_table_capabilities
 from capdisc_data.tables import MAX_COLUMNS, ReaderNote, RowSampler, Tables, failed_read
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
@@ -40,6 +41,7 @@ _DELIMITERS = ",;\t|"
 _DELIMITER_LINES = 50  # that the delimiter is guessed from
 
 
+@catch_refusal
 def load_delimited(file: FoundFile, data: bytes) -> LoadedFile:
     """The table of the file. The bytes are not needed: the file may be larger than memory, and is
     opened here.
@@ -47,11 +49,10 @@ def load_delimited(file: FoundFile, data: bytes) -> LoadedFile:
     name = printable_path(PurePath(file.path).stem)
     try:
         with os.fdopen(system.open_without_links(file.resolved), "rb") as stream:
-            if wide := wide_finding(stream.peek(_HEAD), file.path):
-                return LoadedFile(findings=(wide,))
+            accept(wide_finding(stream.peek(_HEAD), file.path))
             tables = _read_delimited(stream, name, sample_count(file))
     except OSError as error:
-        return LoadedFile(findings=(unreadable_finding(file.path, error),))
+        raise RefusedFileError(unreadable_finding(file.path, error)) from error
     return build_table_capabilities(file, folder_of(file), tables, alone=True)
 
 
@@ -94,7 +95,7 @@ def _delimiter_of(head: str) -> str:
 
 
 def _has_header(row: Sequence[str]) -> bool:
-    """Whether the row names the columns: no field is empty, a number, or twice the same."""
+    """Whether the row names the columns: no field is empty, a number or repeated."""
     names = [field.strip() for field in row]
     return (
         all(names)
@@ -152,10 +153,10 @@ def _is_number(text: str) -> bool:
 # JSON.
 
 
+@catch_refusal
 def load_json(file: FoundFile, data: bytes) -> LoadedFile:
     """The table of the file, and a finding for each of the first items that are not objects."""
-    if wide := wide_finding(data, file.path):
-        return LoadedFile(findings=(wide,))
+    accept(wide_finding(data, file.path))
     is_lines = PurePath(file.path).suffix.lower() in {".jsonl", ".ndjson"}
     values = list(_of_lines(data, file) if is_lines else _of_array(data, file))
     objects = [value for value in values if isinstance(value, dict)]

@@ -1,0 +1,37 @@
+"""What `audit` and `eval` print, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from capdisc_audit.client_listings import CLIENT_LISTINGS
+from rows.table import Row
+from typed_cases import load_cases
+
+HERE = Path(__file__).parent
+# Variables of clients that change what an audit says.
+_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "SKILL_CHAR_BUDGET")
+CASES = [case for name in ("audit", "eval") for case in load_cases(HERE / f"{name}.toml")]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_typed_gives_what_the_case_says(
+    open_workspace: Callable[[Row], Path],
+    type_case: Callable[[Row], None],
+    monkeypatch: pytest.MonkeyPatch,
+    case: Row,
+) -> None:
+    for name in (*_VARIABLES, "SLASH_COMMAND_TOOL_CHAR_BUDGET"):
+        monkeypatch.delenv(name, raising=False)
+    open_workspace(case)
+    type_case(case)
+
+
+def test_every_figure_has_a_source_and_a_date() -> None:
+    for rule in CLIENT_LISTINGS.values():
+        assert rule.sources
+        for source in rule.sources:
+            assert source.figure and source.source and source.date >= "2026"

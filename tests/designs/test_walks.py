@@ -1,0 +1,23 @@
+"""A walk through each design, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rows.table import Row
+from typed_cases import load_cases
+
+CASES = [
+    case for path in sorted(Path(__file__).parent.glob("*.toml")) for case in load_cases(path)
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_typed_gives_what_the_case_says(
+    open_workspace: Callable[[Row], Path], type_case: Callable[[Row], None], case: Row
+) -> None:
+    open_workspace(case)
+    type_case(case)
