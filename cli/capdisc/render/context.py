@@ -10,8 +10,9 @@ from pathlib import Path
 
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.output import console
-from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (
+    Preload,
+    add_to_layout,
     offered_headers,
     offered_places,
 )
