@@ -33,12 +33,6 @@ def test_three_tiers_in_order(capdisc, small) -> None:
     assert "## Input Schema" in out
 
 
-def test_the_overview_is_the_same_for_every_query(capdisc, small) -> None:
-    one = capdisc("render", QUERY).out
-    two = capdisc("render", "merge PDF files").out
-    assert one.split("Relevant capabilities:")[0] == two.split("Relevant capabilities:")[0]
-
-
 def test_the_same_query_gives_the_same_bytes(process, small) -> None:
     seeds = [
         process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")
@@ -73,19 +67,6 @@ def test_nothing_fitting_still_gives_a_usable_prompt_and_says_so(capdisc, small)
     assert "zorbleflux" in made.err
 
 
-def test_what_was_cut_is_said_on_stderr_alone(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--budget", "500")
-    assert "notice: tier 2: left out to fit: " in made.err
-    assert "notice" not in made.out
-
-
-def test_json_is_one_document_whose_blocks_add_up(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--format", "json", "--budget", "1500").json
-    assert made["tokenizer"] == "o200k_base"
-    assert [tier["level"] for tier in made["tiers"]] == [0, 1, 2]
-    assert made["tiers"][1]["blocks"][0]["id"] == "tool:send-invoice"
-
-
 def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill) -> None:
     path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
     capdisc("index", str(hermetic / "skills"))
@@ -98,11 +79,9 @@ def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write
 
 def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic) -> None:
     (hermetic / "empty").mkdir()
-    capdisc("index", str(hermetic / "empty"))
-    assert (
-        capdisc("render", "--format", "skills-xml").out
-        == "<available_skills>\n</available_skills>\n"
-    )
+    capdisc("index", "empty")
+    out = capdisc("render", "--format", "skills-xml").out
+    assert out == "<available_skills>\n</available_skills>\n"
 
 
 @pytest.mark.parametrize(
@@ -133,10 +112,9 @@ def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
 
 def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
-    capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
-    made = capdisc(
-        "render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere")
-    )
+    elsewhere = ("--index-dir", str(hermetic.parent / "elsewhere"))
+    capdisc("index", ".", *elsewhere)
+    made = capdisc("render", "--format", "skills-xml", *elsewhere)
     assert len(ET.fromstring(made.out)) == 1
 
 

@@ -193,6 +193,8 @@ def test_a_template_without_a_part_has_the_context_at_its_end(capdisc, small, he
         ("One\nTwo $nothing", "line 2: nothing fills $nothing"),
         ("5 $", "a $ that names nothing"),
         ("${over}", "$over"),
+        ("A\n$5", "line 2: a $ that names nothing"),
+        ("A\n${}", "line 2: a $ that names nothing"),
     ],
 )
 def test_a_placeholder_that_nothing_fills_is_a_mistake(
