@@ -84,18 +84,40 @@ def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic) -> None:
     assert out == "<available_skills>\n</available_skills>\n"
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (("--budget", "5"), "a budget of 5 tokens is too small"),
-        (("--format", "pdf"), "unknown format 'pdf'"),
-        (("--tier", "7"), "unknown tier '7'"),
-        (("--max-risk", "wild"), "unknown risk 'wild'"),
-        (("--style", "full", "--kind", "gadget"), "unknown kind 'gadget'"),
-    ],
-)
-def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, message) -> None:
-    made = capdisc("render", QUERY, *argv)
+# What is typed behind the query, and what the error says.
+MISTAKES = """
+--budget 5 -> a budget of 5 tokens is too small
+--format pdf -> unknown format 'pdf'
+--tier 7 -> unknown tier '7'
+--max-risk wild -> unknown risk 'wild'
+--style full --kind gadget -> unknown kind 'gadget'
+--style loud -> unknown style 'loud'
+--detail name --tier 1 -> --tier and --detail exclude each other
+--tokenizer gpt2 -> o200k, claude, chars4
+--on-empty perhaps -> none, all, error
+--template minimall -> minimal
+--template planner --budget 200 -> too small
+--tier-budget 0=4 -> a budget of 4 tokens for tier 0 is too small
+--tier-budget 3=5 -> --tier-budget '3=5' is not TIER=N
+--tier-budget 1 -> --tier-budget '1' is not TIER=N
+--tier-budget 1= -> --tier-budget '1=' is not TIER=N
+--tier-budget 1=x -> --tier-budget '1=x' is not TIER=N
+--tier-budget 1=-4 -> --tier-budget '1=-4' is not TIER=N
+--tier-budget =5 -> --tier-budget '=5' is not TIER=N
+--tier-budget 1=1e3 -> --tier-budget '1=1e3' is not TIER=N
+--format skills-xml --template minimal -> --template does not go with skills-xml
+--format skills-xml --style full -> --style does not go with skills-xml
+--format skills-xml --split both -> --split does not go with skills-xml
+--format skills-xml --append x.txt -> --append does not go with skills-xml
+--format skills-xml --auto -> --auto does not go with skills-xml
+--format messages --budget 45 -> 40 are needed besides it: 45 are too few
+"""
+
+
+@pytest.mark.parametrize("row", MISTAKES.strip().splitlines())
+def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, row) -> None:
+    typed, _, message = row.partition(" -> ")
+    made = capdisc("render", QUERY, *typed.split())
     assert (made.code, made.out) == (2, "")
     assert message in made.err
     assert "hint: " in made.err
