@@ -150,9 +150,9 @@ def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
     if not is_of_server or "uri" not in d.extra:
         return []
     files = [str(name) for name in d.extra.get("files", ())]
-    others = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []
+    rest = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []
     place = f"the MCP server {d.extra.get('server')}, {d.extra['uri']}"
-    return [("Served by", place), ("Its other files there", files[:_SHOWN_FILES] + others)]
+    return [("Served by", place), ("Its other files there", files[:_SHOWN_FILES] + rest)]
 
 
 def _join_values(value: object) -> str:

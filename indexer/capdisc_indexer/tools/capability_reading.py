@@ -177,10 +177,10 @@ def _select_passage(whole: _Passage, request: ReadRequest, count: CountTokens) -
         return whole
     section = _find_section(whole, request.section)
     if section is None:
-        wanted = one_line(request.section, _HEADING_CHARACTERS)
+        name = one_line(request.section, _HEADING_CHARACTERS)
         headings = "; ".join(line.strip(" -") for line in _outline(whole, count))
         raise UsageError(
-            f"{whole.title} has no section {wanted!r}, and none or several begin with it",
+            f"{whole.title} has no section {name!r}, and none or several begin with it",
             f"its sections with their tokens: {headings}" if headings else "read it as a whole",
         )
     title = f"{whole.title}, section {one_line(section.heading, _HEADING_CHARACTERS)!r}"
@@ -237,8 +237,10 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
         return []
     manifest = PurePath(descriptor.source.path).name
     names = sorted(one_line(name, 120) for name in entries if name != manifest)
-    more = [f"and {len(names) - _MAX_LISTED_FILES} more"] if len(names) > _MAX_LISTED_FILES else []
-    return names[:_MAX_LISTED_FILES] + more
+    remainder = (
+        [f"and {len(names) - _MAX_LISTED_FILES} more"] if len(names) > _MAX_LISTED_FILES else []
+    )
+    return names[:_MAX_LISTED_FILES] + remainder
 
 
 def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Iterator[str]:
