@@ -21,7 +21,7 @@ def tiers(made) -> dict:
 
 @pytest.fixture
 def index_tools(capdisc, hermetic):
-    """Index so many tools, spread over so many categories, and one skill."""
+    """Index a number of tools, spread over a number of categories."""
 
     def index(tools: int, categories: int) -> None:
         lines = [
@@ -145,7 +145,7 @@ def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_
 def test_an_overview_by_kind_has_room_for_a_small_kind_next_to_a_large_one(
     capdisc, index_tools, cranes
 ) -> None:
-    """Once it failed: of the large kind there was no line with all names."""
+    """It once crashed, as a large kind has no line with all its names."""
     index_tools(300, 5)
     cranes("Fold it.")
     out = capdisc("render", "--by-kind", "--budget", "400").out
