@@ -33,12 +33,6 @@ def test_three_tiers_in_order(capdisc, small) -> None:
     assert "## Input Schema" in out
 
 
-def test_the_overview_is_the_same_for_every_query(capdisc, small) -> None:
-    one = capdisc("render", QUERY).out
-    two = capdisc("render", "merge PDF files").out
-    assert one.split("Relevant capabilities:")[0] == two.split("Relevant capabilities:")[0]
-
-
 def test_the_same_query_gives_the_same_bytes(process, small) -> None:
     seeds = [
         process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")
@@ -73,19 +67,6 @@ def test_nothing_fitting_still_gives_a_usable_prompt_and_says_so(capdisc, small)
     assert "zorbleflux" in made.err
 
 
-def test_what_was_cut_is_said_on_stderr_alone(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--budget", "500")
-    assert "notice: tier 2: left out to fit: " in made.err
-    assert "notice" not in made.out
-
-
-def test_json_is_one_document_whose_blocks_add_up(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--format", "json", "--budget", "1500").json
-    assert made["tokenizer"] == "o200k_base"
-    assert [tier["level"] for tier in made["tiers"]] == [0, 1, 2]
-    assert made["tiers"][1]["blocks"][0]["id"] == "tool:send-invoice"
-
-
 def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill) -> None:
     path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
     capdisc("index", str(hermetic / "skills"))
@@ -98,25 +79,45 @@ def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write
 
 def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic) -> None:
     (hermetic / "empty").mkdir()
-    capdisc("index", str(hermetic / "empty"))
-    assert (
-        capdisc("render", "--format", "skills-xml").out
-        == "<available_skills>\n</available_skills>\n"
-    )
+    capdisc("index", "empty")
+    out = capdisc("render", "--format", "skills-xml").out
+    assert out == "<available_skills>\n</available_skills>\n"
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (("--budget", "5"), "a budget of 5 tokens is too small"),
-        (("--format", "pdf"), "unknown format 'pdf'"),
-        (("--tier", "7"), "unknown tier '7'"),
-        (("--max-risk", "wild"), "unknown risk 'wild'"),
-        (("--style", "full", "--kind", "gadget"), "unknown kind 'gadget'"),
-    ],
-)
-def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, message) -> None:
-    made = capdisc("render", QUERY, *argv)
+# What is typed behind the query, and what the error says.
+MISTAKES = """
+--budget 5 -> a budget of 5 tokens is too small
+--format pdf -> unknown format 'pdf'
+--tier 7 -> unknown tier '7'
+--max-risk wild -> unknown risk 'wild'
+--style full --kind gadget -> unknown kind 'gadget'
+--style loud -> unknown style 'loud'
+--detail name --tier 1 -> --tier and --detail exclude each other
+--tokenizer gpt2 -> o200k, claude, chars4
+--on-empty perhaps -> none, all, error
+--template minimall -> minimal
+--template planner --budget 200 -> too small
+--tier-budget 0=4 -> a budget of 4 tokens for tier 0 is too small
+--tier-budget 3=5 -> --tier-budget '3=5' is not TIER=N
+--tier-budget 1 -> --tier-budget '1' is not TIER=N
+--tier-budget 1= -> --tier-budget '1=' is not TIER=N
+--tier-budget 1=x -> --tier-budget '1=x' is not TIER=N
+--tier-budget 1=-4 -> --tier-budget '1=-4' is not TIER=N
+--tier-budget =5 -> --tier-budget '=5' is not TIER=N
+--tier-budget 1=1e3 -> --tier-budget '1=1e3' is not TIER=N
+--format skills-xml --template minimal -> --template does not go with skills-xml
+--format skills-xml --style full -> --style does not go with skills-xml
+--format skills-xml --split both -> --split does not go with skills-xml
+--format skills-xml --append x.txt -> --append does not go with skills-xml
+--format skills-xml --auto -> --auto does not go with skills-xml
+--format messages --budget 45 -> 40 are needed besides it: 45 are too few
+"""
+
+
+@pytest.mark.parametrize("row", MISTAKES.strip().splitlines())
+def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, row) -> None:
+    typed, _, message = row.partition(" -> ")
+    made = capdisc("render", QUERY, *typed.split())
     assert (made.code, made.out) == (2, "")
     assert message in made.err
     assert "hint: " in made.err
@@ -133,10 +134,9 @@ def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
 
 def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
-    capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
-    made = capdisc(
-        "render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere")
-    )
+    elsewhere = ("--index-dir", str(hermetic.parent / "elsewhere"))
+    capdisc("index", ".", *elsewhere)
+    made = capdisc("render", "--format", "skills-xml", *elsewhere)
     assert len(ET.fromstring(made.out)) == 1
 
 

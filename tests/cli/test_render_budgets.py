@@ -21,7 +21,7 @@ def tiers(made) -> dict:
 
 @pytest.fixture
 def index_tools(capdisc, hermetic):
-    """Index so many tools, spread over so many categories, and one skill."""
+    """Index a number of tools, spread over a number of categories."""
 
     def index(tools: int, categories: int) -> None:
         lines = [
@@ -63,18 +63,8 @@ def test_how_many_of_each_can_be_chosen(capdisc, small) -> None:
     assert [len(made[level]["blocks"]) for level in (1, 2)] == [7, 1]
 
 
-@pytest.mark.parametrize("text", ["3=5", "1", "1=", "1=x", "1=-4", "=5", "1=1e3"])
-def test_a_budget_that_cannot_be_read_is_a_mistake(capdisc, small, text) -> None:
-    made = capdisc("render", QUERY, "--tier-budget", text)
-    assert (made.code, made.out) == (2, "")
-    assert "--tier-budget" in made.err
-
-
-def test_a_tier_without_a_budget_is_not_printed_and_one_too_small_is_named(capdisc, small) -> None:
+def test_a_tier_without_a_budget_is_not_printed(capdisc, small) -> None:
     assert "Available" not in capdisc("render", QUERY, "--tier-budget", "0=0").out
-    made = capdisc("render", QUERY, "--tier-budget", "0=4")
-    assert made.code == 2
-    assert "a budget of 4 tokens for tier 0 is too small" in made.err
 
 
 def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, small) -> None:
@@ -84,6 +74,7 @@ def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, s
     assert "tool:send-invoice" in found[2]["left_out"]
     assert "notice: tier 1: " in made.err
     assert "notice: tier 2: " in made.err
+    assert "notice" not in made.out
 
 
 def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
@@ -135,7 +126,6 @@ def test_levels_of_detail(capdisc, small) -> None:
     assert made["summary"] == capdisc("render", QUERY, "--tier", "1").out
     assert made["full"] == capdisc("render", QUERY, "--tier", "2").out
     assert len({*made.values()}) == 3
-    assert capdisc("render", QUERY, "--detail", "name", "--tier", "1").code == 2
 
 
 def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_tools) -> None:
@@ -155,7 +145,7 @@ def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_
 def test_an_overview_by_kind_has_room_for_a_small_kind_next_to_a_large_one(
     capdisc, index_tools, cranes
 ) -> None:
-    """Once it failed: of the large kind there was no line with all names."""
+    """It once crashed, as a large kind has no line with all its names."""
     index_tools(300, 5)
     cranes("Fold it.")
     out = capdisc("render", "--by-kind", "--budget", "400").out
@@ -368,12 +358,6 @@ def test_claude_is_counted_where_the_extra_is_installed(capdisc, small, monkeypa
     assert "estimate" not in made.err
 
 
-def test_a_tokenizer_that_there_is_not(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--tokenizer", "gpt2")
-    assert (made.code, made.out) == (2, "")
-    assert "o200k, claude, chars4" in made.err
-
-
 def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> None:
     """A small catalogue is printed whole, and the choice is said (S90, S321)."""
     part = capdisc("render", QUERY, "--auto", "--context-size", "40000")
@@ -413,7 +397,6 @@ def test_when_nothing_fits(capdisc, small) -> None:
     nothing = capdisc(*argv, "error")
     assert (nothing.code, nothing.out) == (1, "")
     assert "zorbleflux" in nothing.err
-    assert capdisc(*argv, "perhaps").code == 2
 
 
 def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic) -> None:
@@ -450,7 +433,7 @@ def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small)
         "send-invoice/CAPABILITY.yaml",
         True,
     )
-    assert good["mode"] == "hybrid"
+    assert (good["mode"], good["tokenizer"]) == ("hybrid", "o200k_base")
     assert "zorbleflux" in bad["unmatched"]
     assert "answer" not in good
 

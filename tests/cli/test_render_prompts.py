@@ -102,11 +102,10 @@ def test_an_unknown_model_is_taken_for_one_with_tools(capdisc, small) -> None:
 
 
 def test_a_style_may_override_the_model_and_says_so(capdisc, small) -> None:
-    """--style wins over the model, with a notice, and an unknown style is refused (S3)."""
+    """--style wins over the model, with a notice (S3)."""
     made = capdisc("render", "--model", "claude-2", "--style", "tools", "--json")
     assert json.loads(made.out)["style"] == "tools"
     assert "against what is known of the model" in made.err
-    assert capdisc("render", "--style", "loud").code == 2
 
 
 def test_a_style_takes_a_query_too(capdisc, small) -> None:
@@ -193,6 +192,8 @@ def test_a_template_without_a_part_has_the_context_at_its_end(capdisc, small, he
         ("One\nTwo $nothing", "line 2: nothing fills $nothing"),
         ("5 $", "a $ that names nothing"),
         ("${over}", "$over"),
+        ("A\n$5", "line 2: a $ that names nothing"),
+        ("A\n${}", "line 2: a $ that names nothing"),
     ],
 )
 def test_a_placeholder_that_nothing_fills_is_a_mistake(
@@ -214,20 +215,11 @@ def test_what_a_capability_says_is_no_template(capdisc, hermetic, write_skill) -
 
 
 def test_a_template_that_is_not_there_or_no_text(capdisc, small, hermetic) -> None:
-    made = capdisc("render", "--template", "minimall")
-    assert made.code == 2
-    assert "minimal" in made.err
     assert capdisc("render", "--template", "./gone.txt").code == 3
     (hermetic / "bytes.txt").write_bytes(b"\xff\xfe\x00")
     assert capdisc("render", "--template", "bytes.txt").code == 3
     (hermetic / "large.txt").write_text("x" * 300_000)
     assert capdisc("render", "--template", "large.txt").code == 3
-
-
-def test_a_template_that_leaves_no_room_says_so(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--template", "planner", "--budget", "200")
-    assert (made.code, made.out) == (2, "")
-    assert "too small" in made.err
 
 
 @pytest.mark.parametrize("form", TIERED_FORMATS)
@@ -332,19 +324,6 @@ def test_a_context_can_be_piped_and_nothing_else_is_on_stdout(process, small) ->
     assert "notice" not in made.out
 
 
-def test_skills_xml_has_a_form_of_its_own(capdisc, small, hermetic) -> None:
-    (hermetic / "x.txt").write_text("x")
-    for extra in (
-        ("--template", "minimal"),
-        ("--style", "full"),
-        ("--split", "both"),
-        ("--append", "x.txt"),
-        ("--auto",),
-    ):
-        made = capdisc("render", "--format", "skills-xml", *extra)
-        assert (made.code, made.out) == (2, "")
-
-
 def test_xml_stays_well_formed_with_all_of_it(capdisc, small, hermetic) -> None:
     import xml.etree.ElementTree as ET
 
@@ -382,9 +361,3 @@ def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
         )
     finally:
         os.close(reading)
-
-
-def test_a_budget_without_room_beside_the_request_says_so(capdisc, small) -> None:
-    done = capdisc("render", "send invoice", "--budget", "20", "--format", "messages")
-    assert done.code != 0
-    assert "40 are needed besides it: 20 are too few" in done.err

@@ -61,7 +61,7 @@ def test_a_changed_file_brings_capabilities_and_findings_only(
     format_name: str, tmp_path: Path, builder: document_changes.DocumentBuilder
 ) -> None:
     seeds = seeds_by_format()[format_name]
-    assert seeds, f"add a valid file of the format {format_name} to fuzz_seeds.py"
+    assert seeds, f"add a valid file of the format {format_name} to tests/properties/seeds"
     contents = [data for _, data in seeds]
     encoder = encoders.load_shipped_encoder()
     read_count = 0

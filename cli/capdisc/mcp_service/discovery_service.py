@@ -160,8 +160,8 @@ class DiscoveryService:
         own_arguments, cursor = _take_cursor(name, arguments)
         keeps_result = name in WRITING_TOOLS
         if cursor and keeps_result and self._offers(name):
-            kept = self.results.find(cursor)
-            return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
+            result = self.results.find(cursor)
+            return page_answer(result, cursor, _encode, load_token_counter()), _has_failed(result)
         call = self._bind_call(name, own_arguments)
         answer = self._call_tool(call, caller)
         if TEXT_KEY in answer and answer.keys() <= {TEXT_KEY, SOURCES_KEY}:

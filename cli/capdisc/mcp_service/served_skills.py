@@ -314,8 +314,8 @@ def _mask(data: bytes) -> bytes:
 
 
 def _mime_type(name: str, data: bytes) -> str:
-    known, _ = _TYPES.guess_type(name)
-    return known or ("application/octet-stream" if b"\0" in data[:1024] else "text/plain")
+    mime_type, _ = _TYPES.guess_type(name)
+    return mime_type or ("application/octet-stream" if b"\0" in data[:1024] else "text/plain")
 
 
 def _show(uri: str) -> str:

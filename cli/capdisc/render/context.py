@@ -10,8 +10,9 @@ from pathlib import Path
 
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.output import console
-from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (
+    Preload,
+    add_to_layout,
     offered_headers,
     offered_places,
 )
@@ -357,4 +358,4 @@ def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
     required = {"append": options.append, "memory": options.session}
     name = options.template or (style.name if style else "")
     template = _load_template(render_ctx.ctx.runtime, name)
-    return fill_template(template, values, [part for part, given in required.items() if given])
+    return fill_template(template, values, [part for part, value in required.items() if value])

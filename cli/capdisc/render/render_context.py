@@ -12,14 +12,15 @@ from capdisc.args import query_options
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console
 from capdisc.render.frame_key import frame_key
-from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     CatalogueReader,
+    Preload,
     RelevantCapabilities,
     all_in_full,
     empty_ranking,
     find_relevant,
+    load_preload,
     offered_headers,
     select_catalogue_mode,
 )

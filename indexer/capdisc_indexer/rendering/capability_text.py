@@ -138,11 +138,8 @@ def _format_labels(d: Descriptor) -> list[str]:
         ("Allowed tools", d.extra.get("allowed-tools")),
         *_origin_labels(d),
     ]
-    return (
-        ["", *(f"{label}: {_join_values(value)}" for label, value in fields if value)]
-        if any(v for _, v in fields)
-        else []
-    )
+    lines = [f"{label}: {_join_values(value)}" for label, value in fields if value]
+    return ["", *lines] if lines else []
 
 
 def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
@@ -153,9 +150,9 @@ def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
     if not is_of_server or "uri" not in d.extra:
         return []
     files = [str(name) for name in d.extra.get("files", ())]
-    others = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []
+    rest = [f"and {len(files) - _SHOWN_FILES} more"] if len(files) > _SHOWN_FILES else []
     place = f"the MCP server {d.extra.get('server')}, {d.extra['uri']}"
-    return [("Served by", place), ("Its other files there", files[:_SHOWN_FILES] + others)]
+    return [("Served by", place), ("Its other files there", files[:_SHOWN_FILES] + rest)]
 
 
 def _join_values(value: object) -> str:
@@ -259,7 +256,7 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
     No field can break the line, and each has a maximum length.
     """
     d = descriptor
-    parts = [f"{_short_id(d)}: {end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
+    parts = [f"{name_line(d)}: {end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
     if d.parameters and d.kind != "table":  # whose description names its columns
         names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
         parts.append(
@@ -331,7 +328,7 @@ def _cut_words(sentence: str) -> str:
 
 def _short_line(descriptor: Descriptor, text: str, note: str) -> str:
     sentence = end_sentence(text.rstrip(" ;,:"))
-    return _append_notes(f"{_short_id(descriptor)}: {sentence}", descriptor, note)
+    return _append_notes(f"{name_line(descriptor)}: {sentence}", descriptor, note)
 
 
 def request_words(texts: Iterable[str]) -> Set[str]:
@@ -404,7 +401,7 @@ def first_sentence(description: str) -> str:
 
 def shortest_line(descriptor: Descriptor) -> str:
     """The id, and whether it needs consent."""
-    identifier = _short_id(descriptor)
+    identifier = name_line(descriptor)
     return f"{identifier}: {ASK_NOTE}" if descriptor.confirm else identifier
 
 
@@ -416,14 +413,9 @@ def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
     ]
 
 
-def name_line(descriptor: Descriptor) -> str:
-    """The id alone."""
-    return _short_id(descriptor)
-
-
 def pointer_line(descriptor: Descriptor, note: str = "") -> str:
     """The line of a capability whose text stands further down."""
-    return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
+    return _append_notes(f"{name_line(descriptor)}: see below.", descriptor, note)
 
 
 def availability_note(
@@ -438,7 +430,8 @@ def availability_note(
     return f"[{'; '.join(parts)}]" if parts else ""
 
 
-def _short_id(descriptor: Descriptor) -> str:
+def name_line(descriptor: Descriptor) -> str:
+    """The id alone."""
     return one_line(descriptor.id, _ID_CHARACTERS)
 
 

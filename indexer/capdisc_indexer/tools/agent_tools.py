@@ -51,16 +51,16 @@ def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     if not query:
         return {TEXT_KEY: f"Say what the task is. Here is:\n{_overview_text(ctx)}"}
     kinds = _require_kinds(ctx, arguments.get("kinds") or ())
-    found = search_capabilities(ctx, query, arguments["limit"], kinds)
-    if _reads_like_talk(ctx, query, found):
+    result = search_capabilities(ctx, query, arguments["limit"], kinds)
+    if _reads_like_talk(ctx, query, result):
         return {TEXT_KEY: "Nothing: this reads like talk. Say in a sentence what has to be done."}
-    text = "\n".join(_result_lines(ctx, query, found))
-    return {TEXT_KEY: text, SOURCES_KEY: [hit.id for hit in found.ranking.hits]}
+    text = "\n".join(_result_lines(ctx, query, result))
+    return {TEXT_KEY: text, SOURCES_KEY: [hit.id for hit in result.ranking.hits]}
 
 
-def _reads_like_talk(ctx: ToolContext, query: str, found: SearchResult) -> bool:
-    verdict = found.ranking.gate
-    if not (found.ranking.hits and verdict and verdict.reason == TALK):
+def _reads_like_talk(ctx: ToolContext, query: str, result: SearchResult) -> bool:
+    verdict = result.ranking.gate
+    if not (result.ranking.hits and verdict and verdict.reason == TALK):
         return False
     return verdict.parts["meets_query"] < _KEYWORD_MATCH and not exact_matches(ctx, query)
 
@@ -84,22 +84,22 @@ def overview_text(categories: Sequence[CategoryRecord], fits: Callable[[str], bo
 def _require_kinds(ctx: ToolContext, kinds: Sequence[str]) -> tuple[str, ...]:
     """The kinds. Raises UsageError, which lists those that there are, for an unknown one."""
     names = tuple(name.strip().lower() for name in kinds if name.strip())
-    known = sorted(ctx.index.overview["kinds"])
+    known_kinds = sorted(ctx.index.overview["kinds"])
     for name in names:
-        if name not in known:
-            near = nearest_names(name, known)
+        if name not in known_kinds:
+            near = nearest_names(name, known_kinds)
             suggestion = f"did you mean {near[0]}? " if near else ""
             raise UsageError(
                 f"nothing here is of the kind {one_line(name, 40)!r}",
-                f"{suggestion}kinds here: {', '.join(known)}",
+                f"{suggestion}kinds here: {', '.join(known_kinds)}",
             )
     return names
 
 
-def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator[str]:
+def _result_lines(ctx: ToolContext, query: str, result: SearchResult) -> Iterator[str]:
     """A line for each hit, and what the query asks for that nothing here has."""
-    unmatched = ", ".join(one_line(word, 40) for word in found.ranking.unmatched[:12])
-    pairs = found.pairs
+    unmatched = ", ".join(one_line(word, 40) for word in result.ranking.unmatched[:12])
+    pairs = result.pairs
     if not pairs:
         yield "Nothing here fits."
     words = request_words([query])

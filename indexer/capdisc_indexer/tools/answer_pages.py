@@ -79,6 +79,14 @@ def read_cursor(cursor: str, digest: str, answer_name: str = "the answer") -> tu
     return numbers
 
 
+def _find_start(cursor: str, digest: str, total: int) -> int:
+    """Where the page of this cursor begins in an answer with this many parts ("": the first)."""
+    start = read_cursor(cursor, digest)[0] if cursor else 0
+    if start >= total > 0:
+        raise UsageError("nothing follows this cursor", "the answer before was the last part")
+    return start
+
+
 # Pages of JSON.
 
 
@@ -96,10 +104,8 @@ def page_answer(
     if not cursor and _fits(text, limit, count):
         return text
     digest = digest_text(text)
-    start = read_cursor(cursor, digest)[0] if cursor else 0
     entries = list(_AnswerSplitter(encode, count, limit).split(answer, ()))
-    if start >= len(entries) > 0:
-        raise UsageError("nothing follows this cursor", "the answer before was the last part")
+    start = _find_start(cursor, digest, len(entries))
 
     def page(end: int) -> str:
         part = _join_entries(entries[start:end])
@@ -232,9 +238,7 @@ def page_text(text: str, cursor: str, count: CountTokens, limit: int = MAX_ANSWE
     line says so. Raises UsageError for a cursor that does not belong to the text.
     """
     digest = digest_text(text)
-    start = read_cursor(cursor, digest)[0] if cursor else 0
-    if start >= len(text) > 0:
-        raise UsageError("nothing follows this cursor", "the answer before was the last part")
+    start = _find_start(cursor, digest, len(text))
     if _fits(text[start:], limit, count):
         return text[start:]
     stop = fit_text(text, start, len(text), limit - _MORE_TOKENS, count)

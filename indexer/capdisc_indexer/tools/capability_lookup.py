@@ -206,7 +206,7 @@ def find_capability(ctx: ToolContext, name: str, *kinds: str, within: str = "") 
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise _ambiguous_error(kinds[0], name, [descriptor.id for descriptor in matches])
+            raise ambiguous_error(kinds[0], name, [descriptor.id for descriptor in matches])
     raise _unknown_error(ctx, kinds, name, within)
 
 
@@ -214,12 +214,9 @@ def is_part_of(descriptor: Descriptor, container: str) -> bool:
     """Whether the capability belongs to the database, API, document or server of this name or
     id.
     """
-    metadata = capability_metadata(descriptor)
-    containers = [text_value(metadata, key) for key in CONTAINER_KEYS]
-    names = [name_without_kind(owner) for owner in containers if owner] or [
-        descriptor.category,
-        local_name(descriptor.id).rpartition(".")[0],
-    ]
+    names = container_names(descriptor)
+    if not names:
+        names = [descriptor.category, local_name(descriptor.id).rpartition(".")[0]]
     if is_file_of_rows(descriptor):
         names += [descriptor.name, local_name(descriptor.id)]
     return compact_name(container.partition(":")[2] or container) in map(compact_name, names)
@@ -239,17 +236,20 @@ def is_file_of_rows(descriptor: Descriptor) -> bool:
 
 def container_name(descriptor: Descriptor) -> str:
     """The name of what the capability is a part of."""
+    declared = next(iter(container_names(descriptor)), "")
+    return declared or local_name(descriptor.id).rpartition(".")[0] or descriptor.category
+
+
+def container_names(descriptor: Descriptor) -> list[str]:
+    """The names of all containers that a loader or an author declared."""
     metadata = capability_metadata(descriptor)
-    container = next((name for key in CONTAINER_KEYS if (name := text_value(metadata, key))), "")
-    return (
-        name_without_kind(container)
-        or local_name(descriptor.id).rpartition(".")[0]
-        or descriptor.category
-    )
+    containers = (text_value(metadata, key) for key in CONTAINER_KEYS)
+    return [name_without_kind(container) for container in containers if container]
 
 
-def _ambiguous_error(kind: str, name: str, ids: list[str]) -> UsageError:
-    listed_ids = ", ".join(one_line(identifier, 80) for identifier in ids[:10])
+def ambiguous_error(kind: str, name: str, ids: Iterable[str]) -> UsageError:
+    """The error for a name that several capabilities have, which names them."""
+    listed_ids = ", ".join(one_line(identifier, 80) for identifier in [*ids][:10])
     return UsageError(
         f"more than one {kind} is called {one_line(name, 80)!r}", f"say which: {listed_ids}"
     )

@@ -177,10 +177,10 @@ def _select_passage(whole: _Passage, request: ReadRequest, count: CountTokens) -
         return whole
     section = _find_section(whole, request.section)
     if section is None:
-        wanted = one_line(request.section, _HEADING_CHARACTERS)
+        name = one_line(request.section, _HEADING_CHARACTERS)
         headings = "; ".join(line.strip(" -") for line in _outline(whole, count))
         raise UsageError(
-            f"{whole.title} has no section {wanted!r}, and none or several begin with it",
+            f"{whole.title} has no section {name!r}, and none or several begin with it",
             f"its sections with their tokens: {headings}" if headings else "read it as a whole",
         )
     title = f"{whole.title}, section {one_line(section.heading, _HEADING_CHARACTERS)!r}"
@@ -206,9 +206,7 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
     path out of the folder and for a file with secrets, UsageError for one that is not there, with
     the files that are, InputError for one that is not a text or too large.
     """
-    # The rules for links hold for files, too; in a name, a number sign begins no anchor.
-    target = name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
-    path = resolve_file(capability_folder(descriptor, ctx.index.scan["roots"]), target)
+    path = resolve_file(capability_folder(descriptor, ctx.index.scan["roots"]), link_to(name))
     if not os.path.isfile(path):
         files = _list_files(ctx, descriptor)
         raise UsageError(
@@ -216,6 +214,13 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
             f"there are: {', '.join(files)}" if files else "there are none",
         )
     return strip_controls(capdisc_guard.mask_keys(read_linked_text(path, name)))
+
+
+def link_to(name: str) -> str:
+    """The target of a link to the file of this name: the rules for links hold for files, too, and in
+    a name a number sign begins no anchor.
+    """
+    return name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
 
 
 def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
@@ -232,8 +237,10 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
         return []
     manifest = PurePath(descriptor.source.path).name
     names = sorted(one_line(name, 120) for name in entries if name != manifest)
-    more = [f"and {len(names) - _MAX_LISTED_FILES} more"] if len(names) > _MAX_LISTED_FILES else []
-    return names[:_MAX_LISTED_FILES] + more
+    remainder = (
+        [f"and {len(names) - _MAX_LISTED_FILES} more"] if len(names) > _MAX_LISTED_FILES else []
+    )
+    return names[:_MAX_LISTED_FILES] + remainder
 
 
 def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Iterator[str]:

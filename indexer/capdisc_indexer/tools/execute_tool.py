@@ -12,6 +12,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_binding import bind_arguments
 from capdisc_indexer.tools.capability_lookup import (
+    ambiguous_error,
     capability_metadata,
     container_name,
     record_list,
@@ -81,11 +82,7 @@ def _require_capability(
     """
     candidates = [header for header in headers if header["kind"] not in _READ_KINDS] or headers
     if len(candidates) > 1:
-        listed_ids = ", ".join(one_line(header["id"], 80) for header in candidates[:10])
-        raise UsageError(
-            f"more than one capability is called {one_line(name, 80)!r}",
-            f"say which: {listed_ids}",
-        )
+        raise ambiguous_error("capability", name, (header["id"] for header in candidates))
     if candidates:
         return ctx.index.full_descriptor(candidates[0])
     return ctx.index.descriptor(name)  # raises with the nearest names

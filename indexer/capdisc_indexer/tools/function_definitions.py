@@ -9,13 +9,7 @@ from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.sources.formats.field_table import MAX_EXAMPLES
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_lookup import (
-    CONTAINER_KEYS,
-    capability_metadata,
-    mark_for_review,
-    name_without_kind,
-    text_value,
-)
+from capdisc_indexer.tools.capability_lookup import container_names, mark_for_review
 from capdisc_indexer.tools.tool_types import ANY_KIND, Tool
 
 # A capability of one of these kinds that has no schema is a function without parameters. A kind of
@@ -115,7 +109,7 @@ def define_capability(descriptor: Descriptor, is_available: bool) -> Definition:
         annotations=_build_annotations(descriptor),
         output_schema=descriptor.output_schema,
         input_examples=_input_examples(descriptor),
-        container=_container(descriptor),
+        container=next(iter(container_names(descriptor)), ""),
     )
 
 
@@ -126,12 +120,6 @@ def _input_examples(descriptor: Descriptor) -> tuple[JsonObject, ...]:
     return descriptor.input_examples or tuple(
         example for example in listed[:MAX_EXAMPLES] if isinstance(example, dict)
     )
-
-
-def _container(descriptor: Descriptor) -> str:
-    metadata = capability_metadata(descriptor)
-    owners = (text_value(metadata, key) for key in CONTAINER_KEYS)
-    return next((name_without_kind(owner) for owner in owners if owner), "")
 
 
 def _shorten(text: str, limit: int) -> str:

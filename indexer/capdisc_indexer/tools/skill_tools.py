@@ -26,6 +26,7 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
     text_list,
 )
+from capdisc_indexer.tools.capability_reading import link_to
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, load_tools
 
 # Of the files that a skill links to, get_skill prints up to this many, and this many characters of them
@@ -184,9 +185,7 @@ def _resolve_skill_link(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 def _get_skill_file(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     skill = find_capability(ctx, arguments["name"], "skill")
     filename = arguments["filename"]
-    # The rules for links hold for files, too; in a name, a number sign begins no anchor.
-    target = filename.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
-    linked = read_link(skill, target, indexed_roots(ctx))
+    linked = read_link(skill, link_to(filename), indexed_roots(ctx))
     return {"skill": skill.name, "filename": filename, "content": strip_controls(linked.text)}
 
 

@@ -128,7 +128,7 @@ def test_only_what_is_named_is_offered(capdisc, data) -> None:
     assert names(both) == ["wipe_disk", "get_skill"]
     done = capdisc("tools", "--only", "track-orders")
     assert (done.code, done.out) == (2, "")
-    assert "no function" in done.err
+    assert "cannot be offered as a function" in done.err
     assert capdisc("tools", "--only", "wipe_dsk").code == 2
 
 

@@ -3,17 +3,12 @@
 import tomllib
 from pathlib import Path
 
-import pytest
-
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import LayoutPiece
 from capdisc_indexer.rendering import layout as templates
 from capdisc_indexer.rendering.layout import (
     DEFAULT_LAYOUT,
     PromptTemplate,
     fill_template,
-    list_templates,
-    load_builtin,
     split_layout,
 )
 
@@ -40,22 +35,6 @@ def test_a_part_that_is_needed_and_not_named_comes_last() -> None:
         "append",
         "overview",
     ]
-
-
-def test_braces_and_doubled_signs_are_understood() -> None:
-    assert "".join(piece.text for piece in pieces("${model}s for $$5 $details")) == "ms for $5 "
-
-
-@pytest.mark.parametrize("text", ["$", "$5", "${}", "$unknown"])
-def test_anything_else_is_a_mistake(text) -> None:
-    with pytest.raises(UsageError, match="template mine, line 2"):
-        pieces(f"A\n{text}")
-
-
-def test_every_template_that_comes_along_can_be_laid_out() -> None:
-    assert {"minimal", "planner"} <= set(list_templates())
-    for name in list_templates():
-        assert fill_template(load_builtin(name), VALUES)
 
 
 def test_legacy_names_are_looked_for_first_and_in_one_file() -> None:

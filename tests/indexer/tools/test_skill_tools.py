@@ -75,3 +75,15 @@ def test_a_file_of_the_folder_is_read_by_its_name(ask) -> None:
             ask("get_skill_file", name="track-orders", filename=name)
     with pytest.raises(InputError):
         ask("get_skill_file", name="track-orders", filename="none.md")
+
+
+def test_of_long_files_get_skill_reads_some_and_names_the_others(
+    capdisc, hermetic, write_skill
+) -> None:
+    """A skill comes with at most 20,000 characters of the files that it links to (S56)."""
+    path = write_skill(hermetic / "skills", "long", body="See [a](a.md) and [b](b.md).")
+    for name in ("a.md", "b.md"):
+        path.with_name(name).write_text("x" * 15_000)
+    capdisc("index", "skills")
+    found = capdisc("call", "get_skill", '{"name": "long"}').json
+    assert (list(found["references"]), found["references_left_out"]) == (["a.md"], ["b.md"])
