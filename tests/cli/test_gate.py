@@ -1,5 +1,7 @@
 """Turns that ask for nothing get no capabilities; requests get them as before."""
 
+import re
+
 import pytest
 
 TALK = (
@@ -41,83 +43,65 @@ def test_a_request_prints_what_it_printed_without_the_gate(capdisc, small, text)
     assert gated.out.strip()
 
 
-def find_talk_with_hits(capdisc) -> str:
-    """A turn that the search alone would answer: only there the gate has anything to do."""
-    return next(
-        text
-        for text in TALK
-        if capdisc("render", text, "--tier", "1", "--gate", "off").out.strip()
-    )
+# A turn that the search alone would answer: only there the gate has anything to do.
+ANSWERED_TALK = TALK[-1]
+# By what it shows: the words, the exit status, whether anything is printed, what is said on stderr, what is not.
+DOORS = {
+    "what is kept out is said": (("render", "--tier", "1,2"), 0, False, "--gate off", "gate:"),
+    "and can be had": (("render", "--tier", "1", "--gate", "off"), 0, True, "", "talk|gate"),
+    "search without the gate": (
+        ("search", "--explain", "--gate", "off"), 0, True, "", "talk|gate:",
+    ),
+    "the overview stays": (("render",), 0, True, "printed the overview alone", ""),
+    "nothing found to --on-empty": (("render", "--on-empty", "error"), 1, False, "", ""),
+    "search answers a person": (
+        ("search", "--explain"), 0, True, "gate: no request", "like talk",
+    ),
+    "diagnostics": (("render", "--diagnostics"), 0, True, "gate: no request", ""),
+    # `--on-empty all` is for requests that nothing fits.
+    "not the whole catalogue": (
+        ("render", "--tier", "1", "--on-empty", "all"), 0, False, "", "",
+    ),
+    "words alone are judged": (
+        ("render", "--mode", "lexical", "--tier", "1,2"), 0, False, "", "",
+    ),
+}  # fmt: skip
 
 
-def test_what_the_gate_keeps_out_is_said_and_can_be_had(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    kept_out = capdisc("render", text, "--tier", "1,2")
-    assert kept_out.out.strip() == "" and "--gate off" in kept_out.err
-    assert len(kept_out.err.splitlines()) == 1
-    assert "--gate off" not in capdisc("render", text, "--tier", "1,2", "--gate", "off").err
+@pytest.mark.parametrize("door", DOORS)
+def test_talk_at_each_door(capdisc, small, door) -> None:
+    words, code, is_printed, said, unsaid = DOORS[door]
+    done = capdisc(*words, ANSWERED_TALK)
+    assert (done.code, bool(done.out.strip())) == (code, is_printed)
+    assert said in done.err and not (unsaid and re.search(unsaid, done.err))
+    if door in ("what is kept out is said", "the overview stays"):
+        assert len(done.err.splitlines()) == 1
 
 
 def test_the_overview_was_asked_for_and_stays(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    rendered = capdisc("render", text)
-    assert rendered.out == capdisc("render", text, "--tier", "0").out
-    assert "printed the overview alone" in rendered.err and len(rendered.err.splitlines()) == 1
-
-
-def test_without_the_gate_nothing_says_that_it_decided(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    for command in (("render", "--tier", "1"), ("search", "--explain")):
-        done = capdisc(*command, text, "--gate", "off")
-        assert done.code == 0 and done.out
-        assert "talk" not in done.err and "gate:" not in done.err
-    assert capdisc("search", text, "--gate", "off", "--json").json["gate"] is None
-
-
-def test_talk_is_nothing_found_to_on_empty(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    failed = capdisc("render", text, "--on-empty", "error")
-    assert (failed.code, failed.out) == (1, "")
-    as_json = capdisc("render", text, "--on-empty", "error", "--json")
-    assert (as_json.code, as_json.json["gate"]["is_request"]) == (1, False)
-
-
-def test_search_answers_whatever_a_person_typed(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    found = capdisc("search", text, "--explain")
-    assert found.code == 0 and found.out.strip()
-    assert "like talk" not in found.err and "gate: no request" in found.err
-    assert "gate: request" in capdisc("search", REQUESTS[0], "--explain").err
+    overview = capdisc("render", ANSWERED_TALK, "--tier", "0")
+    assert capdisc("render", ANSWERED_TALK).out == overview.out
 
 
 def test_programs_read_the_decision_in_json(capdisc, small) -> None:
-    request = capdisc("search", REQUESTS[0], "--json").json["gate"]
-    assert request["is_request"] is True and 0.5 < request["score"] <= 1
-    talk = capdisc("search", find_talk_with_hits(capdisc), "--json").json["gate"]
-    assert talk["is_request"] is False and 0 <= talk["score"] < request["score"]
-    assert capdisc("search", REQUESTS[0], "--json", "--gate", "off").json["gate"] is None
+    for command in ("search", "render"):
+        request, talk = (
+            capdisc(command, text, "--json").json["gate"] for text in (REQUESTS[0], ANSWERED_TALK)
+        )
+        assert request["is_request"] is True and 0.5 < request["score"] <= 1
+        assert talk["is_request"] is False and 0 <= talk["score"] < request["score"]
+        for text in (REQUESTS[0], ANSWERED_TALK):
+            assert capdisc(command, text, "--json", "--gate", "off").json["gate"] is None
+    talk = capdisc("render", ANSWERED_TALK, "--json", "--diagnostics").json["gate"]
+    assert "text" in talk["parts"]
+    failed = capdisc("render", ANSWERED_TALK, "--on-empty", "error", "--json")
+    assert (failed.code, failed.json["gate"]["is_request"]) == (1, False)
 
 
-def test_render_has_the_decision_in_json_too(capdisc, small) -> None:
-    text = find_talk_with_hits(capdisc)
-    assert capdisc("render", REQUESTS[0], "--json").json["gate"]["is_request"] is True
-    talk = capdisc("render", text, "--json", "--diagnostics").json["gate"]
-    assert talk["is_request"] is False and "text" in talk["parts"]
-    assert capdisc("render", text, "--json", "--gate", "off").json["gate"] is None
-    assert "gate: no request" in capdisc("render", text, "--diagnostics").err
-
-
-def test_talk_does_not_print_the_whole_catalogue(capdisc, small) -> None:
-    """`--on-empty all` is for requests that nothing fits."""
-    argv = ("--tier", "1", "--on-empty", "all")
-    assert not capdisc("render", "thanks!", *argv).out.strip()
-    assert capdisc("render", "knit a green sweater", *argv).out.strip()
-
-
-def test_words_alone_are_judged_too(capdisc, small) -> None:
-    argv = ("--mode", "lexical", "--tier", "1,2")
-    assert capdisc("render", REQUESTS[1], *argv).out.strip()
-    assert not capdisc("render", "thanks!", *argv).out.strip()
+def test_a_request_is_answered_where_talk_is_not(capdisc, small) -> None:
+    assert "gate: request" in capdisc("search", REQUESTS[0], "--explain").err
+    assert capdisc("render", "knit a green sweater", *DOORS["not the whole catalogue"][0][1:]).out
+    assert capdisc("render", REQUESTS[1], *DOORS["words alone are judged"][0][1:]).out.strip()
 
 
 @pytest.mark.parametrize("command", ["render", "search"])
@@ -188,9 +172,8 @@ def test_a_command_is_never_called_talk(capdisc, small, text) -> None:
 
 def test_definitions_of_tools_have_the_same_gate_and_level_as_search(capdisc, small) -> None:
     """Otherwise an agent gets unrelated functions to call."""
-    text = find_talk_with_hits(capdisc)
     bare = f"{capdisc('tools', '--names').out}discover_capabilities\n"
-    for query in (text, UNKNOWN):
+    for query in (ANSWERED_TALK, UNKNOWN):
         kept_out = capdisc("tools", query, "--names")
         assert kept_out.out == bare and "--gate off" in kept_out.err
         answered = capdisc("tools", query, "--names", "--gate", "off")

@@ -18,7 +18,7 @@ import pytest
 from capdisc.args.command_table import run_command
 from capdisc.context import background_build, background_process
 from capdisc.context.surroundings import current_runtime
-from capdisc.hook import client_session, guard, suggestions
+from capdisc.hook import client_session, guard, suggestion_lines
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
@@ -292,15 +292,20 @@ def test_a_file_of_many_capabilities_is_not_to_be_read_whole(ask, capdisc, herme
 )
 def test_the_reason_is_the_sentence_that_fits(prompt, reason) -> None:
     text = "Folds paper into cranes and boats. Hangs lanterns up in trees. Use when a feast is to come."
-    scorer = suggestions._choose_scorer()
-    assert suggestions.select_reason(prompt, text, scorer, 110) == reason
-    assert suggestions.select_reason(prompt, text, suggestions.score_by_words, 110) == reason
+    scorer = suggestion_lines.choose_scorer()
+    assert suggestion_lines.select_reason(prompt, text, scorer, 110) == reason
+    assert (
+        suggestion_lines.select_reason(prompt, text, suggestion_lines.score_by_words, 110)
+        == reason
+    )
 
 
 def test_a_long_sentence_gives_a_reason_of_the_length_that_is_left() -> None:
     text = "Folds paper cranes, " + ", ".join(f"boats of {number} sheets" for number in range(30))
     for length in (110, 80, 50):
-        reason = suggestions.select_reason("fold", text, suggestions.score_by_words, length)
+        reason = suggestion_lines.select_reason(
+            "fold", text, suggestion_lines.score_by_words, length
+        )
         assert len(reason) <= length and reason == one_line(reason)
         assert reason.startswith("Folds paper cranes, ")
 
@@ -316,8 +321,8 @@ def test_a_long_sentence_gives_a_reason_of_the_length_that_is_left() -> None:
     ],
 )
 def test_a_description_without_a_sentence_gives_a_plain_reason(text, reason) -> None:
-    scorer = suggestions.score_by_words
-    assert suggestions.select_reason("fold a crane", text, scorer, 110) == reason
+    scorer = suggestion_lines.score_by_words
+    assert suggestion_lines.select_reason("fold a crane", text, scorer, 110) == reason
 
 
 def test_a_part_of_a_sentence_is_no_torn_one() -> None:
@@ -326,7 +331,9 @@ def test_a_part_of_a_sentence_is_no_torn_one() -> None:
         "Shows the way to the pond with all of its boats (oars, sails, and fold paper cranes here), "
         "or fold paper boats from squares"
     )
-    reason = suggestions.select_reason("fold paper", text, suggestions.score_by_words, 40)
+    reason = suggestion_lines.select_reason(
+        "fold paper", text, suggestion_lines.score_by_words, 40
+    )
     assert reason == "… fold paper boats from squares"
 
 
@@ -359,12 +366,20 @@ def test_a_session_that_starts_anew_may_repeat_itself(ask, small, source) -> Non
     assert ask(event(REQUEST, session_id="one")) == first
 
 
-def test_of_two_hooks_at_once_one_prints_a_line(hook, small) -> None:
-    prompts = [event(REQUEST, session_id="one")] * 4
+def test_of_two_hooks_at_once_one_prints_a_line(process, small) -> None:
+    def ask_at_once(_: int):
+        prompt = event(REQUEST, session_id="one")
+        return process("hook", "claude", *PATIENCE, "--explain", stdin=prompt)
+
     with ThreadPoolExecutor(4) as pool:
-        outputs = list(pool.map(hook, prompts))
-    printed = [name for out in outputs for name in names(out)]
-    assert printed and len(printed) == len(set(printed))
+        answers = list(pool.map(ask_at_once, range(4)))
+    assert any(answer.out for answer in answers)
+    # On a busy machine one may not learn in time what was printed: it then prints it again, and says so.
+    aware = [
+        answer for answer in answers if "what was printed before is not known" not in answer.err
+    ]
+    printed = [name for answer in aware for name in names(answer.out)]
+    assert len(printed) == len(set(printed))
 
 
 def test_the_memory_of_sessions_is_bounded_and_expires(tmp_path) -> None:

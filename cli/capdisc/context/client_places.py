@@ -118,7 +118,7 @@ def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[Declare
     from capdisc_indexer.config.client_servers import client_files
 
     files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
-    known = {resolve_path(file.path) for file in files}
+    client_paths = {resolve_path(file.path) for file in files}
     named = [runtime.expand(path) for path in paths]
     return tuple(
         DeclaredSource(
@@ -128,7 +128,7 @@ def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[Declare
             trusted=not is_inside(resolve_path(path), [runtime.real_workspace]),
         )
         for path in named
-        if path.is_file() and resolve_path(path) in known
+        if path.is_file() and resolve_path(path) in client_paths
     )
 
 
@@ -168,9 +168,9 @@ def find_plugins_here(
     # Six stats, where the module takes 3 ms to load: most queries need no more than these.
     if not any(path.exists() for path in _plugin_paths(runtime, "places")):
         return (), ()
-    known, key = _READ.get(), (profile, runtime.home, runtime.workspace)
-    if known is not None and key in known:
-        return known[key]
+    cache, key = _READ.get(), (profile, runtime.home, runtime.workspace)
+    if cache is not None and key in cache:
+        return cache[key]
     from capdisc_indexer.config.client_plugins import find_plugins
 
     left_out = [
@@ -178,6 +178,6 @@ def find_plugins_here(
     ]
     installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ, left_out)
     answer = (installed.plugins, installed.problems)
-    if known is not None:
-        known[key] = answer
+    if cache is not None:
+        cache[key] = answer
     return answer

@@ -197,9 +197,11 @@ def _list_awaited_paths(
     files = [runtime.workspace / name for name in ("capdisc.toml", ".capdisc/config.toml")]
     files += [Path(config.file)] if config.file else []
     if runtime.has_tool_lists():
-        known = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+        client_file_list = client_files(
+            runtime.home, runtime.workspace, runtime.environ, runtime.system
+        )
         # Claude Code writes its own file with every prompt, so that is left to the next build.
-        files += [file.path for file in known if file.path.name != ".claude.json"]
+        files += [file.path for file in client_file_list if file.path.name != ".claude.json"]
     paths = (
         *runtime.candidate_roots(config),
         *plugin_switches(runtime),

@@ -114,14 +114,14 @@ def look_around(place: IndexPlace) -> Look:
     if not look.coverage.is_conventional:
         return _add_changes(look, expired)
     # What was asked for then is among the awaited paths; the roots of plugins are not.
-    asked = dict.fromkeys(map(Path.as_posix, place.runtime.candidate_roots(place.config)))
-    asked.update(dict.fromkeys(look.coverage.added))
-    new = [path for path in asked if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
+    roots = dict.fromkeys(map(Path.as_posix, place.runtime.candidate_roots(place.config)))
+    roots.update(dict.fromkeys(look.coverage.added))
+    new = [path for path in roots if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
     dropped = [
         root
         for root in look.roots
         if root in look.awaited
-        and root not in asked
+        and root not in roots
         and not is_local_root(place.runtime, place.config, root)
     ]
     return _add_changes(look, (*new, *dropped, *expired))

@@ -158,7 +158,7 @@ def place_requests(runtime: Runtime, config: Config) -> dict[str, tuple[TrustReq
         # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
         if scope not in ("workspace", "switches") or not os.path.exists(path):  # noqa: PTH110
             continue
-        asked = owner_requests(path.as_posix(), runtime.workspace.as_posix(), runtime.own_users)
+        of_place = owner_requests(path.as_posix(), runtime.workspace.as_posix(), runtime.own_users)
         target = resolve_path(path)
         is_link_out = scope == "workspace" and not is_inside(target, [runtime.real_workspace])
         if is_link_out and not is_inside(target, _allowed_places(runtime, config)):
@@ -168,8 +168,8 @@ def place_requests(runtime: Runtime, config: Config) -> dict[str, tuple[TrustReq
                 place=target,
                 origin=runtime.workspace.as_posix(),
             )
-            asked = (*asked, link)
-        requests[path.as_posix()] = asked
+            of_place = (*of_place, link)
+        requests[path.as_posix()] = of_place
     return requests
 
 
@@ -178,8 +178,8 @@ def waiting_places(runtime: Runtime, config: Config) -> dict[str, list[TrustRequ
     requests = place_requests(runtime, config)
     grant = runtime.load_grant() if any(requests.values()) else Grant()
     waiting = {
-        path: [request for request in asked if not grant.covers(request, config.digest)]
-        for path, asked in requests.items()
+        path: [request for request in of_place if not grant.covers(request, config.digest)]
+        for path, of_place in requests.items()
     }
     return {path: refused for path, refused in waiting.items() if refused}
 

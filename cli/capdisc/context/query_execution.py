@@ -65,12 +65,12 @@ def _find_ids(ctx: open_index.CommandContext, patterns: Sequence[str]) -> tuple[
     from capdisc_indexer.sources.formats.naming_rules import fold_id
 
     folded_ids = {fold_id(identifier): identifier for identifier in ctx.index.columns.ids}
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for pattern in patterns:
         if not (fitting := ids_like(folded_ids, fold_id(pattern))):
             raise candidates.unknown_filter("id", pattern, list(folded_ids.values()))
-        found |= dict.fromkeys(folded_ids[key] for key in fitting)
-    return tuple(found)
+        ids |= dict.fromkeys(folded_ids[key] for key in fitting)
+    return tuple(ids)
 
 
 def _unknown_preset(name: str, presets: list[str]) -> UsageError:

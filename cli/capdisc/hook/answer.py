@@ -1,8 +1,6 @@
-"""What is the answer to a prompt made of, and what fits into its budget?"""
+"""What is the answer to a prompt made of, and within which limits?"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from capdisc.hook.client_session import SessionTurn
 from capdisc_indexer.model.frozen import frozen
@@ -54,26 +52,3 @@ class Suggestions:
     turn: SessionTurn | None = None
     is_shown: bool = False
     is_shadow: bool = False
-
-
-def count_texts(tokenizer: str, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text. Raises UsageError for an unknown tokenizer."""
-    from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
-
-    counter = make_counter(find_tokenizer(tokenizer))
-    return [counter.count(text) for text in texts]
-
-
-def choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> tuple[int, int]:
-    """How many lines fit into the budget, and the position of their length, the longest first: as
-    many lines as possible, then the longest that all of them can have. `sizes[line][length]` are
-    tokens. (0, 0) where not even one line fits.
-
-    >>> choose_length(10, [[20, 12], [20, 12]], 40)
-    (2, 1)
-    """
-    for number in range(len(sizes), 0, -1):
-        for length in range(len(sizes[0])):
-            if heading + sum(line[length] for line in sizes[:number]) <= budget:
-                return number, length
-    return 0, 0

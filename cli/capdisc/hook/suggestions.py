@@ -1,32 +1,16 @@
-"""What is said about a prompt: a line for each capability that fits, and with `--detail` the part
-of its text that fits best.
-
-The texts of capabilities are other people's. Each stays on its line, without characters that steer
-or hide and without markup that could end the frame in which a client puts it.
+"""Which capabilities are worth a line in an answer to a prompt: those that it names, and those that
+are likely wanted for it in this session.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
-from operator import mul
-from pathlib import Path
 
 from capdisc.context import open_index, query_execution
-from capdisc.hook.answer import (
-    HEADING,
-    Limits,
-    Suggestion,
-    Suggestions,
-    choose_length,
-    count_texts,
-)
+from capdisc.hook.answer import Limits, Suggestions
 from capdisc.hook.client_session import ClientSession, SessionTurn
-from capdisc.hook.listed_skills import find_tool_names
+from capdisc.hook.suggestion_lines import clean_text, fit_budget
 from capdisc.hook.use_memory import load_use_memory
 from capdisc.render.gate import describe_refusal
 from capdisc_indexer import encoders
@@ -35,7 +19,6 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
-from capdisc_indexer.platforms import system
 from capdisc_indexer.retrieval.fusion import raise_own
 from capdisc_indexer.retrieval.pipeline import RERANK
 from capdisc_indexer.retrieval.verdict import OFF, check_gate_mode, select_shown_hits
@@ -55,15 +38,7 @@ from capdisc_indexer.suggestion.turn_profile import (
     first_line,
     profile_turn,
 )
-from capdisc_indexer.text.location import locate_file
-from capdisc_indexer.text.normalization import (
-    end_sentence,
-    one_line,
-    simple_words,
-    strip_controls,
-)
 
-SPEAK, SHADOW = MODES = ("speak", "shadow")
 # Copies take places of the ranking, and only one of them is printed.
 _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
@@ -71,33 +46,6 @@ _MIN_SCORE_SHARE = 0.7
 # Without vectors, a turn that is likelier than this one of a coding session gets nothing. Words alone
 # spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they speak in 2.
 _MAX_CODING_SHARE = 0.75
-# Characters of the reasons: the longest with which all capabilities fit.
-_REASON_LENGTHS = (50, 0)
-# How much less the beginning of a text may fit than a later part, as a difference of cosines.
-_FIRST_LEAD = 0.12
-# A part that is shorter says too little by itself ("Use when asked").
-_MIN_REASON_CHARACTERS = 24
-# A comma ends a part only where the part would be too long with what follows.
-_SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s+|\s+[—–]\s+|\s*\n+\s*")
-_CLAUSE_END = re.compile(r"(?<=[,:])\s+")
-# The marks of a list, a heading, a quotation or a table at the begin of a line, and what makes
-# words bold or code: a reason is plain text.
-_MARKUP = re.compile(
-    r"^[ \t]*(?:(?:[-*+•>|]|\d{1,2}[.)]|#{1,6})[ \t]+)+|[ \t]*\|[ \t]*$|\*\*|`", re.MULTILINE
-)
-_LIST_ITEM = re.compile(r"(?<=[^\s.!?;:,])[ \t]*\n\s*(?:[-*+•]|\d{1,2}[.)])[ \t]+")
-# A part that stands alone does not begin with the word that joined it, nor end with such a mark.
-_CONJUNCTION = re.compile(r"^(?:and|or|und|oder|et|ou|y|o|e|и|или)\s+", re.IGNORECASE)
-_LOOSE_ENDS = " ,:;-–—|/"
-# What reads as a tag of markup to a model, in the frames of clients as well.
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
-_CLIENT_FRAME = re.compile(r"<(?=/?(?:system|user|hook|assistant|human|developer)[-_]?\w*>)", re.I)
-# Of a section this much is compared with the prompt: encoding takes 30 µs a word.
-_COMPARED_CHARACTERS = 400
-_MAX_SECTIONS = 40
-
-# From the text of a prompt to how well each text fits it: higher is better.
-Scorer = Callable[[str, Sequence[str]], list[float]]
 
 
 def suggest_capabilities(
@@ -128,7 +76,7 @@ def suggest_capabilities(
         return Suggestions(
             reason=reason or judged.reason, verdict=judged.verdict, turn=judged.turn
         )
-    answer = _fit_budget(ctx, prompt, fitting, limits)
+    answer = fit_budget(ctx, prompt, fitting, limits)
     return replace(
         answer,
         items=tuple(
@@ -148,7 +96,7 @@ def suggest_named(ctx: open_index.CommandContext, command: str, limits: Limits) 
     first_word = command.split(maxsplit=1)[0]
     typed = find_typed_names(ctx.index, first_word) if first_word.startswith("/") else []
     if headers := [header for header in typed if _is_offered(ctx, header)]:
-        answer = _fit_budget(ctx, command, headers, limits)
+        answer = fit_budget(ctx, command, headers, limits)
         return replace(answer, items=tuple(replace(item, is_typed=True) for item in answer.items))
     return Suggestions(reason="the prompt is a command of the client")
 
@@ -272,7 +220,7 @@ def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decis
     parts = [f"coding session {share:.2f}, {work} {turn.kinds[kind]:.2f}"]
     if best := decision.best:
         parts.append(
-            f"likeliest {_clean(best.header['id'], 80)} {best.probability:.2f},"
+            f"likeliest {clean_text(best.header['id'], 80)} {best.probability:.2f},"
             f" from {decision.threshold:.2f} on it is offered"
         )
     return "; ".join(parts)
@@ -293,242 +241,5 @@ def _describe_withheld(headers: Sequence[CapabilityHeader]) -> str:
     for header in headers:
         rules = ", ".join(header.get("warnings") or ())
         cause = f"review before use: {rules}" if rules else "not available"
-        reasons.append(f"{_clean(header['id'], 80)} ({cause})")
+        reasons.append(f"{clean_text(header['id'], 80)} ({cause})")
     return f"fits, but is not offered to a model: {'; '.join(reasons)}" if reasons else ""
-
-
-def _fit_budget(
-    ctx: open_index.CommandContext,
-    prompt: str,
-    headers: Sequence[CapabilityHeader],
-    limits: Limits,
-) -> Suggestions:
-    """The suggestions of as many capabilities as fit, with reasons as long as that allows."""
-    score, tokenizer = _choose_scorer(), ctx.config["tokenizer"]
-    tool_names = find_tool_names(ctx.runtime, limits.client, headers)
-    ways = [_format_way(ctx, header, tool_names) for header in headers]
-    lines = [
-        [_format_line(ctx, header, prompt, score, length, way) for length in _REASON_LENGTHS]
-        for header, way in zip(headers, ways, strict=True)
-    ]
-    heading, *counts = count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
-    width = len(_REASON_LENGTHS)
-    sizes = [counts[start : start + width] for start in range(0, len(counts), width)]
-    number, length = choose_length(heading, sizes, limits.budget_tokens)
-    if not number:
-        return Suggestions(reason=f"nothing fits into {limits.budget_tokens} tokens")
-    items = [
-        Suggestion(
-            id=header["id"],
-            name=_clean(header["name"], 80),
-            line=lines[position][length],
-            tokens=sizes[position][length],
-            digest=_digest(header),
-        )
-        for position, header in enumerate(headers[:number])
-    ]
-    if limits.detail:
-        tokens_left = limits.budget_tokens - heading - sum(item.tokens for item in items)
-        items = [
-            _add_detail(ctx, item, header, prompt, score, tokens_left, way)
-            for item, header, way in zip(items, headers, ways, strict=False)
-        ]
-    return Suggestions(
-        items=tuple(items),
-        is_shown=ctx.config["hook.show"],
-        is_shadow=_is_shadow(ctx.config["hook.mode"]),
-    )
-
-
-def _is_shadow(mode: str) -> bool:
-    """Whether answers are counted and not printed. Raises UsageError for an unknown mode."""
-    if mode not in MODES:
-        from capdisc_indexer.text.similar_names import unknown_choice
-
-        raise unknown_choice("hook.mode", mode, MODES)
-    return mode == SHADOW
-
-
-def _digest(header: CapabilityHeader) -> str:
-    """A digest that changes with the capability, and not with the prompt."""
-    content = f"{header['description']}\0{header['source']['content_hash']}"
-    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _add_detail(
-    ctx: open_index.CommandContext,
-    item: Suggestion,
-    header: CapabilityHeader,
-    prompt: str,
-    score: Scorer,
-    tokens_left: int,
-    way: str,
-) -> Suggestion:
-    """The suggestion with the section of its text that fits the prompt best, of those that fit
-    whole into the tokens; as it is where none does, or it has no text.
-    """
-    from capdisc.render.frame_key import frame_key
-    from capdisc_indexer.rendering.formats import FORMATS
-    from capdisc_indexer.rendering.formats.text import with_mark_key
-    from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
-
-    descriptor = ctx.index.full_descriptor(header)
-    body = _CLIENT_FRAME.sub("‹", strip_controls(descriptor.content or descriptor.instructions))
-    form = with_mark_key(FORMATS["text"], lambda: frame_key(ctx.runtime.user_state_dir()))
-    counter = make_counter(find_tokenizer(ctx.config["tokenizer"]))
-    for name, text in _rank_sections(body, prompt, score):
-        place = f'section "{name}"' if name else "text"
-        detail = (
-            f"The {place} of {_clean(header['name'], 80)} ({way}):\n"
-            f"{form.frame_open(item.id, text)}{text}{form.frame_close(item.id, text)}"
-        )
-        if (tokens := counter.count(detail)) <= tokens_left:
-            return replace(item, detail=detail, detail_tokens=tokens)
-    return item
-
-
-def _rank_sections(body: str, prompt: str, score: Scorer) -> Iterator[tuple[str, str]]:
-    """The whole body, whose name is "", then its sections, each with its heading, those first that
-    fit the prompt best.
-    """
-    from capdisc_indexer.text.sections import split_sections
-
-    if not body.strip():
-        return
-    yield "", f"{body.strip()}\n"
-    sections = [section for section in split_sections(body) if section.level][:_MAX_SECTIONS]
-    texts = [body[section.start : section.end].strip() for section in sections]
-    scores = score(prompt, [text[:_COMPARED_CHARACTERS] for text in texts])
-    for position in sorted(range(len(texts)), key=lambda position: -scores[position]):
-        yield _clean(sections[position].heading, 80), f"{texts[position]}\n"
-
-
-def _format_line(
-    ctx: open_index.CommandContext,
-    header: CapabilityHeader,
-    prompt: str,
-    score: Scorer,
-    length: int,
-    way: str,
-) -> str:
-    """`- NAME (KIND): why it fits. Read PATH`; without the reason for the length 0."""
-    kind = "" if header["kind"] == "skill" else f" ({_clean(header['kind'], 30)})"
-    reason = select_reason(prompt, header["description"], score, length) if length else ""
-    lacking = open_index.missing_requirements(ctx.runtime, header)
-    notes = ["Ask before use."] if header.get("confirm") else []
-    notes += [] if header.get("available", True) else ["[not available]"]
-    notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
-    parts = (end_sentence(reason), way, *notes)
-    text = " ".join(part for part in parts if part)
-    return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
-
-
-def _format_way(
-    ctx: open_index.CommandContext, header: CapabilityHeader, tool_names: Mapping[str, str]
-) -> str:
-    """How the model gets the whole capability: by the client's tool that loads skills, else `Read`
-    with the path of its file, or `Run` with the command that prints it, where the file holds
-    several.
-    """
-    path = header["source"]["path"]
-    if name := tool_names.get(header["id"]):
-        return f"Use the skill {_clean(name, 160)}"
-    if header["source"]["pointer"] or not Path(path).is_file():
-        return f"Run: capdisc show {system.quote_word(_clean(header['id'], 200))}"
-    # Relative only to the folder of the prompt itself, from which a relative path can be opened.
-    return f"Read {one_line(locate_file(path, ctx.runtime.cwd))}"
-
-
-def select_reason(prompt: str, description: str, score: Scorer, length: int) -> str:
-    """The part of a description that fits the prompt best, in at most `length` characters: mostly
-    its first sentence, which says what the capability does. Where it has no sentence, the line or
-    the clauses that fit best, without the marks of a list or of emphasis.
-    """
-    lines = _clean(description, 0, keep_lines=True)
-    plain = _MARKUP.sub("", _LIST_ITEM.sub("; ", lines.strip()))
-    sentences = _split_text(plain, _SENTENCE_END)
-    sentence = _select_best(prompt, sentences, score)
-    if len(sentence) > length:
-        runs = _join_clauses(sentence, length)
-        run = _select_best(prompt, [one_line(sentence, length), *runs], score)
-        is_first = sentence.startswith(run.rstrip("…"))
-        sentence = run if is_first else f"… {_CONJUNCTION.sub('', run)}"
-    return one_line(sentence, length).rstrip(_LOOSE_ENDS)
-
-
-def _select_best(prompt: str, texts: Sequence[str], score: Scorer) -> str:
-    """The text with the highest score, or the first one where that is hardly lower; "" of none."""
-    if len(texts) < 2:
-        return "".join(texts)
-    scores = score(prompt, texts)
-    best = max(scores)
-    return texts[0 if scores[0] >= best - _FIRST_LEAD else scores.index(best)]
-
-
-def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
-    """The parts of the text; one that is too short to say something is joined to the one before
-    it.
-    """
-    parts: list[str] = []
-    for part in filter(None, map(str.strip, ends.split(text))):
-        if parts and min(len(part), len(parts[-1])) < _MIN_REASON_CHARACTERS:
-            parts[-1] = f"{parts[-1]} {part}"
-        else:
-            parts.append(part)
-    return parts
-
-
-def _join_clauses(sentence: str, length: int) -> list[str]:
-    """Runs of the sentence's clauses, each as long as `length` allows; none begins within
-    brackets.
-    """
-    runs: list[str] = []
-    clauses, depth = _split_text(sentence, _CLAUSE_END), 0
-    for start in range(len(clauses)):
-        is_within, depth = depth > 0, depth + clauses[start].count("(") - clauses[start].count(")")
-        if is_within:
-            continue
-        run = clauses[start]
-        for clause in clauses[start + 1 :]:
-            if len(run) + 1 + len(clause) > length:
-                break
-            run = f"{run} {clause}"
-        runs.append(run)
-    return runs
-
-
-def _clean(text: str, length: int, keep_lines: bool = False) -> str:
-    """Another's text on one line (or on its lines, for a split) without tags."""
-    plain = _TAG.sub(" ", text)
-    return plain if keep_lines else one_line(plain, length)
-
-
-def _choose_scorer() -> Scorer:
-    """How texts are compared with a prompt: by the shipped encoder, which knows other languages,
-    or without it by common words.
-    """
-    try:
-        encode = encoders.load_shipped_encoder().encode_query
-    except EncoderError:
-        return score_by_words
-
-    @cache  # the same sentences are compared for each length of a line
-    def encode_text(text: str) -> list[float]:
-        return _unit_vector(encode(text))
-
-    def score_by_vectors(prompt: str, texts: Sequence[str]) -> list[float]:
-        return [sum(map(mul, encode_text(prompt), encode_text(text))) for text in texts]
-
-    return score_by_vectors
-
-
-def _unit_vector(encoded: bytes) -> list[float]:
-    values = memoryview(encoded).cast("b").tolist()
-    length = math.hypot(*values) or 1.0
-    return [value / length for value in values]
-
-
-def score_by_words(prompt: str, texts: Sequence[str]) -> list[float]:
-    """For each text, the share of the prompt's words that it has."""
-    words = set(simple_words(prompt))
-    return [len(words & set(simple_words(text))) / max(len(words), 1) for text in texts]

@@ -72,6 +72,7 @@ def plan_setup(
     """
     before = settings_files.read_text(path)
     text = before or ""
+    unchanged = FileChange(path=path, entries=entries, before=before, after=before, record=record)
     is_unedited = record is not None and record.fits(before)
     splices = list(record.splices) if record and is_unedited else []
     placed = dict(record.entries) if record and before is not None else {}
@@ -86,15 +87,9 @@ def plan_setup(
                 placed.setdefault(entry.name, placement)
                 text = changed
     except UneditableError:
-        return FileChange(
-            path=path,
-            entries=entries,
-            before=before,
-            after=before,
-            record=record,
-            snippets=_write_snippets(entries, path, before or ""),
-        )
-    is_changed = text != (before or "")
+        return replace(unchanged, snippets=_write_snippets(entries, path, before or ""))
+    if text == (before or ""):
+        return unchanged
     changed_record = SetupRecord(
         existed=record.existed if record and before is not None else before is not None,
         folders=record.folders if record else (),
@@ -102,13 +97,7 @@ def plan_setup(
         splices=tuple(splices),
         entries=placed,
     )
-    return FileChange(
-        path=path,
-        entries=entries,
-        before=before,
-        after=text if is_changed else before,
-        record=changed_record if is_changed else record,
-    )
+    return replace(unchanged, after=text, record=changed_record)
 
 
 def plan_undo(
@@ -122,15 +111,16 @@ def plan_undo(
     InputError where it cannot be changed.
     """
     before = settings_files.read_text(path)
+    removal = FileChange(
+        path=path,
+        entries=entries,
+        before=before,
+        after=None,
+        record=None,
+        folders=record.folders,
+    )
     if before is None:
-        return FileChange(
-            path=path,
-            entries=entries,
-            before=None,
-            after=None,
-            record=None,
-            folders=record.folders,
-        )
+        return removal
     text = before
     if record.fits(before):
         text = settings_files.revert_splices(before, record.splices)
@@ -160,22 +150,13 @@ def plan_undo(
             f"take out by hand: {', '.join(entry.label or SERVER_NAME for entry in entries)}",
         ) from error
     is_removed = not record.existed and not remaining and _is_empty(text, entries[0])
-    return FileChange(
-        path=path,
-        entries=entries,
-        before=before,
-        after=None if is_removed else text,
-        record=SetupRecord(
-            existed=record.existed,
-            folders=record.folders,
-            sha256=settings_files.digest_text(text),
-            splices=tuple(splices),
-            entries=remaining,
-        )
-        if remaining
-        else None,
-        folders=record.folders,
+    if is_removed:
+        return removal
+    digest = settings_files.digest_text(text)
+    changed_record = replace(
+        record, sha256=digest, splices=tuple(splices), entries=remaining, previous=None
     )
+    return replace(removal, after=text, record=changed_record if remaining else None)
 
 
 def _is_shared(entry: SettingsEntry, other: SettingsEntry) -> bool:

@@ -203,18 +203,18 @@ def object_words(words: Words) -> Words:
 
 def _yielded_words(schema: Mapping[str, Any], depth: int = 0) -> list[str]:
     """The properties of an output schema that identify something, in words."""
-    found: list[str] = []
+    names: list[str] = []
     properties = schema.get("properties")
     for name, part in properties.items() if isinstance(properties, Mapping) else ():
         words = name_words(str(name))
         if len(words) > 1 and words[-1] in _IDENTIFYING:
-            found.append(" ".join(words))
+            names.append(" ".join(words))
         if isinstance(part, Mapping) and depth < _MAX_DEPTH:
-            found += _yielded_words(part, depth + 1)
+            names += _yielded_words(part, depth + 1)
     items = schema.get("items")
     if isinstance(items, Mapping) and depth < _MAX_DEPTH:
-        found += _yielded_words(items, depth + 1)
-    return list(dict.fromkeys(found))[:_MAX_YIELDS]
+        names += _yielded_words(items, depth + 1)
+    return list(dict.fromkeys(names))[:_MAX_YIELDS]
 
 
 # The words that names and routes of an API are made of.
