@@ -80,37 +80,6 @@ def test_a_workflow_command_cannot_be_forged_by_a_name_or_a_text(capdisc, put) -
     )
 
 
-def test_sarif_has_what_code_scanning_asks_for(capdisc, put, broken) -> None:
-    put("odd name%/CAPABILITY.yaml", "name: c\nkind: tool\n")
-    log = capdisc("validate", ".", "--format", "sarif").json
-    assert (log["version"], list(log)) == ("2.1.0", ["$schema", "version", "runs"])
-    (run,) = log["runs"]
-    driver = run["tool"]["driver"]
-    assert driver["name"] == "capdisc" and driver["version"] and driver["informationUri"]
-    for rule in driver["rules"]:
-        assert (
-            rule["shortDescription"]["text"]
-            and rule["fullDescription"]["text"]
-            and rule["help"]["text"]
-        )
-        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
-        assert rule["properties"]["tags"]
-    for result in run["results"]:
-        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in ("error", "warning", "note") and result["message"]["text"]
-        (location,) = result["locations"]
-        place = location["physicalLocation"]
-        assert place["artifactLocation"]["uriBaseId"] == "%SRCROOT%"
-        region = place["region"]
-        assert region["startLine"] == region["endLine"] >= 1
-        assert region["endColumn"] > region["startColumn"] >= 1
-    addresses = {
-        one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        for one in run["results"]
-    }
-    assert addresses == {"cranes/SKILL.md", "odd%20name%25/CAPABILITY.yaml"}
-
-
 def test_a_finding_keeps_its_fingerprint_when_its_line_moves(capdisc, put) -> None:
     def prints(text):
         put("a/CAPABILITY.yaml", text)
@@ -137,39 +106,6 @@ def test_a_deleted_file_is_one_line_and_costs_no_other(capdisc, tools) -> None:
     assert [line for line in done.err.splitlines() if line.startswith("error: ")] == [
         f"error: cannot find {os.getcwd()}/gone/SKILL.md: No such file or directory"
     ]
-
-
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (("nowhere",), "nowhere"),
-        (("notes.txt",), "is not a capability file"),
-        ((), "nothing to check here"),
-        ((".", "--format", "xml"), "full, concise, json, json-lines, github, sarif"),
-        ((".", "--profile", "nobody"), "spec, strict, claude-ai, claude-code, codex, opencode"),
-        ((".", "--select", "name-cse"), "name-case"),
-        ((".", "--ignore", "nam-"), "validate --rules"),
-        ((".", "--write"), "--fix"),
-        (("-", "--fix", "--write"), "stdin"),
-        ((".", "--fix", "--json"), "a diff"),
-        (("-", "x"), "stdin is checked alone"),
-        (("x", "--stdin-filename", "SKILL.md"), "stdin"),
-        (("-", "--stdin-filename", "notes.txt"), "SKILL.md"),
-        (("--rule", "name-cse"), "name-case"),
-        (("--schema", "xml"), "capability, skill"),
-        ((".", "--statistics", "--format", "sarif"), "--json"),
-        (("--no-such-option",), "no-such-option"),
-    ],
-)
-def test_a_mistake_in_the_call_is_status_2_and_says_what_would_do(
-    capdisc, put, argv, said
-) -> None:
-    put("notes.txt", "x")
-    done = capdisc("validate", *argv)
-    assert done.code == 2
-    assert done.out == "" or "--json" in argv
-    assert said in done.err
-    assert "Traceback" not in done.err
 
 
 def test_a_broken_configuration_is_status_2(capdisc, put) -> None:
@@ -239,12 +175,6 @@ def test_more_than_200_findings_are_counted_by_rule(capdisc, put) -> None:
     assert capdisc("validate", "many", "--all").out.count("b100/CAPABILITY.yaml:") >= 1
     for form in ("concise", "json", "github"):
         assert capdisc("validate", "many", "--format", form).out.count("b100/CAPABILITY.yaml") >= 1
-
-
-def test_names_with_blanks_and_leading_hyphens_are_paths(capdisc, put) -> None:
-    put("-x y/CAPABILITY.yaml", "name: c\nkind: tool\n")
-    done = capdisc("validate", "--format", "concise", "--", "-x y/CAPABILITY.yaml")
-    assert (done.code, done.out.startswith("-x y/CAPABILITY.yaml:1:1: field-missing")) == (1, True)
 
 
 def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, hermetic) -> None:
