@@ -400,9 +400,10 @@ def test_a_server_that_is_started_otherwise_is_held_back(capdisc, hermetic) -> N
     )
     write("calculator")
     from capdisc.context import surroundings
+    from capdisc.context.index_scope import list_declared_sources
 
     here = surroundings.current_runtime()
-    (source,) = here.sources(here.config())
+    (source,) = list_declared_sources(here, here.config())
     kept = Path(source.answers_folder) / ServerConfig(name="near", command="", env={}).kept_name()
     kept.parent.mkdir(parents=True, mode=0o700)
     kept.write_bytes(kept_text("near", "2026-11-22T00:00:00+00:00", [{"tools": [tool()]}]))

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from capdisc_indexer.model.risks import RISK_CHOICES
-from capdisc_indexer.sources.formats import manifest_fields, skill_fields
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS, LONG_DESCRIPTION
 from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
@@ -52,16 +52,10 @@ def test_a_schema_is_one(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "known"),
-    [
-        (manifest_fields.MANIFEST_FIELDS, ONE["properties"]),
-        (skill_fields.SKILL_FIELDS, SKILL["properties"]),
-    ],
+    ("name", "known"), [("manifest", ONE["properties"]), ("skill", SKILL["properties"])]
 )
-def test_every_key_that_is_read_is_in_the_schema(
-    fields: dict[str, tuple[str, ...]], known: dict[str, Any]
-) -> None:
-    assert {key for keys in fields.values() for key in keys} == set(known)
+def test_every_key_that_is_read_is_in_the_schema(name: str, known: dict[str, Any]) -> None:
+    assert {key for keys in field_plan(name).names[""].values() for key in keys} == set(known)
 
 
 def test_the_words_and_limits_are_those_of_the_readers() -> None:
