@@ -1,7 +1,7 @@
 """Which skills of a collection would win the same request, by the words of their descriptions?
 
 `capdisc audit` answers that with searches in an index. A check before a commit has no index, and
-no library beside the reader of YAML: here words alone decide. Two descriptions compete that share
+no library but the reader of YAML: here words alone decide. Two descriptions compete that share
 much of what is rare in the collection. The request that shows it is made of the shared words that
 tell most, and a third description must not have them all.
 

@@ -1,7 +1,7 @@
 """Validates folders, files and single texts: reads them, checks each file, then all of them
 together.
 
-Paths are plain text here: they may hold bytes that are no text.
+Paths are plain text here: they may hold bytes that are not text.
 """
 
 from __future__ import annotations
