@@ -13,9 +13,14 @@ from typing import Any
 
 import pytest
 from adopting import adopt
+from hypothesis import HealthCheck, settings
 
 from capdisc.args import command_table
 from capdisc_indexer.indexing.worker_pool import count_processors
+
+# No clock decides about a property: a loaded machine is slow.
+settings.register_profile("no-clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no-clock")
 
 # Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
 if sys.platform != "win32":

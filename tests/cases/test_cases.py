@@ -17,33 +17,20 @@ from typing import Any
 
 import pytest
 
+from capdisc_indexer.model.version import __version__
+from case_files import expand, write_files
+
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*.case"))
 TEXTS: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "texts.toml").read_text("utf-8"))
 TRANSCRIPT = "-- transcript --\n"
+WRITE = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
 # A file that holds the text as each section of texts.toml says.
 PLACES = {
     "body": ("SKILL.md", "---\nname: {0}\ndescription: Sorts issues. Use when many.\n---\n{1}\n"),
     "field": ("CAPABILITY.yaml", "name: {0}\nkind: tool\ndescription: |\n  {1}\n"),
     "description": ("CAPABILITY.yaml", "name: {0}\nkind: tool\ndescription: {1}\n"),
 }
-
-
-def expand(text: str) -> str:
-    """The text with `<<ab*3>>` written out, `<<U+200B>>` as that character, and without `<<>>`."""
-    text = re.sub(
-        r"<<U\+([0-9A-F]+)>>", lambda code: chr(int(code[1], 16)), text.replace("<<>>", "")
-    )
-    return re.sub(r"<<((?s:.+?))\*(\d+)>>", lambda run: run[1] * int(run[2]), text)
-
-
-def write_files(text: str, folder: Path) -> None:
-    """Write the files of a case."""
-    _, *parts = re.split(r"^-- (.+) --\n", text, flags=re.MULTILINE)
-    for name, content in zip(parts[::2], parts[1::2], strict=True):
-        path = folder / expand(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(expand(content).encode())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
@@ -56,8 +43,9 @@ def test_a_case_prints_what_stands_beside_it(
     for command in re.findall(r"^\$ (.+)$", expected, re.MULTILINE):
         done = capdisc(*shlex.split(command)[1:])
         status = f"[{done.code}]\n" if done.code else ""
-        printed += f"$ {command}\n{done.out}{done.err}{status}".replace(str(hermetic), "WORK")
-    if os.environ.get("CAPDISC_WRITE_GOLDEN"):
+        printed += f"$ {command}\n{done.out}{done.err}{status}"
+    printed = printed.replace(str(hermetic), "WORK").replace(f'"{__version__}"', '"VERSION"')
+    if WRITE:
         case.write_text(f"{inputs}{TRANSCRIPT}{printed}", "utf-8")
     assert printed and printed == case.read_text("utf-8").partition(TRANSCRIPT)[2]
 

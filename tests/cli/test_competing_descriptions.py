@@ -72,12 +72,6 @@ def test_copies_and_single_files_have_no_such_finding(capdisc, write) -> None:
     assert capdisc("validate", str(first), str(second), *SELECT).out == ""
 
 
-def test_the_rule_explains_itself(capdisc) -> None:
-    text = capdisc("validate", "--rule", "competing-descriptions").out
-    assert "capdisc audit asks an index" in text
-    assert "spec info" in text
-
-
 def test_the_check_needs_no_library_of_an_index(write) -> None:
     write("changelog-writer", CHANGELOG)
     write("release-notes", NOTES)

@@ -42,6 +42,7 @@ def put(hermetic: Path) -> Put:
         ("assets/rows.docx", b"PK\x03\x04" + bytes(26)),
         ("assets/rows.zip", b"PK\x05\x06" + bytes(18)),
         ("fold.exe", b"MZ\x90\0" + bytes(60)),
+        ("fold.pyc", b"\0\1"),
     ],
 )
 def test_a_file_that_nobody_can_read_is_named(
@@ -75,15 +76,6 @@ def test_a_path_beyond_every_limit_is_a_path(capdisc, put: Put) -> None:
     )
     done = capdisc("validate", "a", "--format", "concise")
     assert done.code == 1 and "path-missing" in done.out
-
-
-def test_numbered_members_with_the_same_tags_are_no_flood(capdisc, put: Put) -> None:
-    for number in range(60):
-        put(
-            f"{number}/CAPABILITY.yaml",
-            TOOL.format(f"valve-{number}", f"Opens valve {number} of it.") + "tags: [a, b]\n",
-        )
-    assert capdisc("validate", ".", "--json").json["findings"] == []
 
 
 # --- files that were refused and can be read ---
@@ -148,14 +140,6 @@ def test_of_a_name_that_would_do_something_the_harmless_part_is_read(
 def test_a_name_that_poses_as_another_stays_refused(listed) -> None:
     said, shown = listed("name: f\u043eld\ndescription: Folds cranes when asked to.\n")
     assert "confusable-name" in said and "skill:" not in shown
-
-
-@pytest.mark.parametrize("file", ["a/SKILL.md", "a/CAPABILITY.yaml"])
-def test_a_description_behind_a_hash_is_told_as_a_comment(capdisc, put: Put, file: str) -> None:
-    fields = "name: a\nkind: tool\ndescription: # Counts stars\n"
-    put(file, f"---\n{fields}---\nCount.\n" if file.endswith(".md") else fields)
-    said = capdisc("validate", "a").out
-    assert "# begins a comment" in said and "in quotes" in said
 
 
 # --- findings that were false alarms ---

@@ -1,6 +1,8 @@
 """Keys of known shapes are printed as `[secret]`, from any source and by any command."""
 
 import json
+import re
+import shlex
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -10,6 +12,7 @@ import pytest
 
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.store.snapshot import Index
+from case_files import write_files
 
 # Put together here, so that this file holds no key.
 KEY = "gh" + "p_" + "Qz8Rt5Wm" * 4 + "Lk7P"
@@ -23,36 +26,6 @@ PRIVATE = (
 def holds_key(text: str) -> bool:
     lowered = text.lower()
     return KEY[:14].lower() in lowered or any(line[:20].lower() in lowered for line in LINES)
-
-
-def manifest(name: str) -> str:
-    fields = {
-        "name": name,
-        "kind": "tool",
-        "displayName": f"Title {KEY}",
-        "description": f"Orders turnips with {KEY} in it.",
-        "tags": ["turnips", KEY],
-        "phrases": [f"order turnips {KEY}"],
-        "usageHint": f"hint {KEY}",
-        "guidance": f"guidance {KEY}",
-        "instructions": f"instructions {KEY}\n\n{PRIVATE}",
-        "content": f"Content {KEY}",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "amount": {
-                    "type": "string",
-                    "description": f"says {KEY}",
-                    "default": KEY,
-                    "enum": [KEY, "b"],
-                },
-                KEY: {"type": "string"},
-            },
-        },
-        "outputSchema": {"type": "object", "description": KEY},
-        "run": {"command": ["echo", "{amount}", f"--token={KEY}"]},
-    }
-    return json.dumps(fields)
 
 
 def write_sqlite(path: Path) -> None:
@@ -75,88 +48,14 @@ def write_word(path: Path) -> None:
         )
 
 
-API = {
-    "openapi": "3.0.0",
-    "info": {"title": f"Turnips {KEY}", "version": "1", "description": f"API {KEY}"},
-    "servers": [{"url": f"https://turnips.example/{KEY}"}],
-    "paths": {
-        "/turnips": {
-            "get": {
-                "operationId": "getTurnips",
-                "summary": f"Gets turnips {KEY}",
-                "description": f"Whole {KEY}",
-                "parameters": [
-                    {
-                        "name": "key",
-                        "in": "query",
-                        "description": KEY,
-                        "schema": {"type": "string", "default": KEY},
-                    }
-                ],
-                "responses": {
-                    "200": {
-                        "description": "ok",
-                        "content": {"application/json": {"schema": {"title": KEY}}},
-                    }
-                },
-            }
-        }
-    },
-}
-TOOLS = {
-    "tools": [
-        {
-            "name": "turnip-tool",
-            "description": f"Peels turnips {KEY}",
-            "inputSchema": {"title": KEY},
-        }
-    ]
-}
-DOCUMENT = f"---\ntitle: Turnip {KEY}\ndescription: About {KEY}\n---\n\n# First {KEY}\n\nSome {KEY} here.\n\n## Key\n\n"
-
-
 @pytest.fixture
-def workspace(capdisc, hermetic, monkeypatch, write_skill):
+def workspace(capdisc, hermetic, monkeypatch):
     """One source of each format, every text of which holds a key."""
-    caps, data = hermetic / "caps", hermetic / "data"
-    write_skill(
-        caps,
-        "grow-turnips",
-        f"Grows turnips {KEY}. Use for turnips.",
-        f"# Grow {KEY}\n\nUse {KEY}.\n\n{PRIVATE}",
-    )
-    (caps / "grow-turnips" / "more.md").write_text(f"# More\n\nMore {KEY} and\n\n{PRIVATE}\n")
-    for name in ("order-turnips", "catalogued-turnips"):
-        (caps / name).mkdir()
-    (caps / "order-turnips" / "CAPABILITY.yaml").write_text(manifest("order-turnips"))
-    (caps / "catalogued-turnips" / "capabilities.jsonl").write_text(
-        manifest("catalogued-turnips") + "\n"
-    )
-    (caps / "turnips.tools.json").write_text(json.dumps(TOOLS))
-    (caps / "turnips.openapi.json").write_text(json.dumps(API))
-    (caps / "turnips.sql").write_text(
-        f"CREATE TABLE fields (name TEXT DEFAULT '{KEY}'); -- comment {KEY}\n"
-    )
-    (caps / "guidance").mkdir()
-    (caps / "guidance" / "general.md").write_text(f"Know {KEY} first.\n")
-    data.mkdir()
-    write_sqlite(data / "garden.sqlite")
-    write_word(data / "turnip-words.docx")
-    (data / "turnip-notes.md").write_text(f"{DOCUMENT}{PRIVATE}\n\n## Last\n\nEnd.\n")
-    (data / "turnip-plain.txt").write_text(f"Plain {KEY}.\n\nBefore\n{PRIVATE}\n\nAfter.\n")
-    (data / "rows.csv").write_text(f"name,column {KEY}\nturnip,value {KEY}\n")
-    (data / "rows.jsonl").write_text(json.dumps({"name": f"value {KEY}", KEY: 1}) + "\n")
-    sources = (
-        ("document", "data"),
-        ("table", "data/rows.csv"),
-        ("table", "data/rows.jsonl"),
-        ("sql", "data/garden.sqlite"),
-    )
-    declared = ""
-    for format, path in sources:
-        samples = "" if format == "document" else "samples = 5\n"
-        declared += f"[[source]]\nformat = '{format}'\npath = '{path}'\n{samples}"
-    (hermetic / "capdisc.toml").write_text(f"roots = ['caps']\n{declared}")
+    text = Path(__file__).with_name("masked_secrets.files").read_text("utf-8")
+    words = {"KEY": KEY, "PRIVATE-IN-JSON": json.dumps(PRIVATE)[1:-1], "PRIVATE": PRIVATE}
+    write_files(re.sub("|".join(words), lambda word: words[word[0]], text), hermetic)
+    write_sqlite(hermetic / "data" / "garden.sqlite")
+    write_word(hermetic / "data" / "turnip-words.docx")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     made = capdisc("index", "--json")
     assert {finding["severity"] for finding in made.json["findings"]} <= {"warning", "info"}
@@ -168,16 +67,7 @@ def test_the_index_holds_no_key(workspace) -> None:
     with Index(workspace / "index") as index:
         heads = list(index.documents.all_headers())
         kinds = {head["kind"] for head in heads}
-        assert kinds >= {
-            "skill",
-            "tool",
-            "operation",
-            "api",
-            "table",
-            "database",
-            "document",
-            "section",
-        }
+        assert kinds >= set("skill tool operation api table database document section".split())
         for head in heads:
             whole = json.dumps([head, json.loads(index.documents.body(head["id"]) or b"{}")])
             assert not holds_key(whole), head["id"]
@@ -185,69 +75,61 @@ def test_the_index_holds_no_key(workspace) -> None:
         assert not path.is_file() or not holds_key(path.read_bytes().decode("latin-1")), path
 
 
+# `IDS` stands for the ids of all capabilities.
+COMMANDS = """
+list
+list --json
+list --cost
+show IDS
+show IDS --json
+show IDS --embedding-text
+show IDS --links --json
+search turnips -k 30 --json --explain
+search turnips -k 30
+tools --all
+tools turnips --json
+graph --json
+graph order-turnips
+doctor --deep --json
+status --json
+validate
+validate --format json
+validate --format sarif
+validate --fix
+run order-turnips --fill
+run order-turnips --dry-run
+run order-turnips --dry-run --json
+run catalogued-turnips --dry-run
+render --auto --style full --budget 20000 turnips
+"""
+# They may answer that there is no such thing, but not with a key.
+CALLS = """
+discover_capabilities '{"query": "order turnips"}'
+search_tool '{"query": "tool:order-turnips"}'
+execute_tool '{"tool_name": "tool:order-turnips", "arguments": {"amount": "b"}}'
+list_skills {}
+get_skill '{"name": "grow-turnips"}'
+get_skill_file '{"name": "grow-turnips", "filename": "more.md"}'
+get_skill_file '{"name": "grow-turnips", "filename": "SKILL.md"}'
+resolve_skill_link '{"name": "grow-turnips", "target": "more.md#more"}'
+get_table_schema '{"table": "turnips"}'
+list_tables {}
+get_document '{"name": "turnip-notes"}'
+resolve_fact '{"question": "What is the key of the turnips?"}'
+"""
+
+
 def test_nothing_that_reads_the_index_prints_a_key(capdisc, workspace) -> None:
-    ids = capdisc("list", "--ids").out.split("\n")[:-1]
-    commands = [
-        ["list"],
-        ["list", "--json"],
-        ["list", "--cost"],
-        ["show", *ids],
-        ["show", *ids, "--json"],
-        ["show", *ids, "--embedding-text"],
-        ["show", *ids, "--links", "--json"],
-        ["search", "turnips", "-k", "30", "--json", "--explain"],
-        ["search", "turnips", "-k", "30"],
-        ["tools", "--all"],
-        ["tools", "turnips", "--json"],
-        ["graph", "--json"],
-        ["graph", "order-turnips"],
-        ["doctor", "--deep", "--json"],
-        ["status", "--json"],
-        ["validate"],
-        ["validate", "--format", "json"],
-        ["validate", "--format", "sarif"],
-        ["validate", "--fix"],
-        ["run", "order-turnips", "--fill"],
-        ["run", "order-turnips", "--dry-run"],
-        ["run", "order-turnips", "--dry-run", "--json"],
-        ["run", "catalogued-turnips", "--dry-run"],
-        *(["render", "order turnips", "--format", form, "--budget", "9000"] for form in FORMATS),
-        *(
-            ["render", "--auto", "--style", "full", "--budget", "20000", "turnips"]
-            for _ in range(1)
-        ),
-    ]
-    for command in commands:
-        made = capdisc(*command)
-        assert made.out or made.err, command
-        assert not holds_key(made.out + made.err), command
+    ids = " ".join(capdisc("list", "--ids").out.split("\n"))
+    formats = (f"render 'order turnips' --format {name} --budget 9000" for name in FORMATS)
+    for line in (*COMMANDS.replace("IDS", ids).strip().split("\n"), *formats):
+        made = capdisc(*shlex.split(line))
+        assert made.out or made.err, line
+        assert not holds_key(made.out + made.err), line
+    for line in CALLS.strip().split("\n"):
+        made = capdisc("call", *shlex.split(line))
+        assert not holds_key(made.out + made.err), line
     assert MASKED in capdisc("show", "grow-turnips").out
-
-
-CALLS = [
-    ("discover_capabilities", {"query": "order turnips"}),
-    ("search_tool", {"query": "tool:order-turnips"}),
-    ("execute_tool", {"tool_name": "tool:order-turnips", "arguments": {"amount": "b"}}),
-    ("list_skills", {}),
-    ("get_skill", {"name": "grow-turnips"}),
-    ("get_skill_file", {"name": "grow-turnips", "filename": "more.md"}),
-    ("get_skill_file", {"name": "grow-turnips", "filename": "SKILL.md"}),
-    ("resolve_skill_link", {"name": "grow-turnips", "target": "more.md#more"}),
-    ("get_table_schema", {"table": "turnips"}),
-    ("list_tables", {}),
-    ("get_document", {"name": "turnip-notes"}),
-    ("resolve_fact", {"question": "What is the key of the turnips?"}),
-]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    CALLS,
-    ids=[f"{tool}-{number}" for number, (tool, _) in enumerate(CALLS)],
-)
-def test_no_discovery_tool_answers_with_a_key(capdisc, workspace, tool, arguments) -> None:
-    made = capdisc("call", tool, json.dumps(arguments))
-    assert not holds_key(made.out + made.err)
 
 
 def test_a_linked_text_is_masked_before_it_is_measured(capdisc, workspace) -> None:

@@ -48,44 +48,6 @@ def tools(put):
     return ["a/CAPABILITY.yaml", "b b/CAPABILITY.yaml", "c/CAPABILITY.yaml"]
 
 
-def test_a_finding_shows_place_line_mark_and_what_to_do(capdisc, broken) -> None:
-    done = capdisc("validate", "cranes", "--select", "yaml-")
-    assert done.code == 1
-    assert done.out.splitlines() == [
-        "cranes/SKILL.md:3:1: error[yaml-unquoted-colon]: description holds a colon and a blank without quotes; other "
-        "readers will refuse the file",
-        "  | description: Use when: someone folds",
-        "  | ^",
-        "  hint: put the value in quotes",
-    ]
-
-
-def test_a_file_without_fault_prints_nothing_and_is_counted(capdisc, put) -> None:
-    put("a/CAPABILITY.yaml", GOOD.format("a"))
-    done = capdisc("validate", "a")
-    assert (done.code, done.out, done.err) == (0, "", "1 file, 0 findings\n")
-    assert capdisc("validate", "a", "--quiet").err == ""
-
-
-def test_a_mark_stands_under_its_place_in_wide_letters_and_after_tabs(capdisc, put) -> None:
-    put(
-        "a/SKILL.md",
-        "---\nname: a\ndescription: Folds cranes when asked to.\n---\n折り紙\t\u202eback\n",
-    )
-    line, mark = capdisc("validate", "a", "--select", "bidi-control").out.splitlines()[1:3]
-    assert line == "  | 折り紙 <U+202E>back"
-    assert mark == "  | " + " " * 7 + "^"
-
-
-def test_a_long_line_is_cut_around_its_place(capdisc, put) -> None:
-    body = "x" * 500 + "\u202e" + "y" * 500
-    put("a/SKILL.md", f"---\nname: a\ndescription: Folds cranes when asked to.\n---\n{body}\n")
-    line, mark = capdisc("validate", "a", "--select", "bidi-control").out.splitlines()[1:3]
-    assert len(line) <= 120
-    assert line.startswith("  | …x") and line.endswith("y…")
-    assert line[len(mark) - 1 :].startswith("<U+202E>")
-
-
 def test_a_line_with_a_secret_is_not_repeated(capdisc, put) -> None:
     key = "AKIA" + "IOSFODNN7" + "SAMPLE1"
     put(
@@ -108,40 +70,6 @@ def test_what_lies_behind_a_link_that_leads_out_is_never_shown(capdisc, put, her
     assert "secret line" not in done.out
 
 
-def test_concise_is_one_line_a_finding(capdisc, broken) -> None:
-    lines = capdisc("validate", "cranes", "--format", "concise").out.splitlines()
-    assert all(re.match(r"cranes/SKILL\.md:\d+:\d+: [a-z-]+ \S", line) for line in lines)
-    assert lines == sorted(lines)
-
-
-def test_json_has_its_old_shape_and_says_the_profile(capdisc, broken) -> None:
-    found = capdisc("validate", "cranes", "--json", "--profile", "claude").json
-    assert list(found) == ["schema_version", "files", "profile", "findings", "silenced"]
-    assert (found["schema_version"], found["files"], found["profile"], found["silenced"]) == (
-        1,
-        1,
-        "claude-ai",
-        0,
-    )
-    assert list(found["findings"][0]) == [
-        "code",
-        "severity",
-        "message",
-        "hint",
-        "path",
-        "line",
-        "column",
-    ]
-    assert {one["path"] for one in found["findings"]} == {"cranes/SKILL.md"}
-
-
-def test_json_lines_are_the_findings_alone(capdisc, broken) -> None:
-    lines = capdisc("validate", "cranes", "--format", "json-lines").out.splitlines()
-    assert [json.loads(line) for line in lines] == capdisc("validate", "cranes", "--json").json[
-        "findings"
-    ]
-
-
 def test_a_workflow_command_cannot_be_forged_by_a_name_or_a_text(capdisc, put) -> None:
     put("a,b:100%\n::error::c/CAPABILITY.yaml", "name: a\nkind: tool\n")
     (line,) = capdisc(
@@ -150,42 +78,6 @@ def test_a_workflow_command_cannot_be_forged_by_a_name_or_a_text(capdisc, put) -
     assert line.startswith(
         "::error file=a%2Cb%3A100%25%0A%3A%3Aerror%3A%3Ac/CAPABILITY.yaml,line=1,col=1,title=field-missing::"
     )
-
-
-def test_workflow_commands_have_the_level_of_the_finding(capdisc, broken) -> None:
-    lines = capdisc("validate", "cranes", "--format", "github").out.splitlines()
-    assert {line.split(" ")[0] for line in lines} == {"::error", "::warning", "::notice"}
-
-
-def test_sarif_has_what_code_scanning_asks_for(capdisc, put, broken) -> None:
-    put("odd name%/CAPABILITY.yaml", "name: c\nkind: tool\n")
-    log = capdisc("validate", ".", "--format", "sarif").json
-    assert (log["version"], list(log)) == ("2.1.0", ["$schema", "version", "runs"])
-    (run,) = log["runs"]
-    driver = run["tool"]["driver"]
-    assert driver["name"] == "capdisc" and driver["version"] and driver["informationUri"]
-    for rule in driver["rules"]:
-        assert (
-            rule["shortDescription"]["text"]
-            and rule["fullDescription"]["text"]
-            and rule["help"]["text"]
-        )
-        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
-        assert rule["properties"]["tags"]
-    for result in run["results"]:
-        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in ("error", "warning", "note") and result["message"]["text"]
-        (location,) = result["locations"]
-        place = location["physicalLocation"]
-        assert place["artifactLocation"]["uriBaseId"] == "%SRCROOT%"
-        region = place["region"]
-        assert region["startLine"] == region["endLine"] >= 1
-        assert region["endColumn"] > region["startColumn"] >= 1
-    addresses = {
-        one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        for one in run["results"]
-    }
-    assert addresses == {"cranes/SKILL.md", "odd%20name%25/CAPABILITY.yaml"}
 
 
 def test_a_finding_keeps_its_fingerprint_when_its_line_moves(capdisc, put) -> None:
@@ -214,39 +106,6 @@ def test_a_deleted_file_is_one_line_and_costs_no_other(capdisc, tools) -> None:
     assert [line for line in done.err.splitlines() if line.startswith("error: ")] == [
         f"error: cannot find {os.getcwd()}/gone/SKILL.md: No such file or directory"
     ]
-
-
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (("nowhere",), "nowhere"),
-        (("notes.txt",), "is not a capability file"),
-        ((), "nothing to check here"),
-        ((".", "--format", "xml"), "full, concise, json, json-lines, github, sarif"),
-        ((".", "--profile", "nobody"), "spec, strict, claude-ai, claude-code, codex, opencode"),
-        ((".", "--select", "name-cse"), "name-case"),
-        ((".", "--ignore", "nam-"), "validate --rules"),
-        ((".", "--write"), "--fix"),
-        (("-", "--fix", "--write"), "stdin"),
-        ((".", "--fix", "--json"), "a diff"),
-        (("-", "x"), "stdin is checked alone"),
-        (("x", "--stdin-filename", "SKILL.md"), "stdin"),
-        (("-", "--stdin-filename", "notes.txt"), "SKILL.md"),
-        (("--rule", "name-cse"), "name-case"),
-        (("--schema", "xml"), "capability, skill"),
-        ((".", "--statistics", "--format", "sarif"), "--json"),
-        (("--no-such-option",), "no-such-option"),
-    ],
-)
-def test_a_mistake_in_the_call_is_status_2_and_says_what_would_do(
-    capdisc, put, argv, said
-) -> None:
-    put("notes.txt", "x")
-    done = capdisc("validate", *argv)
-    assert done.code == 2
-    assert done.out == "" or "--json" in argv
-    assert said in done.err
-    assert "Traceback" not in done.err
 
 
 def test_a_broken_configuration_is_status_2(capdisc, put) -> None:
@@ -318,50 +177,6 @@ def test_more_than_200_findings_are_counted_by_rule(capdisc, put) -> None:
         assert capdisc("validate", "many", "--format", form).out.count("b100/CAPABILITY.yaml") >= 1
 
 
-def test_names_with_blanks_and_leading_hyphens_are_paths(capdisc, put) -> None:
-    put("-x y/CAPABILITY.yaml", "name: c\nkind: tool\n")
-    done = capdisc("validate", "--format", "concise", "--", "-x y/CAPABILITY.yaml")
-    assert (done.code, done.out.startswith("-x y/CAPABILITY.yaml:1:1: field-missing")) == (1, True)
-
-
-def test_a_warning_fails_only_a_strict_run(capdisc, put) -> None:
-    put("a/CAPABILITY.yaml", GOOD.format("a") + "nonsense: 1\n")
-    assert (capdisc("validate", "a").code, capdisc("validate", "a", "--strict").code) == (0, 1)
-
-
-def test_a_profile_says_how_bad_a_finding_is(capdisc, put) -> None:
-    put(
-        "cranes/SKILL.md",
-        "---\nname: cranes\ndescription: Folds cranes when asked to.\nmodel: x\n---\nFold.\n",
-    )
-    codes = {
-        each: capdisc("validate", "cranes", "--profile", each).code
-        for each in ("spec", "strict", "codex")
-    }
-    assert codes == {"spec": 0, "strict": 1, "codex": 0}
-
-
-def test_select_and_ignore_take_codes_groups_and_commas(capdisc, broken) -> None:
-    def codes(*argv):
-        lines = capdisc("validate", "cranes", "--format", "concise", *argv).out.splitlines()
-        return {line.split()[1] for line in lines}
-
-    every = codes()
-    assert codes("--select", "yaml-") == {"yaml-unquoted-colon"}
-    assert codes("--ignore", "yaml-, ambiguous-scalar", "--ignore", "client-field") == every - {
-        "yaml-unquoted-colon", "ambiguous-scalar", "client-field",
-    }  # fmt: skip
-    assert codes("--select", "yaml-,ambiguous-scalar", "--ignore", "yaml-unquoted-colon") == {
-        "ambiguous-scalar"
-    }
-
-
-def test_what_is_not_shown_is_counted_and_its_reason_named(capdisc, broken) -> None:
-    done = capdisc("validate", "cranes", "--ignore", "yaml-", "--json")
-    assert (done.code, done.json["silenced"]) == (0, 1)
-    assert "1 finding not shown, by --ignore" in done.err
-
-
 def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, hermetic) -> None:
     put("capdisc.toml", '[validate]\nignore = ["yaml-"]\nprofile = "claude"\n')
     capdisc("trust", "--yes")
@@ -384,52 +199,12 @@ def test_settings_of_validate_show_their_origin(capdisc, put, hermetic, monkeypa
     assert "validate.nonsense" in done.err
 
 
-def test_a_comment_silences_a_rule_of_form_and_is_counted(capdisc, put) -> None:
-    text = "name: a  # capdisc: ignore=name-case\nkind: tool\ndescription: Folds paper cranes.\n"
-    put("a/CAPABILITY.yaml", text + "# capdisc: ignore=unknown-key\nnonsense: 1\n")
-    done = capdisc("validate", "a", "--strict", "--json")
-    assert (done.code, done.json["findings"], done.json["silenced"]) == (0, [], 1)
-    assert "1 finding silenced by comments in the files" in done.err
-
-
-def test_a_comment_cannot_silence_a_rule_that_guards(capdisc, put) -> None:
-    head = "---\nname: a\ndescription: Folds cranes when asked to.  # capdisc: ignore=bidi-control\n---\n"
-    put("a/SKILL.md", f"{head}<!-- capdisc: ignore=bidi-control,body-long -->\nback \u202ewards\n")
-    lines = capdisc("validate", "a", "--format", "concise").out.splitlines()
-    assert [line.split()[1] for line in lines] == [
-        "ignore-refused",
-        "html-comment",
-        "ignore-refused",
-        "bidi-control",
-    ]
-
-
 def test_a_result_goes_to_a_file_and_never_over_what_is_checked(capdisc, broken) -> None:
     done = capdisc("validate", "cranes", "--format", "sarif", "--output", "log.sarif")
     assert (done.code, done.out) == (1, "")
     assert json.loads((broken.parent.parent / "log.sarif").read_text())["version"] == "2.1.0"
     over = capdisc("validate", "cranes", "--output", "cranes/SKILL.md")
     assert (over.code, broken.read_text()) == (2, BROKEN)
-
-
-def test_statistics_count_each_rule(capdisc, tools) -> None:
-    lines = capdisc("validate", ".", "--statistics").out.splitlines()
-    assert lines[0].split() == ["count", "severity", "rule"]
-    assert lines[1].split() == ["2", "error", "field-missing"]
-    counts = capdisc("validate", ".", "--statistics", "--json").json["counts"]
-    assert {"code": "unknown-key", "severity": "warning", "count": 2} in counts
-
-
-def test_fix_shows_a_diff_and_writes_nothing(capdisc, broken) -> None:
-    done = capdisc("validate", "cranes", "--fix")
-    assert done.code == 1
-    assert done.out.splitlines() == [
-        "--- a/cranes/SKILL.md", "+++ b/cranes/SKILL.md", "@@ -1,6 +1,6 @@", " ---", " name: cranes",
-        "-description: Use when: someone folds", "-version: 1.0", '+description: "Use when: someone folds"',
-        '+version: "1.0"', " ---", " Fold it.",
-    ]  # fmt: skip
-    assert broken.read_text() == BROKEN
-    assert "1 file can be put right; to do so, add --write" in done.err
 
 
 def test_fix_and_write_put_the_file_right_and_keep_its_mode(capdisc, broken) -> None:
@@ -444,14 +219,6 @@ def test_fix_and_write_put_the_file_right_and_keep_its_mode(capdisc, broken) -> 
     before = broken.stat()
     assert capdisc("validate", "cranes", "--fix", "--write").code == 0
     assert broken.stat() == before
-
-
-def test_fix_leaves_what_is_ignored_or_silenced(capdisc, put, broken) -> None:
-    assert "Use when" not in capdisc(
-        "validate", "cranes", "--fix", "--ignore", "yaml-"
-    ).out.replace(" description: Use when", "")
-    put("cranes/SKILL.md", BROKEN.replace("1.0", "1.0  # capdisc: ignore=ambiguous-scalar"))
-    assert '"1.0"' not in capdisc("validate", "cranes", "--fix").out
 
 
 def test_a_link_is_never_written_through(capdisc, put, hermetic) -> None:
@@ -512,19 +279,6 @@ def test_a_piped_text_need_not_be_utf8(process, hermetic) -> None:
     assert done.stdout.startswith(b"CAPABILITY.yaml:1:10: encoding")
 
 
-def test_a_rule_is_explained(capdisc) -> None:
-    out = capdisc("validate", "--rule", "name-case").out
-    assert out.startswith("name-case (name)\n")
-    for word in ("why ", "fix ", "spec error", "codex warning"):
-        assert word in out
-    guarded = capdisc("validate", "--rule", "hidden-text", "--json").json["rules"][0]
-    assert (guarded["code"], guarded["guarded"], guarded["fixable"]) == (
-        "hidden-text",
-        True,
-        False,
-    )
-
-
 def test_all_rules_are_listed(capdisc) -> None:
     rows = capdisc("validate", "--rules").out.splitlines()
     listed = capdisc("validate", "--rules", "--json").json["rules"]
@@ -578,14 +332,3 @@ def test_the_hooks_name_what_is_checked(capdisc, put, tools) -> None:
     done = capdisc(*single["entry"].split()[1:], *single["args"], *tools)
     assert (done.code, len(done.out.splitlines()) > 3) == (1, True)
     assert capdisc(*hooks["capdisc-validate-all"]["entry"].split()[1:]).code == 1
-
-
-def test_a_blank_in_a_name_is_called_so(capdisc, hermetic) -> None:
-    folder = hermetic / "skills" / "paper-crane"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text(
-        "---\nname: paper crane\ndescription: Folds. Use it.\n---\nX\n"
-    )
-    assert "the name holds a blank" in capdisc("validate", "skills", "--profile", "spec").err + (
-        capdisc("validate", "skills", "--profile", "spec").out
-    )

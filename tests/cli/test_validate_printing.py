@@ -12,7 +12,6 @@ from product_lists import REPORT_FORMATS
 # Put together here, so that no scanner takes this file for one that holds keys.
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS" + "5tU7vW9xY1zA3bC5"
 FIELDS = "---\nname: cranes\ndescription: Folds cranes when asked to.\n"
-NOTHING = "\u115f\u1160\u3164\uffa0\u2800\ufe00\U000e0101"
 
 
 @pytest.fixture
@@ -44,25 +43,6 @@ def test_no_format_repeats_a_key_wherever_it_stands(capdisc, put, name) -> None:
     assert KEY[4:20].lower() not in (done.out + done.err).lower()
 
 
-def test_a_masked_key_leaves_its_line_and_the_mark_in_place(capdisc, put) -> None:
-    put("cranes/SKILL.md", f"{FIELDS}---\n{KEY} and \u202eback\n")
-    lines = capdisc("validate", "cranes", "--select", "bidi-control").out.splitlines()
-    assert lines[1] == f"  | {'[secret]'.ljust(len(KEY), '*')} and <U+202E>back"
-    assert lines[2] == f"  | {' ' * (len(KEY) + 5)}^"
-
-
-def test_no_line_of_a_private_key_is_shown(capdisc, put) -> None:
-    lines = ["MIIEpAIBAAKCAQEA7Jm2vQkS", "u8ZkQ2vmJ7AEQACKAABIApEI"]
-    pem = "".join(
-        f"  {line}\n"
-        for line in ("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----")
-    )
-    put("cranes/SKILL.md", f"{FIELDS}version: 1.0\nxyz: |\n{pem}title: 1.0\n---\nFold.\n")
-    out = "".join(capdisc("validate", "cranes", *more).out for more in ((), ("--fix",)))
-    assert 'version: "1.0"' in out
-    assert not any(line in out for line in lines)
-
-
 def test_a_change_masks_keys_and_says_so(capdisc, put) -> None:
     path = put("cranes/SKILL.md", f"{FIELDS}license: {KEY}: mine\nversion: 1.0\n---\nFold.\n")
     done = capdisc("validate", "cranes", "--fix")
@@ -73,23 +53,6 @@ def test_a_change_masks_keys_and_says_so(capdisc, put) -> None:
     assert "masked" not in capdisc("validate", "cranes", "--fix", "--quiet").err
     capdisc("validate", "cranes", "--fix", "--write")
     assert f'license: "{KEY}: mine"' in path.read_text()
-
-
-def test_a_change_far_from_a_key_says_nothing_of_it(capdisc, put) -> None:
-    put("cranes/SKILL.md", f"{FIELDS}version: 1.0\n---\n" + "Fold.\n" * 20 + KEY)
-    assert "masked" not in capdisc("validate", "cranes", "--fix").err
-
-
-def test_what_shows_nothing_is_shown_in_lines_and_changes(capdisc, put) -> None:
-    put(
-        "cranes/SKILL.md",
-        f"{FIELDS}license: a{'b'.join(NOTHING)}\n---\nHeart \u2764\ufe0f.\u202e\n",
-    )
-    out = capdisc("validate", "cranes").out
-    shown = "b".join(f"<U+{ord(character):04X}>" for character in NOTHING)
-    assert f"license: a{shown}" in out and "Heart \u2764\ufe0f.<U+202E>" in out
-    out = capdisc("validate", "cranes", "--fix").out
-    assert f"-license: a{shown}" in out and f"+license: a{'b' * (len(NOTHING) - 1)}" in out
 
 
 LINES = "a: 1\nb: 2\nc: 3\nd: 4\n"
@@ -178,12 +141,3 @@ def test_a_path_is_shortened_only_where_it_begins(capdisc, put, hermetic, monkey
     below = f"x{hermetic}"
     assert f"{below}/b/CAPABILITY.yaml:1:1: error[duplicate-id]" in out
     assert f"is already defined by {below}/a/CAPABILITY.yaml" in out
-
-
-def test_a_text_that_looks_like_a_comment_silences_nothing(capdisc, put) -> None:
-    fields = "name: A\nkind: tool\ndescription: |\n  Folds paper cranes.\n  # capdisc: ignore=unknown-key\nnonsense: 1\n"
-    put("a/CAPABILITY.yaml", fields)
-    found = capdisc("validate", "a", "--json").json
-    assert ("unknown-key", found["silenced"]) in [(one["code"], 0) for one in found["findings"]]
-    put("a/CAPABILITY.yaml", fields.replace("  # capdisc", "# capdisc"))
-    assert capdisc("validate", "a", "--json").json["silenced"] == 1

@@ -145,7 +145,7 @@ def format_json_lines(report: Report) -> Iterator[str]:
     return (f"{console.format_json_text(finding, None)}\n" for finding in report.findings)
 
 
-# Workflow commands of GitHub Actions, which show each finding beside its line of a change. The
+# Workflow commands of GitHub Actions, which show each finding at its line of a change. The
 # escapes are those of the documentation of workflow commands: what would end a value, and the
 # percent sign itself.
 

@@ -2,7 +2,7 @@
 lines of files that findings are about; and a record for the rules across files, small enough to
 keep one for every file of a large collection.
 
-Paths are plain text here: they may hold bytes that are no text.
+Paths are plain text here: they may hold bytes that are not text.
 """
 
 from __future__ import annotations

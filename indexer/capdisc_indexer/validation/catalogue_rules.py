@@ -73,7 +73,7 @@ _CLIENT_SKILLS = compile_late(r"(?:^|.*/)\.[^/]+/skills?(?=/)")
 
 def _shared_folder(member: CatalogueMember) -> str:
     """The folder of which a client reads all skills: one of its own, else that of the skill's
-    folder; "" for what is no SKILL.md.
+    folder; "" for what is not a SKILL.md.
     """
     folder, _, name = member.path.rpartition("/")
     if name.casefold() != "skill.md":
@@ -224,9 +224,9 @@ def _reachable_from(start: str, edges: Mapping[str, Sequence[str]], done: set[st
     return group
 
 
-# From so many characters on, one letter more or less is a slip or a trick, and not another word.
+# From this many characters on, one letter more or less is a slip or a trick, and not another word.
 MIN_LOOKALIKE = 8
-# With so many, at most one cut in 64 is taken for another.
+# With this many, at most one cut in 64 is taken for another.
 _BITS_A_CUT = 64
 _DIGITS = str.maketrans("0135", "oles")
 

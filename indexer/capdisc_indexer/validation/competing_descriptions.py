@@ -1,7 +1,7 @@
 """Which skills of a collection would win the same request, by the words of their descriptions?
 
 `capdisc audit` answers that with searches in an index. A check before a commit has no index, and
-no library beside the reader of YAML: here words alone decide. Two descriptions compete that share
+no library but the reader of YAML: here words alone decide. Two descriptions compete that share
 much of what is rare in the collection. The request that shows it is made of the shared words that
 tell most, and a third description must not have them all.
 
@@ -102,9 +102,11 @@ def find_competitions(listed: Sequence[ListedWords]) -> list[Competition]:
         for second, count in counts.items():
             rival = listed[second]
             if count >= _MIN_LEADS and not _is_delimited(entry, rival, postings):
-                others = _words_by_stem(rival.words)
-                cosine = _compare(stems, others, weights)
-                request = _shared_request(stems, others, weights, f"{entry.name} {rival.name}")
+                rival_stems = _words_by_stem(rival.words)
+                cosine = _compare(stems, rival_stems, weights)
+                request = _shared_request(
+                    stems, rival_stems, weights, f"{entry.name} {rival.name}"
+                )
                 if cosine >= MIN_COSINE and _both_win(request, first, second, postings):
                     text = " ".join(stems[stem] for stem in request)
                     competitions.append(Competition(first, second, round(cosine, 3), text))
@@ -171,5 +173,5 @@ def _both_win(
 ) -> bool:
     """Whether no third description has all these words, too."""
     common: Iterator[set[int]] = (set(postings[stem]) for stem in stems)
-    others = set.intersection(*common) - {first, second} if stems else set()
-    return len(stems) > 1 and not others
+    rivals = set.intersection(*common) - {first, second} if stems else set()
+    return len(stems) > 1 and not rivals

@@ -1,7 +1,7 @@
 """Checks the folder of a capability: where the links of a skill lead, how many files it has,
 and which of them nobody can read.
 
-Paths are plain text here: they may hold bytes that are no text.
+Paths are plain text here: they may hold bytes that are not text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Validates folders, files and single texts: reads them, checks each file, then all of them
 together.
 
-Paths are plain text here: they may hold bytes that are no text.
+Paths are plain text here: they may hold bytes that are not text.
 """
 
 from __future__ import annotations
@@ -178,14 +178,14 @@ def _run_plugin_checks(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]
         for reference in plugin.checks:
             try:
                 check = load_attribute(reference)
-                found = [
+                findings = [
                     finding
                     for descriptor in loaded.descriptors
                     for finding in check(descriptor, path)
                 ]
-                if unknown := sorted({finding.code for finding in found} - codes):
+                if unknown := sorted({finding.code for finding in findings} - codes):
                     raise PluginError(f"no rule {unknown[0]}")
-                yield from found
+                yield from findings
             except Exception as error:  # the code of others, which may raise anything
                 why = error.message if isinstance(error, PluginError) else type(error).__name__
                 message = f"the check {reference} of the plug-in {plugin.name!r} fails: {why}"

@@ -77,7 +77,7 @@ _UNMASKED_FIELDS = ("source", "kind", "risk", "warnings")
 
 
 def key_spans(text: str) -> Iterator[tuple[int, int]]:
-    """The start and end of each key in a text, kind by kind; placeholders are no keys."""
+    """The start and end of each key in a text, kind by kind; placeholders are not keys."""
     for prefix in filter(text.__contains__, SECRET_SHAPES):
         for match in SECRET_SHAPES[prefix].finditer(text):
             if not _PLACEHOLDER.search(match[0]):

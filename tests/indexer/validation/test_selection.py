@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,28 +14,6 @@ from capdisc_indexer.validation.finding_selection import (
     rule_choice,
     suppression_comments,
 )
-from capdisc_indexer.validation.validate import ValidationResult, validate_roots
-
-Checks = Callable[..., ValidationResult]
-SKILL = "---\nname: {name}\ndescription: Folds cranes when asked to.\n{more}---\n{body}\n"
-
-
-@pytest.fixture
-def checks(tmp_path: Path) -> Checks:
-    """What comes of checking one file under a choice of rules."""
-    counter = itertools.count()
-
-    def run(name: str, text: str, wanted: RuleChoice | None = None) -> ValidationResult:
-        path = tmp_path / str(next(counter)) / "a" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        return validate_roots([path], "spec", wanted or RuleChoice())
-
-    return run
-
-
-def codes(checked: ValidationResult) -> list[str]:
-    return [one.code for one in checked.chosen.findings]
 
 
 def test_a_choice_takes_codes_beginnings_and_commas() -> None:
@@ -60,36 +34,6 @@ def test_a_code_that_means_no_rule_is_an_error(text: str) -> None:
 def test_an_empty_choice_wants_everything() -> None:
     assert rule_choice([], []) == RuleChoice()
     assert RuleChoice().allows("anything")
-
-
-def test_a_comment_speaks_for_its_own_line_or_for_the_next(checks: Checks) -> None:
-    more = "name2: x  # capdisc: ignore=unknown-field\n# capdisc: ignore=unknown-field,name-case\nname3: y\nname4: z\n"
-    made = checks("SKILL.md", SKILL.format(name="a", more=more, body="Fold."))
-    assert [(one.code, one.line) for one in made.chosen.findings] == [("unknown-field", 7)]
-    assert [one.line for one in made.chosen.commented] == [4, 6]
-
-
-def test_a_comment_in_markdown_speaks_for_the_line_below(checks: Checks) -> None:
-    body = "See [a](x.md).\n<!-- capdisc: ignore=link-missing -->\nSee [b](y.md) and\n[c](z.md)."
-    made = checks("SKILL.md", SKILL.format(name="a", more="", body=body))
-    assert [(one.code, one.line) for one in made.chosen.findings] == [
-        ("link-missing", 5),
-        ("link-missing", 8),
-    ]
-
-
-def test_the_first_line_of_the_fields_speaks_for_the_fence_too(checks: Checks) -> None:
-    text = SKILL.format(name="a", more="", body="Fold.").replace(
-        "---\n", "---\n# capdisc: ignore=misnamed-manifest\n", 1
-    )
-    assert codes(checks("Skill.md", text)) == []
-
-
-def test_a_comment_of_another_kind_of_text_is_none(checks: Checks) -> None:
-    markdown = "name: a\nkind: tool\ndescription: Folds paper cranes.\nx: 1  <!-- capdisc: ignore=unknown-key -->\n"
-    assert "unknown-key" in codes(checks("CAPABILITY.yaml", markdown))
-    body = "# capdisc: ignore=link-missing\n[c](z.md)"
-    assert "link-missing" in codes(checks("SKILL.md", SKILL.format(name="a", more="", body=body)))
 
 
 @pytest.mark.parametrize(
@@ -118,20 +62,6 @@ def test_what_only_looks_like_a_comment_is_none(line: str) -> None:
     assert suppression_comments(line, "CAPABILITY.yaml") == ()
 
 
-def test_a_comment_to_capdisc_is_no_hidden_text_and_hides_no_other(checks: Checks) -> None:
-    ours = "<!-- capdisc: ignore=link-missing -->\n"
-    assert codes(checks("SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold."))) == []
-    both = checks(
-        "SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold.\n<!-- and hide it all -->")
-    )
-    assert [(one.code, one.line) for one in both.chosen.findings] == [("html-comment", 7)]
-    message = checks(
-        "SKILL.md",
-        SKILL.format(name="a", more="", body="<!-- capdisc: ignore=send-all-keys -->\nFold."),
-    )
-    assert sorted(codes(message)) == ["html-comment", "ignore-refused"]
-
-
 def test_a_catalogue_has_no_comments() -> None:
     assert (
         suppression_comments('{"a": 1} # capdisc: ignore=field-value', "capabilities.jsonl") == ()
@@ -152,20 +82,6 @@ def test_no_comment_silences_what_guards_the_reader(code: str) -> None:
     (said,) = refused_suppressions(f"# capdisc: ignore=name-case,{code}\n", "a/CAPABILITY.yaml")
     assert (said.code, said.severity, said.line) == ("ignore-refused", "info", 1)
     assert code in said.message and "name-case" not in said.message
-
-
-def test_a_comment_beside_a_guarding_rule_changes_nothing_but_is_told(checks: Checks) -> None:
-    body = "<!-- capdisc: ignore=hidden-text -->\nFold\U000e0041\U000e0042."
-    made = checks("SKILL.md", SKILL.format(name="a", more="", body=body))
-    assert {"hidden-text", "ignore-refused"} <= set(codes(made))
-    assert made.chosen.commented == ()
-
-
-def test_the_users_own_choice_silences_anything(checks: Checks) -> None:
-    text = SKILL.format(name="a", more="", body="Fold\U000e0041\U000e0042.")
-    made = checks("SKILL.md", text, RuleChoice(ignore=("hidden-text",)))
-    assert codes(made) == []
-    assert [one.code for one in made.chosen.unwanted] == ["hidden-text"]
 
 
 @given(st.text(alphabet=" #<!->capdis:gnore=,\nx-", max_size=400))

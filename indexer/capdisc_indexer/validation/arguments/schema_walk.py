@@ -72,7 +72,7 @@ class SchemaWalk:
 
     def problems(self, schema: Any, value: Any, at: str) -> list[str]:
         """The problems of the value at the place `at`. The schema `True` allows everything,
-        `False` nothing; what is no schema has no problem with anything.
+        `False` nothing; what is not a schema has no problem with anything.
         """
         if schema is False:
             return [f"{place_text(at)}: is not allowed"]
@@ -92,7 +92,7 @@ class SchemaWalk:
         return not self.problems(schema, value, "")
 
     def matches(self, pattern: Any, text: str) -> bool:
-        """Whether the text matches the pattern; what is no pattern matches everything."""
+        """Whether the text matches the pattern; what is not a pattern matches everything."""
         if not isinstance(pattern, str):
             return True
         self.spend(LOOSE_STEPS if is_loose(pattern, text) else 1)

@@ -68,7 +68,7 @@ FIXES: Mapping[str, Fix] = MappingProxyType(
     }
 )
 # One fix can uncover the next mistake of the same file; a file with more rounds than this needs to
-# be written anew.
+# be rewritten.
 MAX_ROUNDS = 20
 _MARK = "\ufeff"
 

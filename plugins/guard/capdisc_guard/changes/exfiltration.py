@@ -48,7 +48,7 @@ _PAIRS = frozenset(
     access-key api-key file-text forward-to private-key reply-to send-to ssh-key system-prompt user-info
     """.split()
 )
-# A name that ends so, or holds such a word beside "token", tells of a number, a choice or a place
+# A name that ends so, or holds such a word next to "token", tells of a number, a choice or a place
 # in a list.
 _HARMLESS_ENDS = frozenset(
     """

@@ -211,7 +211,9 @@ class Reading:
                 and spec.operands in (Operands.ALL, Operands.TEXT)
                 and not state.is_given
             ):
-                self._text(word, state)  # what is no option of its own may be text like the rest
+                self._text(
+                    word, state
+                )  # an option that it does not know may be text like the rest
             yield state
 
     def _rest(self, word: Word, state: State) -> State:

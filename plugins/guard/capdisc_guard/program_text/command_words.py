@@ -1,7 +1,7 @@
 """The words of a command and their placeholders: `{name}`, `{name...}`, and `{{name}}` for the
 text `{name}`; and the text of a `sh -c`, split into simple commands.
 
-It is split far enough to see where its own arguments (`$1`, `$@`) go. This is no parser of a
+It is split far enough to see where its own arguments (`$1`, `$@`) go. This is not a parser of a
 shell: what it cannot read counts as plain text.
 """
 

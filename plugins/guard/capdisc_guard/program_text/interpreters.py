@@ -15,7 +15,7 @@ from capdisc_indexer.model.frozen import field, fields, frozen
 from capdisc_indexer.text.normalization import compile_late
 
 DASHES = "-\u2013\u2014\u2015"  # PowerShell takes each of them for a dash
-# `python3.11`, `bash-5.2`, `sqlite3`, `python3.13t`: the version is no part of the name.
+# `python3.11`, `bash-5.2`, `sqlite3`, `python3.13t`: the version is not part of the name.
 _VERSION = compile_late(r"(?<=[a-z])[-_]?\d[\d._]*[a-z]?(?:-[a-z0-9]+)?$")
 _ENDING = compile_late(r"\.(?:exe|com|cmd|bat)$")
 # Settings whose value is a command. In ssh_config(5) ProxyCommand and its kind; in git-config(1)

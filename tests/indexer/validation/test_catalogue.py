@@ -1,8 +1,9 @@
-"""Names that look like others, found without storing every spelling of every name."""
+"""Rules across many files: names that look like others, without storing every spelling of every name; long rings."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from capdisc_indexer.validation import catalogue_rules
 from capdisc_indexer.validation.capability_strings import CatalogueMember
@@ -22,6 +23,15 @@ def test_no_pair_of_alike_names_is_missed_among_many() -> None:
         (finding.path, finding.message) for finding in catalogue_rules.find_lookalikes(members)
     ]
     assert found == list(_by_comparing_all(members)) and len(found) > 50
+
+
+def test_a_ring_of_thousands_is_one_finding(codes: Callable[..., list[str]]) -> None:
+    lines = [
+        f'{{"name": "n{n}", "kind": "tool", "description": "Part {n * n}.", "requires": ["n{(n + 1) % 6000}"]}}'
+        for n in range(6000)
+    ]
+    found = codes({"capabilities.jsonl": "\n".join(lines)})
+    assert found.count("warning dependency-cycle") == 1
 
 
 def _slip(choices: random.Random, name: str) -> str:
