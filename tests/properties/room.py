@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from capdisc.args import query_options
+from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.render.context import build_context, build_render_inputs
 from capdisc.render.render_context import RenderContext, prepare_render
@@ -144,7 +144,7 @@ def _typed(rng: random.Random, world: World) -> RenderOptions:
         request=QueryOptions(
             words=[rng.choice(WORDS)],
             also=None,
-            filters=query_options.Filters(
+            filters=params.Filters(
                 max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1
             ),
             min_relevance=rng.choice((0.0, 0.0, 0.3)),

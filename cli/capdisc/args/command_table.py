@@ -44,6 +44,8 @@ _CORE_COMMANDS: Mapping[str, str] = {
     "completion": "Print the completion script for a shell.",
     "help": "Explain a command, also as a manual page.",
 }
+# Commands that have no module of their own.
+_MODULES: Mapping[str, str] = {"init": "new", "remove": "add"}
 # Commands with the name of a function of Python.
 _PYTHON_NAMES = ("list", "help")
 # Another name of a command, which does not need a line of its own in the overview.
@@ -65,7 +67,7 @@ _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
 def _core_function(name: str) -> str:
-    return f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}"
+    return f"capdisc.commands.{_MODULES.get(name, name)}:{name}{'_' * (name in _PYTHON_NAMES)}"
 
 
 def _make_core() -> Plugin:

@@ -12,7 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from capdisc.args import help_panels
-from capdisc.args.command_line import CommandParameter, call_command, list_parameters
+from capdisc.args.command_line import (
+    CommandParameter,
+    call_command,
+    list_parameters,
+    option_names,
+)
 from capdisc.args.params import VALUE_NAMES, BadValueError, Param, parse_count
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
@@ -230,7 +235,7 @@ def _typer_parameter(parameter: CommandParameter, is_hidden: bool) -> Any:
     if declared.names is None:
         return typer.Argument(metavar=declared.metavar, help=declared.help)
     return typer.Option(
-        *declared.names,
+        *option_names(parameter),
         help=declared.help,
         metavar="|".join(filter(None, (declared.metavar, *declared.more_choices())))
         or VALUE_NAMES.get(parameter.type),

@@ -14,6 +14,7 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.context.index_scope import list_scan_roots
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.config.trust import TRUST_HINT
@@ -35,7 +36,7 @@ def config(
     ] = None,
     workspace: Annotated[
         bool,
-        option("--workspace", help="Change the file of this workspace instead of your own."),
+        option(help="Change the file of this workspace instead of your own."),
     ] = False,
     json: params.Json = False,
 ) -> int:
@@ -222,20 +223,7 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
             }
         )
         return ExitCode.OK
-    rows = [
-        (
-            setting["name"],
-            _format_value(setting["value"]),
-            setting["from"],
-            setting["variable"],
-            setting["about"],
-        )
-        for setting in settings
-    ]
-    if screen := terminal.find_screen(runtime):
-        _draw_settings(screen, rows)
-    else:
-        console.print_lines(console.format_table(_TITLES, rows))
+    _print_table(terminal.find_screen(runtime), settings)
     console.print_lines(
         [
             "",
@@ -258,30 +246,32 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
     return ExitCode.OK
 
 
-_TITLES = ("setting", "value", "from", "variable", "about")
-
-
-def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str, str]]) -> None:
-    """Draw the table of settings; those that somebody has set stand out."""
-    wrapped = terminal.ColumnStyle(wrapped=True, max_width=screen.columns // 4)
+def _print_table(screen: terminal.Screen | None, settings: list[JsonObject]) -> None:
+    """Print the settings; on a terminal, those that somebody has set stand out."""
+    wrapped = ColumnStyle(wrapped=True, max_width=screen.columns // 4 if screen else 0)
     columns = [
-        terminal.ColumnStyle(title=_TITLES[0]),
-        replace(wrapped, title=_TITLES[1]),
-        replace(wrapped, title=_TITLES[2]),
-        terminal.ColumnStyle(title=_TITLES[4], wrapped=True, flexible=True),
+        ColumnStyle(title="setting"),
+        replace(wrapped, title="value"),
+        replace(wrapped, title="from"),
+        ColumnStyle(title="variable", only="pipe"),
+        ColumnStyle(title="about", only="pipe"),
+        ColumnStyle(title="about", only="screen", wrapped=True, flexible=True),
     ]
-    drawn_rows = []
-    for name, value, origin, variable, about in rows:
-        name_style, value_style = ("", "") if origin == "default" else ("name", "ok")
-        drawn_rows.append(
+    rows = []
+    for setting in settings:
+        variable, about = setting["variable"], setting["about"]
+        is_default = setting["from"] == "default"
+        rows.append(
             [
-                (name, name_style),
-                (value, value_style),
-                (origin, "detail"),
+                (setting["name"], "" if is_default else "name"),
+                (_format_value(setting["value"]), "" if is_default else "ok"),
+                (setting["from"], "detail"),
+                variable,
+                about,
                 (f"{about} ({variable})", "detail"),
             ]
         )
-    terminal.print_table(screen, columns, drawn_rows)
+    terminal.print_rows(screen, columns, rows)
 
 
 def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:

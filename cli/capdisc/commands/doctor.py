@@ -32,6 +32,7 @@ from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.output.terminal import ColumnStyle
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import CLIENTS as SETUP_CLIENTS
 from capdisc.setup.client_settings import HOOK, MCP, PROJECT, Client, base_folders, is_present
@@ -67,9 +68,7 @@ _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitC
 
 def doctor(
     index_dir: params.IndexDir = None,
-    deep: Annotated[
-        bool, option("--deep", help="Read every byte and every row: a second or more.")
-    ] = False,
+    deep: Annotated[bool, option(help="Read every byte and every row: a second or more.")] = False,
     every: Annotated[
         bool, option("--all", help="List the checks of the index one by one, as --deep does.")
     ] = False,
@@ -117,10 +116,8 @@ def doctor(
                 "checks": checks,
             }
         )
-    elif screen := terminal.find_screen(runtime):
-        _draw_checks(screen, checks)
     else:
-        console.print_lines(_format_checks(checks))
+        _print_checks(terminal.find_screen(runtime), checks)
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
 
 
@@ -324,15 +321,6 @@ def _check_plugins() -> Check:
     return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
 
 
-def _format_checks(checks: list[Check]) -> list[str]:
-    """A table of the checks, then a table of the commands that mend what is wrong."""
-    table = console.format_table(
-        ("check", "state", "what"), [(check.name, check.state, check.text) for check in checks]
-    )
-    fixes = [(check.name, check.fix) for check in checks if check.fix]
-    return table + (["", *console.format_table(("check", "fix"), fixes)] if fixes else [])
-
-
 _STATE_STYLES = {
     CheckState.OK: "ok",
     CheckState.NOTICE: "notice",
@@ -341,15 +329,14 @@ _STATE_STYLES = {
 }
 
 
-def _draw_checks(screen: terminal.Screen, checks: list[Check]) -> None:
-    """Draw both tables, each state in its colour."""
-    wide_column = terminal.ColumnStyle(wrapped=True, flexible=True)
-    columns = [terminal.ColumnStyle(title=title) for title in ("check", "state")]
+def _print_checks(screen: terminal.Screen | None, checks: list[Check]) -> None:
+    """Print a table of the checks, then a table of the commands that mend what is wrong."""
+    name, state = ColumnStyle(title="check"), ColumnStyle(title="state")
+    wide = ColumnStyle(wrapped=True, flexible=True)
     rows = [
         (check.name, (check.state, _STATE_STYLES[check.state]), check.text) for check in checks
     ]
-    terminal.print_table(screen, [*columns, replace(wide_column, title="what")], rows)
+    terminal.print_rows(screen, (name, state, replace(wide, title="what")), rows)
     if fixes := [((check.name, "warning"), check.fix) for check in checks if check.fix]:
         console.print_result("\n")
-        titles = [terminal.ColumnStyle(title="check"), replace(wide_column, title="fix")]
-        terminal.print_table(screen, titles, fixes)
+        terminal.print_rows(screen, (name, replace(wide, title="fix")), fixes)

@@ -182,10 +182,7 @@ def print_stats(graph: CapabilityGraph, form: str, screen: terminal.Screen | Non
         f"unresolved    {stats['unresolved']:,}",
         f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
     ]
-    if screen:
-        terminal.print_fields(screen, lines)
-    else:
-        console.print_lines(lines)
+    terminal.print_fields(screen, lines)
 
 
 def print_notices(shown: CapabilityGraph) -> None:
@@ -219,16 +216,15 @@ def graph(
         list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
     ] = None,
     depth: Annotated[
-        int, option("--depth", min=1, max=8, help="How many steps from the ids.", panel="Edges")
+        int, option(min=1, max=8, help="How many steps from the ids.", panel="Edges")
     ] = 1,
     edge: Annotated[
         list[str] | None,
-        option("--edge", metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
+        option(metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
     ] = None,
     min_weight: Annotated[
         float,
         option(
-            "--min-weight",
             min=0,
             max=1,
             callback=params.check_finite,
@@ -245,7 +241,6 @@ def graph(
     format: Annotated[
         str,
         option(
-            "--format",
             help="How to print it.",
             panel="Output",
             choices=tuple(FORMATS),
@@ -253,9 +248,7 @@ def graph(
     ] = "table",
     stats: Annotated[
         bool,
-        option(
-            "--stats", help="Print statistics of the edges instead of the edges.", panel="Output"
-        ),
+        option(help="Print statistics of the edges instead of the edges.", panel="Output"),
     ] = False,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,

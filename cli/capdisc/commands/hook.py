@@ -60,36 +60,32 @@ def hook(
     ] = DEFAULT_LIMIT,
     detail: Annotated[
         bool,
-        option(
-            "--detail", help="Add the part of the best one's text that fits, if it fits whole."
-        ),
+        option(help="Add the part of the best one's text that fits, if it fits whole."),
     ] = False,
     gate: Annotated[
         str,
         option(
-            "--gate",
             help='auto: talk such as "thanks!" gets nothing; off: all is answered.',
             choices=("auto", "off"),
         ),
     ] = "auto",
     explain: Annotated[
-        bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
+        bool, option(help="Say on stderr why nothing, or not more, is printed.")
     ] = False,
     deadline: Annotated[
         float | None,
         option(
-            "--deadline",
             metavar="TIME",
             parser=parse_seconds,
             help="Print nothing if it takes longer: 800ms, 2s.  [default: 800ms]",
         ),
     ] = None,
     no_build: Annotated[
-        bool, option("--no-build", help="Never build an index, nor bring it up to date.")
+        bool, option(help="Never build an index, nor bring it up to date.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: Annotated[
-        bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
+        bool, option(help="Print what fits as JSON for programs, and remember nothing.")
     ] = False,
 ) -> int:
     """Suggest skills for a prompt: reads the JSON of a client's hook from stdin and prints the

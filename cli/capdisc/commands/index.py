@@ -144,12 +144,11 @@ def index(
         argument(metavar="[PATH]...", help="Folders or files to add to what the index covers."),
     ] = None,
     only: Annotated[
-        bool, option("--only", help="Cover the PATHs alone, and nothing that was covered before.")
+        bool, option(help="Cover the PATHs alone, and nothing that was covered before.")
     ] = False,
     forget: Annotated[
         bool,
         option(
-            "--forget",
             help="Take the PATHs out again, or the capabilities of a folder that is gone.",
         ),
     ] = False,
@@ -157,36 +156,34 @@ def index(
     rebuild: Annotated[
         bool | None,
         option(
+            "--rebuild/--no-rebuild",
             help="Build anew, taking only intact vectors from the last index; or never, so that one "
-            "that is damaged or of another release is an error. Without either: where it is needed."
+            "that is damaged or of another release is an error. Without either: where it is needed.",
         ),
     ] = None,
     again: Annotated[
         bool,
-        option("--again", help="Do not add the usual folders to an index made with --only."),
+        option(help="Do not add the usual folders to an index made with --only."),
     ] = False,
     verify: Annotated[
         bool,
-        option("--verify", help="Read every file, also those whose time stamps have not changed."),
+        option(help="Read every file, also those whose time stamps have not changed."),
     ] = False,
     ask_servers: Annotated[
         bool,
         option(
-            "--ask-servers",
             help="Start the MCP servers of the configuration and ask each for its tools.",
         ),
     ] = False,
     network: Annotated[
         bool,
         option(
-            "--network",
             help="Fetch the documents that sources name by an address, by https, and keep them.",
         ),
     ] = False,
     wait: Annotated[
         bool,
         option(
-            "--wait",
             help="Write the LanceDB table, too, or bring it up to date; with --verify, compare "
             "every row of it.",
         ),

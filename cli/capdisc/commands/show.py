@@ -32,21 +32,17 @@ def show(
     embedding_text: Annotated[
         bool,
         option(
-            "--embedding-text",
             help="Print the texts that are encoded, one on each line.",
             panel="Output",
         ),
     ] = False,
     links: Annotated[
         bool,
-        option(
-            "--links", help="List the links in its content, without reading any.", panel="Links"
-        ),
+        option(help="List the links in its content, without reading any.", panel="Links"),
     ] = False,
     link: Annotated[
         str | None,
         option(
-            "--link",
             metavar="TARGET",
             help="Print what this link leads to: a file in its folder, a URL.",
             panel="Links",
@@ -55,7 +51,6 @@ def show(
     section: Annotated[
         str,
         option(
-            "--section",
             metavar="HEADING",
             help="Print only this section; the beginning of its heading is enough.",
             panel="Parts",
@@ -64,26 +59,24 @@ def show(
     file: Annotated[
         str,
         option(
-            "--file",
             metavar="PATH",
             help="Print this file of its folder: references/x.md.",
             panel="Parts",
         ),
     ] = "",
     network: Annotated[
-        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
+        bool, option(help="Let --link fetch a URL, by https.", panel="Links")
     ] = False,
     allow_http: Annotated[
         bool,
-        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
+        option(help="With --network: also without encryption.", panel="Links"),
     ] = False,
     allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
+        bool, option(help="With --network: pages in HTML, too.", panel="Links")
     ] = False,
     max_tokens: Annotated[
         int | None,
         option(
-            "--max-tokens",
             min=1,
             metavar="N",
             help="Print at most this many tokens.",

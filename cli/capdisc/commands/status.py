@@ -28,13 +28,10 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
     """
     with open_index.open_index(index_dir, "auto", may_build=False) as ctx:
         document = _status_document(ctx)
-        screen = terminal.find_screen(ctx.runtime)
     if json:
         console.print_document(document)
-    elif screen:
-        terminal.print_fields(screen, _format_status(document))
     else:
-        console.print_lines(_format_status(document))
+        terminal.print_fields(terminal.find_screen(ctx.runtime), _format_status(document))
     return ExitCode.OK
 
 

@@ -136,7 +136,7 @@ def trust(
     ] = None,
     yes: Annotated[bool, option("--yes", "-y", help="Allow it without a question.")] = False,
     listing: Annotated[bool, option("--list", help="List what is trusted.")] = False,
-    revoke: Annotated[bool, option("--revoke", help="Revoke the trust.")] = False,
+    revoke: Annotated[bool, option(help="Revoke the trust.")] = False,
     json: params.Json = False,
 ) -> int:
     """Show what a workspace's settings ask for outside its own folder, and approve it.

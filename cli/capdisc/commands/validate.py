@@ -49,7 +49,7 @@ def validate(
         argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
     user: Annotated[
-        bool, option("--user", help="Without PATH: your own folders, not the workspace's.")
+        bool, option(help="Without PATH: your own folders, not the workspace's.")
     ] = False,
     profile: Annotated[
         str | None,
@@ -61,9 +61,7 @@ def validate(
     ] = None,
     format: Annotated[
         str,
-        option(
-            "--format", help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)
-        ),
+        option(help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)),
     ] = "full",
     target: Annotated[
         Path | None,
@@ -80,15 +78,15 @@ def validate(
     ignore: Annotated[
         list[str] | None, option(metavar="CODES", help="All but these rules.", panel="Rules")
     ] = None,
-    strict: Annotated[bool, option("--strict", help="Warnings fail, too.")] = False,
+    strict: Annotated[bool, option(help="Warnings fail, too.")] = False,
     fix: Annotated[
-        bool, option("--fix", help="Print a diff of what can be corrected safely.", panel="Fixes")
+        bool, option(help="Print a diff of what can be corrected safely.", panel="Fixes")
     ] = False,
     write: Annotated[
-        bool, option("--write", help="With --fix: write the corrections.", panel="Fixes")
+        bool, option(help="With --fix: write the corrections.", panel="Fixes")
     ] = False,
     statistics: Annotated[
-        bool, option("--statistics", help="Count the findings of each rule.", panel="Output")
+        bool, option(help="Count the findings of each rule.", panel="Output")
     ] = False,
     every: Annotated[
         bool,
@@ -103,9 +101,7 @@ def validate(
     rule: Annotated[
         str | None, option(metavar="CODE", help="Explain a rule.", panel="Explanations")
     ] = None,
-    rules: Annotated[
-        bool, option("--rules", help="List all rules.", panel="Explanations")
-    ] = False,
+    rules: Annotated[bool, option(help="List all rules.", panel="Explanations")] = False,
     schema: Annotated[
         str | None,
         option(

@@ -105,7 +105,7 @@ def watch(
     ] = None,
     poll: Annotated[
         bool,
-        option("--poll", help="Scan every interval instead of waiting for events of the kernel."),
+        option(help="Scan every interval instead of waiting for events of the kernel."),
     ] = False,
     exec_: Annotated[
         str | None,

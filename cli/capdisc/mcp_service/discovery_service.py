@@ -308,7 +308,7 @@ def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
     if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
         raise UsageError("the task is empty", "say in a sentence what has to be done")
     options = RenderOptions(
-        request=QueryOptions(words=(task,)), shape=LayoutOptions(tier="1,2", hint="none")
+        request=QueryOptions(words=[task]), shape=LayoutOptions(tier="1,2", hint="none")
     )
     render_ctx = prepare_render(ctx, options)
     if render_ctx.relevant.is_empty:

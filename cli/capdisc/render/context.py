@@ -371,7 +371,7 @@ def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
 
 
 def _appended_texts(render_ctx: RenderContext) -> list[str]:
-    names = render_ctx.options.prompting.append
+    names = render_ctx.options.prompting.append or ()
     return [read_text_file(render_ctx.ctx.runtime, name) for name in names]
 
 

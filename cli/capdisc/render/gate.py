@@ -20,7 +20,6 @@ _REASONS = {
 Gate = Annotated[
     str,
     option(
-        "--gate",
         help='auto: talk such as "thanks!" is no request; off: all is one.',
         panel="Searching",
         choices=("auto", "off"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from capdisc.args import query_options
+from capdisc.args import params
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console
 from capdisc.render import tier_selection
@@ -191,7 +191,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
-    query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
+    query = options.filters.query(texts, max(limits.summaries, limits.details, 1))
     query = query_execution.check_query(ctx, query)
     tokenizer = _select_tokenizer(ctx, options)
     catalogue_mode = select_catalogue_mode(ctx, options.prompting, query, tokenizer)
@@ -265,13 +265,13 @@ def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tu
     template.
     """
     request, prompting = options.request, options.prompting
-    names = [*prompting.append, prompting.template, *(request.words or ())]
+    names = [*(prompting.append or ()), prompting.template, *(request.words or ())]
     if names.count(user_files.STDIN) > 1:
         raise UsageError("stdin can be read once", "give - in one place")
     if user_files.STDIN in names and user_files.STDIN not in (request.words or ()):
         texts: Sequence[str] = (" ".join(request.words or ()), *(request.also or ()))
         return tuple(text.strip() for text in texts if text.strip())
-    return query_options.prompt_texts(ctx.runtime, request.words, request.also)
+    return params.prompt_texts(ctx.runtime, request.words, request.also)
 
 
 def _select_tokenizer(ctx: open_index.CommandContext, options: RenderOptions) -> Tokenizer:

@@ -17,7 +17,7 @@ def take_turn(command: SessionCommand) -> int:
     definitions of the functions that were found in this turn and in those before.
     """
     # 80 modules that no other verb needs.
-    from capdisc.commands.tool_definitions import DefinitionRequest, select_definitions
+    from capdisc.commands.tool_definitions import DefinitionOptions, select_definitions
     from capdisc.render.context import build_context, remember_shown
     from capdisc.render.render_context import prepare_render
     from capdisc.render.render_notices import print_notices
@@ -30,7 +30,7 @@ def take_turn(command: SessionCommand) -> int:
 
     name, state_dir = command.name, command.state_dir
     options = RenderOptions(
-        request=QueryOptions(words=(command.text(),)),
+        request=QueryOptions(words=[command.text()]),
         limits=LimitOptions(budget=command.max_tokens),
         prompting=PromptOptions(session=name),
     )
@@ -41,8 +41,8 @@ def take_turn(command: SessionCommand) -> int:
         session_files.update_session(state_dir, name, lambda session: session, create=True)
         remember_shown(render_ctx, context)
         session = session_files.load_session(state_dir, name)
-        request = DefinitionRequest(query=Query(texts=()), progressive=True, session=name)
-        definitions = select_definitions(ctx, request)
+        defined = DefinitionOptions(progressive=True, session=name)
+        definitions = select_definitions(ctx, Query(texts=()), defined)
         prompt = render_ctx.form.format_context(render_ctx.form, context)
     if command.json:
         new_ids = [key for key, entry in session.discovered.items() if entry.turn == session.turn]
