@@ -121,13 +121,21 @@ def doctor(
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
 
 
+def _pass(name: str, text: str) -> Check:
+    return Check(name=name, state=CheckState.OK, text=text)
+
+
+def _notice(name: str, text: str, fix: str) -> Check:
+    return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+
+
 def _fold_checks(checks: list[Check], count: int) -> list[Check]:
     """The checks with one in place of those of the last `count` in which nothing is wrong."""
     shown = checks[:-count]
     wrong = [check for check in checks[-count:] if check.state is not CheckState.OK]
     passed = console.format_count(count - len(wrong), "check")
     text = f"{passed} passed; one by one: capdisc doctor --all"
-    return [*shown, *wrong, Check(name="index", state=CheckState.OK, text=text)]
+    return [*shown, *wrong, _pass("index", text)]
 
 
 def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
@@ -151,13 +159,11 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
             fix = describe_hooks(name, places)
         elif all_states & {OUTDATED, UNREADABLE}:
             fix = f"capdisc setup {name}{_name_scope(client, states)}"
-        state = CheckState.NOTICE if fix else CheckState.OK
-        checks.append(Check(name=name, state=state, text=text, fix=fix))
+        checks.append(_notice(name, text, fix) if fix else _pass(name, text))
     if not checks:
-        return [Check(name="clients", state=CheckState.OK, text="none that capdisc knows is here")]
+        return [_pass("clients", "none that capdisc knows is here")]
     if len(missing) == len(checks):
-        fix = f"capdisc setup {missing[0]}"
-        checks[0] = replace(checks[0], state=CheckState.NOTICE, fix=fix)
+        checks[0] = _notice(checks[0].name, checks[0].text, f"capdisc setup {missing[0]}")
     return checks
 
 
@@ -192,7 +198,7 @@ def _check_servers(runtime: surroundings.Runtime) -> Iterator[Check]:
     if servers and (names := servers.list_unasked_servers(runtime)):
         text = f"never asked for their tools: {console.format_names(names)}"
         text += "; to search these, too: capdisc index --ask-servers"
-        yield Check(name="servers", state=CheckState.OK, text=text)
+        yield _pass("servers", text)
 
 
 def _drop_option(command: str, index_dir: Path) -> str:
@@ -209,11 +215,11 @@ def _check_coverage(place: IndexPlace) -> Check:
     if missing:
         text = f"{text}; {describe_missing(place, missing)}"
         fix = f"put it back, or drop them: {forget_command(missing)}"
-        return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+        return _notice(name, text, fix)
     if not coverage.is_conventional and find_default_roots(runtime, config):
         text = f"{text}; not the usual folders, which are here"
-        return Check(name=name, state=CheckState.NOTICE, text=text, fix="capdisc index")
-    return Check(name=name, state=CheckState.OK, text=text)
+        return _notice(name, text, "capdisc index")
+    return _pass(name, text)
 
 
 def _check_freshness(place: IndexPlace) -> Iterator[Check]:
@@ -232,26 +238,24 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
     freshness = describe_look(replace(look, changed=changed))
     if freshness.state != "behind":
         unknown = "" if freshness.state == "current" else f", {freshness.reason}"
-        yield Check(name="newer", state=CheckState.OK, text=f"nothing on disk; {age}{unknown}")
+        yield _pass("newer", f"nothing on disk; {age}{unknown}")
         return
     count = console.format_count(freshness.changed_count, "file or folder", "files or folders")
     names = console.format_names(freshness.changed, 3)
-    yield Check(
-        name="newer",
-        state=CheckState.NOTICE,
-        text=f"{count} changed on disk ({names}); {age}",
-        fix=f"{refresh_command(place)}; a search takes in a few by itself",
+    yield _notice(
+        "newer",
+        f"{count} changed on disk ({names}); {age}",
+        f"{refresh_command(place)}; a search takes in a few by itself",
     )
 
 
 def _check_settings(config: Config) -> Iterator[Check]:
     """Settings that no command reads, which only a build names otherwise."""
     if config.unknown:
-        yield Check(
-            name="settings",
-            state=CheckState.NOTICE,
-            text=f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
-            fix="capdisc config",
+        yield _notice(
+            "settings",
+            f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
+            "capdisc config",
         )
 
 
@@ -259,12 +263,11 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     """Whether the workspace asks for something that its user has not allowed."""
     lines = workspace_trust.index_requests(runtime, config)
     if not lines:
-        return Check(name="trust", state=CheckState.OK, text="nothing here waits for your yes")
-    return Check(
-        name="trust",
-        state=CheckState.NOTICE,
-        text=f"left out: {workspace_trust.format_lines(lines)}",
-        fix="capdisc trust",
+        return _pass("trust", "nothing here waits for your yes")
+    return _notice(
+        "trust",
+        f"left out: {workspace_trust.format_lines(lines)}",
+        "capdisc trust",
     )
 
 
@@ -273,7 +276,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     try:
         failures = failure_log.read_failures(runtime.user_state_dir())
     except InputError as error:
-        return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
+        return _notice("hook", error.message, error.hint)
     now_s = time.time()
     oldest, newest_time = (
         time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment_s))
@@ -281,7 +284,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     )
     recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]
     if not recent:
-        return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
+        return _pass("hook", "no error in the last seven days")
     newest = recent[-1]
     client = newest["client"] if newest["client"] in CLIENTS else ""
     age = format_elapsed(str(newest["at"]), now_s)
@@ -299,7 +302,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
             fix += "; or index less: see roots and folders in capdisc config"
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
-    return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)
+    return _notice("hook", text, fix)
 
 
 def _check_plugins() -> Check:
@@ -312,13 +315,13 @@ def _check_plugins() -> Check:
     if wrong:
         fix = "update, install or uninstall the distribution that is named"
         text = "; ".join(one_line(problem, 300) for problem in wrong)
-        return Check(name="plugins", state=CheckState.NOTICE, text=text, fix=fix)
+        return _notice("plugins", text, fix)
     added = [f"{source.name} of {source.distribution}" for source in registry.load_added_plugins()]
     added += [
         f"the clients {', '.join(table.clients)} of {table.distribution}"
         for table in read_environment().clients
     ]
-    return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
+    return _pass("plugins", ", ".join(added) or "those of capdisc")
 
 
 _STATE_STYLES = {

@@ -18,7 +18,7 @@ from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -76,7 +76,7 @@ def _accept_changes(memory: Path, changes: Sequence[Pending]) -> None:
 
 def _require_yes(runtime: surroundings.Runtime, change: Pending) -> None:
     """Ask at the terminal. Raises ApprovalRequiredError for another answer than yes."""
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+    if not has_person(runtime):
         message = f"{change.id} was not accepted: nobody is there to say yes"
         raise ApprovalRequiredError(
             message, "look at the change, then run it at a terminal or add --yes"

@@ -12,6 +12,7 @@ from capdisc.context.freshness import locate_index
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
@@ -300,13 +301,7 @@ def _grant_state(runtime: Runtime, workspace: str, grant: Grant) -> str:
 
 def _is_agreed(runtime: Runtime, yes: bool) -> bool:
     """Whether somebody says yes, by option or at the terminal."""
-    if yes:
-        return True
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
-        return False
-    from capdisc.output.questions import YES, read_answer
-
-    return read_answer("Allow this? [y/N]") in YES
+    return yes or (has_person(runtime) and read_answer("Allow this? [y/N]") in YES)
 
 
 def _refusal(message: str) -> ApprovalRequiredError:
