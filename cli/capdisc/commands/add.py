@@ -16,7 +16,6 @@ from capdisc.context.freshness import locate_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.sources.readers.yaml_nodes import to_json
@@ -28,14 +27,6 @@ from capdisc_indexer.store.generation import read_pointer
 EMERGENT = "emergent"
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_BYTES = 256 * 1024
-
-
-@frozen
-class AddedFile:
-    """The text of a capability, and where it goes below the folder of what agents made."""
-
-    path: Path
-    text: str
 
 
 def add(
@@ -68,21 +59,17 @@ def add(
         files, skipped = _manifest_files(folder, text, target)
     for name in skipped:
         console.print_notice(f"notice: {name} belongs to a session alone (tier: session): skipped")
-    if existing := [file for file in files if file.path.exists() and not overwrite]:
-        raise InputError(
-            f"{existing[0].path} exists already", "add --replace, or choose another name"
-        )
-    written = [file for file in files if _write_checked(file)]
+    if existing := [path for path, _ in files if path.exists() and not overwrite]:
+        raise InputError(f"{existing[0]} exists already", "add --replace, or choose another name")
+    written = [path for path, content in files if _write_checked(path, content)]
     with open_index.open_index(index_dir, "auto") as ctx:
         added = [
             {"id": header["id"], "path": header["source"]["path"]}
             for header in ctx.index.heads()
-            if Path(header["source"]["path"]) in {file.path for file in written}
+            if Path(header["source"]["path"]) in written
         ]
-    if json:
-        console.print_document({"added": added, "skipped": skipped})
-    else:
-        console.print_lines([f"added {entry['id']} ({entry['path']})" for entry in added])
+    lines = (f"added {entry['id']} ({entry['path']})" for entry in added)
+    console.print_answer(json, {"added": added, "skipped": skipped}, lines)
     if len(added) < len(written):
         console.print_notice("hint: the folder is not indexed yet: capdisc index")
     return ExitCode.OK if added else ExitCode.FINDINGS
@@ -116,10 +103,8 @@ def remove(
             path.parent.rmdir()
     with open_index.open_index(index_dir, "auto") as ctx:
         removed = [identifier for identifier in files if ctx.index.resolve(identifier) is None]
-    if json:
-        console.print_document({"removed": removed})
-    else:
-        console.print_lines([f"removed {identifier}" for identifier in removed])
+    lines = (f"removed {identifier}" for identifier in removed)
+    console.print_answer(json, {"removed": removed}, lines)
     return ExitCode.OK if len(removed) == len(files) else ExitCode.FINDINGS
 
 
@@ -136,14 +121,16 @@ def emergent_folder(runtime: surroundings.Runtime, index_dir: Path | None) -> Pa
     return root / EMERGENT
 
 
-def _skill_file(folder: Path, text: str) -> AddedFile:
+def _skill_file(folder: Path, text: str) -> tuple[Path, str]:
     match = re.search(r"^name:[ \t]*['\"]?([^'\"\n#]+)", text, re.MULTILINE)
     if not match:
         raise InputError("the skill has no name", "add a line name: … to its front matter")
-    return AddedFile(folder / _file_name(match[1].strip()) / "SKILL.md", text)
+    return folder / _file_name(match[1].strip()) / "SKILL.md", text
 
 
-def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile], list[str]]:
+def _manifest_files(
+    folder: Path, text: str, name: str
+) -> tuple[list[tuple[Path, str]], list[str]]:
     """The files of the capabilities in a manifest, and the names of those of a session alone."""
     import yaml
 
@@ -162,7 +149,7 @@ def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile]
         manifest.pop("tier", None)
         manifest_text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True)
         path = folder / _file_name(str(entry["name"])) / "CAPABILITY.yaml"
-        files.append(AddedFile(path, manifest_text))
+        files.append((path, manifest_text))
     return files, skipped
 
 
@@ -186,28 +173,25 @@ def _file_name(name: str) -> str:
     return plain
 
 
-def _write_checked(file: AddedFile) -> bool:
+def _write_checked(path: Path, text: str) -> bool:
     """Whether the file was written: one with errors is taken back, and they are printed."""
     import capdisc_indexer as cd
 
-    before = file.path.read_bytes() if file.path.exists() else None
+    before = path.read_bytes() if path.exists() else None
     try:
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file.path, file.text.encode())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text.encode())
     except OSError as error:
         raise InputError(
-            f"{file.path} cannot be written ({error.strerror})", "mend the rights of its folder"
+            f"{path} cannot be written ({error.strerror})", "mend the rights of its folder"
         ) from error
-    findings = [
-        finding
-        for finding in cd.validate([file.path.parent]).chosen.findings
-        if finding.severity is Severity.ERROR
-    ]
-    for finding in findings:
+    findings = cd.validate([path.parent]).chosen.findings
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    for finding in errors:
         for line in console.format_finding(finding):
             console.print_notice(line)
-    if findings and before is None:
-        shutil.rmtree(file.path.parent)
-    elif findings and before is not None:
-        replace_file(file.path, before)
-    return not findings
+    if errors and before is None:
+        shutil.rmtree(path.parent)
+    elif errors and before is not None:
+        replace_file(path, before)
+    return not errors

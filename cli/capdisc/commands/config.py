@@ -100,11 +100,8 @@ def _print_value(request: SettingRequest) -> int:
     effective = request.runtime.config()
     name = config_file.require_setting(request.name)
     value = effective[name]
-    if request.json:
-        console.print_document(_setting_row(effective, name))
-    else:
-        texts = value if isinstance(value, list) else [_value_text(value)]
-        console.print_lines(texts)
+    texts = value if isinstance(value, list) else [_value_text(value)]
+    console.print_answer(request.json, _setting_row(effective, name), texts)
     return ExitCode.OK
 
 
@@ -131,10 +128,8 @@ def _print_change(request: SettingRequest, file: Path, name: str) -> int:
     """Print the value that counts now, and where another place than the changed file decides."""
     effective = request.runtime.config()
     row = _setting_row(effective, name)
-    if request.json:
-        console.print_document({"file": str(file), **row})
-    else:
-        console.print_lines([f"{name} = {_format_value(row['value'])}  ({row['from']})"])
+    line = f"{name} = {_format_value(row['value'])}  ({row['from']})"
+    console.print_answer(request.json, {"file": str(file), **row}, [line])
     waiting = {request.setting for request in effective.waiting}
     if name in waiting:
         console.print_notice(f"notice: {file} asks for more than a workspace may; {TRUST_HINT}")
@@ -161,10 +156,8 @@ def _edit_file(request: SettingRequest) -> int:
 
 def _print_path(request: SettingRequest) -> int:
     file = config_file.find_file(request.runtime, request.is_workspace)
-    if request.json:
-        console.print_document({"file": str(file), "exists": file.exists()})
-    else:
-        console.print_lines([str(file)])
+    document = {"file": str(file), "exists": file.exists()}
+    console.print_answer(request.json, document, [str(file)])
     return ExitCode.OK
 
 
@@ -224,25 +217,25 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         )
         return ExitCode.OK
     _print_table(terminal.find_screen(runtime), settings)
-    console.print_lines(
-        [
-            "",
-            f"workspace  {runtime.workspace}",
-            f"index      {where or '-'}",
-            "folders, strongest first:",
-        ]
-    )
-    console.print_lines(
-        f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots
-    )
+    lines = [
+        "",
+        f"workspace  {runtime.workspace}",
+        f"index      {where or '-'}",
+        "folders, strongest first:",
+        *(
+            f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})"
+            for root in roots
+        ),
+    ]
     if sources:
-        console.print_lines(["", "sources:"])
-    console.print_lines(
-        f"  {source['format']} {source['path']}  ({source['from']})" for source in sources
-    )
+        lines += ["", "sources:"]
+        lines += [
+            f"  {source['format']} {source['path']}  ({source['from']})" for source in sources
+        ]
     if waiting:
-        console.print_lines(["", "waiting for your trust, and left out (capdisc trust):"])
-    console.print_lines(f"  {request.line}  ({request.origin})" for request in waiting)
+        lines += ["", "waiting for your trust, and left out (capdisc trust):"]
+        lines += [f"  {request.line}  ({request.origin})" for request in waiting]
+    console.print_lines(lines)
     return ExitCode.OK
 
 

@@ -374,27 +374,23 @@ def _print_report(
     _print_findings(report, quiet, coverage)
     for text in report.degraded[printed_count:]:
         console.print_notice(f"notice: {text}")
-    if json:
-        console.print_document(
-            {
-                "generation": report.generation.number,
-                "published": report.published,
-                "index_dir": where,
-                "table": table_state,
-                "roots": report.roots,
-                "covers": coverage,
-                "missing": list(report.missing),
-                "counts": report.counts,
-                "encoder": report.generation.fingerprint,
-                "degraded": report.degraded,
-                "held_definitions": report.held_definitions,
-                "changed_definitions": report.changed_definitions,
-                "findings": report.findings,
-                "seconds": round(report.seconds, 3),
-            }
-        )
-    else:
-        console.print_lines(_format_summary(report, covers))
+    document = {
+        "generation": report.generation.number,
+        "published": report.published,
+        "index_dir": where,
+        "table": table_state,
+        "roots": report.roots,
+        "covers": coverage,
+        "missing": list(report.missing),
+        "counts": report.counts,
+        "encoder": report.generation.fingerprint,
+        "degraded": report.degraded,
+        "held_definitions": report.held_definitions,
+        "changed_definitions": report.changed_definitions,
+        "findings": report.findings,
+        "seconds": round(report.seconds, 3),
+    }
+    console.print_answer(json, document, [_format_summary(report, covers)])
     if not report.counts["files"]:
         console.print_notice(
             f"hint: looked for {_list_sources()}; to start one: capdisc new skill NAME"
@@ -543,7 +539,7 @@ def _format_for_person(finding: Finding) -> Iterator[str]:
         yield f"  hint: {one_line(finding.hint)}"
 
 
-def _format_summary(report: BuildReport, covers: str) -> list[str]:
+def _format_summary(report: BuildReport, covers: str) -> str:
     counts = report.counts
     changes = [f"{counts[name]:,} {name}" for name in _CHANGES if counts[name]]
     capabilities = console.format_count(counts["capabilities"], "capability", "capabilities")
@@ -553,7 +549,7 @@ def _format_summary(report: BuildReport, covers: str) -> list[str]:
     labels = dict(_COUNT_LABELS) | ({"copies": "identical copy"} if counts["copies"] == 1 else {})
     notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
     parts = [summary, work, ", ".join(notes), covers and f"covers {covers}"]
-    return ["; ".join(filter(None, parts))]
+    return "; ".join(filter(None, parts))
 
 
 _CHANGES = ("added", "updated", "removed")

@@ -254,10 +254,8 @@ def describe_readers(folder: Path) -> list[str]:
 
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
     """Print which files were written."""
-    if json:
-        console.print_document({"written": [path.as_posix() for path in paths]})
-    else:
-        console.print_lines([*(f"wrote {path}" for path in paths), *extra_lines])
+    document = {"written": [path.as_posix() for path in paths]}
+    console.print_answer(json, document, [*(f"wrote {path}" for path in paths), *extra_lines])
 
 
 def _shown_path(path: Path) -> str:

@@ -398,19 +398,11 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
         )
     agents_path = runtime.workspace / "AGENTS.md"
     state = find_state(SettingsEntry(client=AGENTS_MD, part=BLOCK, path=agents_path, content=""))
-    if json:
-        block = {"path": str(agents_path), "block": state}
-        console.print_document({"clients": documents, "agents_md": block})
-        return ExitCode.OK
-    table = console.format_table(["client", "here", "hook", "MCP server", "to set it up"], rows)
-    console.print_lines(
-        [
-            *table,
-            "",
-            f"AGENTS.md has the block: {state}",
-            *(["to put it in: capdisc setup agents-md"] if state == ABSENT else []),
-        ]
-    )
+    lines = console.format_table(["client", "here", "hook", "MCP server", "to set it up"], rows)
+    lines += ["", f"AGENTS.md has the block: {state}"]
+    lines += ["to put it in: capdisc setup agents-md"] if state == ABSENT else []
+    block = {"path": str(agents_path), "block": state}
+    console.print_answer(json, {"clients": documents, "agents_md": block}, lines)
     return ExitCode.OK
 
 

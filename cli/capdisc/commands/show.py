@@ -294,11 +294,9 @@ def _print_linked_text(
             allow_http=permissions.allow_http, allow_html=permissions.allow_html
         )
     linked = read_link(descriptors[0], target, ctx.index.scan["roots"], options)
-    if json:
-        size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
-        console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
-    else:
-        console.print_lines([linked.text])
+    size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
+    document = {"id": descriptors[0].id, **asdict(linked), **size}
+    console.print_answer(json, document, [linked.text])
     return ExitCode.OK
 
 

@@ -164,14 +164,12 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
         revoked = [path.as_posix()]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
-    if json:
-        console.print_document({"revoked": revoked})
-    elif revoked:
-        console.print_lines(f"no longer trusted: {escape_line(text)}" for text in revoked)
+    lines = [f"no longer trusted: {escape_line(text)}" for text in revoked]
+    nothing = f"nothing was trusted at {escape_line(real_path)}"
+    console.print_answer(json, {"revoked": revoked}, lines or [nothing])
+    if revoked and not json:
         step = _next_step(parent, parent.config())
-        console.print_notice(f"notice: an index may hold what it took in before; {step}")
-    else:
-        console.print_lines([f"nothing was trusted at {escape_line(real_path)}"])
+        console.print_notice(f"notice: an index may still hold what it indexed before; {step}")
     return ExitCode.OK
 
 
@@ -195,15 +193,14 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
     ]
     server_tools = registry.find_service("server-tools")
     tools = server_tools.list_approved(runtime) if server_tools else []
-    if json:
-        console.print_document({"workspaces": workspaces, "indexes": indexes, "tools": tools})
-        return ExitCode.OK
     rows = [("workspace", row["workspace"], row["state"], row["at"]) for row in workspaces]
     rows += [("index", row["index"], row["state"], "") for row in indexes]
     rows += [("tool", row["tool"], row["state"], row["at"]) for row in tools]
     cells = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
     headings = ("what", "where", "state", "since")
-    console.print_lines(console.format_table(headings, cells) if cells else ["nothing is trusted"])
+    lines = console.format_table(headings, cells) if cells else ["nothing is trusted"]
+    document = {"workspaces": workspaces, "indexes": indexes, "tools": tools}
+    console.print_answer(json, document, lines)
     return ExitCode.OK
 
 

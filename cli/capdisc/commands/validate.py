@@ -299,18 +299,13 @@ def print_rules(code: str | None, json: bool) -> int:
     if code and code not in load_rules():
         raise unknown_code_error(code)
     chosen = [load_rules()[code]] if code else list(load_rules().values())
-    if json:
-        console.print_document({"rules": [_rule_document(rule) for rule in chosen]})
-    elif code:
-        console.print_lines(_format_rule(chosen[0]))
-    else:
-        rows = [
-            (rule.code, rule.severity, rule.group, "yes" if rule.fixable else "", rule.summary)
-            for rule in chosen
-        ]
-        console.print_lines(
-            console.format_table(("rule", "severity", "group", "--fix", "what is found"), rows)
-        )
+    rows = [
+        (rule.code, rule.severity, rule.group, "yes" if rule.fixable else "", rule.summary)
+        for rule in chosen
+    ]
+    table = console.format_table(("rule", "severity", "group", "--fix", "what is found"), rows)
+    document = {"rules": [_rule_document(rule) for rule in chosen]}
+    console.print_answer(json, document, _format_rule(chosen[0]) if code else table)
     return ExitCode.OK
 
 

@@ -18,6 +18,7 @@ from capdisc.mcp_service.skill_methods import (
 )
 from capdisc.output import console
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import name_first
 
 _SHOWN = 3
 
@@ -93,6 +94,6 @@ class SkillOffer:
         self._named.update(problems)
         if new:
             console.print_notice(
-                f"notice: not served under skill://: {console.sanitise('; '.join(new[:_SHOWN]))}"
-                + (f" and {len(new) - _SHOWN} more" if len(new) > _SHOWN else "")
+                "notice: not served under skill://: "
+                + console.sanitise(name_first(new, _SHOWN, "; "))
             )

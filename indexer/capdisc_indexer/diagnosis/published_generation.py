@@ -5,7 +5,7 @@ stores agree.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -29,6 +29,7 @@ from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
+from capdisc_indexer.text.normalization import name_first
 
 # So many files that a build left out are named in a command; of more, their folders.
 _MAX_NAMED_FILES = 3
@@ -353,17 +354,13 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
             name="files left out",
             state=CheckState.NOTICE,
             text=f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
-            f"{_name_first(paths)}",
+            f"{name_first(paths, 1)}",
             fix=f"capdisc validate {' '.join(map(system.quote_word, named_paths))}",
         )
     if held_ids := files.held_ids():
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,
-            text=f"held back, since their definitions changed: {_name_first(held_ids)}",
+            text=f"held back, since their definitions changed: {name_first(held_ids, 1)}",
             fix=f"capdisc trust {system.quote_word(held_ids[0])}",
         )
-
-
-def _name_first(names: Sequence[str]) -> str:
-    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0]
