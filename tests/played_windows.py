@@ -372,7 +372,7 @@ def play(is_child: bool = False) -> None:
 PLAYED = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
-tests/cli/commands/test_list.py tests/cli/test_setup.py tests/cli/test_uninstall.py
+tests/cli/test_setup.py tests/cli/test_uninstall.py
 tests/cli/test_folders.py tests/watch/test_command.py tests/test_first_hour.py
 """.split()
 # The tests of the second suite that ask for what Windows does not have, and why.

@@ -13,6 +13,7 @@ from capdisc.args.command_line import list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import Param
 from capdisc.context import freshness
+from capdisc.context.surroundings import Runtime
 from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
@@ -485,3 +486,11 @@ def test_the_diff_of_fixes_is_coloured_as_one(hermetic, write_skill) -> None:
     shown = run_on_terminal(["validate", "skills", "--fix"], hermetic, columns=200)
     assert "\x1b[31m-allowed-tools: Read, Grep\x1b[0m" in shown.text
     assert "\x1b[32m+allowed-tools: Read Grep\x1b[0m" in shown.text
+
+
+def test_each_capability_stays_on_its_line_in_a_narrow_terminal(
+    capdisc, small, monkeypatch
+) -> None:
+    monkeypatch.setattr(Runtime, "columns", 80)
+    lines = capdisc("list").out.splitlines()
+    assert max(map(len, lines)) <= 80 and any(line.endswith("…") for line in lines)

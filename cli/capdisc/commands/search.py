@@ -364,7 +364,7 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
         )
     if count == hidden:
         subject = "the one capability" if count == 1 else f"all {count:,} capabilities"
-        return f"{subject} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+        return f"{subject} of the index {'is' if count == 1 else 'are'} hidden from agents: capdisc list"
     words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
     # Where the index knows no word of the request, the nearest categories are so by accident.
     if ranking.categories and not words <= set(ranking.unmatched):

@@ -1,0 +1,64 @@
+"""Commands as they are typed, with what must come of them: each case of transcripts/*.txt.
+
+A case begins with a line `# what it shows`, and goes on with:
+
+    with small              a fixture of conftest.py, such as a catalogue that is indexed
+    env CAPDISC_LOG=1       a variable of the environment
+    file caps/SKILL.md      the indented lines below it are the text of this file
+    $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
+
+`CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all cases again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from rows.transcript import type_step
+
+FOLDER = Path(__file__).parent / "transcripts"
+IS_WRITING = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
+
+
+def read_cases() -> Iterator[object]:
+    for path in sorted(FOLDER.glob("*.txt")):
+        for case in re.split(r"^(?=# )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            yield pytest.param(path, case, id=f"{path.stem}: {case.splitlines()[0][2:]}")
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(("path", "case"), list(read_cases()))
+def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
+    def run(*argv: str, stdin: str, env: dict[str, str]):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in env.items():
+                patch.setenv(name, value)
+            return capdisc(*argv, stdin=stdin)
+
+    written, before = "", ""
+    for part in re.split(r"^(?=(?:with|env|file|\$) )", case, flags=re.M):
+        word, _, rest = part.partition(" ")
+        line, _, lines = rest.partition("\n")
+        if word == "with":
+            request.getfixturevalue(line)
+        elif word == "env":
+            monkeypatch.setenv(*line.split("=", 1))
+        elif word == "file":
+            Path(line).parent.mkdir(parents=True, exist_ok=True)
+            Path(line).write_text(f"{dedent(lines).rstrip()}\n", encoding="utf-8")
+        elif word == "$":
+            typed = type_step(part, run, dict(os.environ), before, IS_WRITING)
+            if typed.failure:
+                pytest.fail(typed.failure, pytrace=False)
+            written, before = written + typed.text, typed.out
+            continue
+        written += part
+    if IS_WRITING:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(case, written), encoding="utf-8")
