@@ -2,7 +2,7 @@
 
 `capdisc --complete WORD…` gets the words after `capdisc`, the last one as far as it is typed. Each
 line of the answer is a word, a tab and what it means; `:files` or `:dirs` alone asks the shell to
-complete paths. What cannot be found is no error: a shell has no place for one.
+complete paths. What cannot be found is not an error: a shell has no place for one.
 
 A key press must not wait, so the commands, options and fixed values come from a table that
 `just docs` writes from the declarations, and ids, kinds and categories from one file of the index.

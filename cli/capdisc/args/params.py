@@ -1,4 +1,4 @@
-"""Declarations of options and arguments, which stand beside the parameters of a command.
+"""Declarations of options and arguments, written as annotations of a command's parameters.
 
 `command_line` reads plain command lines by them in a millisecond, without a library; `typer_app`
 makes typer's options of them, for help and for every other command line. Importing typer costs
@@ -87,7 +87,7 @@ def parse_seconds(text: str) -> float:
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|)", text.strip())
     if not match:
         raise BadValueError(
-            f"{text!r} is no length of time: give seconds, such as 2, 2s, 500ms or 1m"
+            f"{text!r} is not a length of time: give seconds, such as 2, 2s, 500ms or 1m"
         )
     return float(match[1]) * _UNIT_SECONDS[match[2]]
 

@@ -129,7 +129,7 @@ _FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
 
 
 def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
-    """The error for a word that is no command; a sentence is taken for a query."""
+    """The error for an unknown command; a sentence is taken for a query."""
     if word == "serve":
         message = "the warm server is gone: each command answers by itself"
         return UsageError(message, "for a process that stays warm for an agent: capdisc mcp")

@@ -166,7 +166,7 @@ def _entries(document: object, name: str) -> Iterator[JsonObject]:
 
 
 def _file_name(name: str) -> str:
-    """The name as that of a folder. Raises UsageError for one that is none."""
+    """The name as that of a folder. Raises UsageError where nothing of it can be used."""
     plain = _FILE_NAME.sub("-", name).strip("-.")[:64]
     if not plain:
         raise UsageError(f"{name[:40]!r} is not a good name", "use letters, digits and hyphens")

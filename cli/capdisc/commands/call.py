@@ -225,8 +225,8 @@ def parse_words(
 ) -> Any:
     """The arguments in words KEY=VALUE, or in one of JSON. With `has_positions`, any other words
     are the values of the required parameters, or where there are more of them, of all in their
-    order. A value is a text where the schema says so, or where it is no JSON. Raises UsageError
-    for a word that is none of them, and for a parameter that has two values.
+    order. A value is a text where the schema says so, or where it is not JSON. Raises UsageError
+    for any other word, and for a parameter that has two values.
     """
     if len(words) == 1 and (words[0] == "-" or words[0].lstrip()[:1] in ("", "{", "[", '"')):
         return parse_arguments(words[0], example)

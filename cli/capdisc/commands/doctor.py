@@ -245,7 +245,7 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
     yield _notice(
         "newer",
         f"{count} changed on disk ({names}); {age}",
-        f"{refresh_command(place)}; a search takes in a few by itself",
+        f"{refresh_command(place)}; a search picks up a few by itself",
     )
 
 

@@ -19,7 +19,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 
-# At most so many edges for each capability: with more, nobody can tell them apart in a picture.
+# Edges shown for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
 _ID_WIDTH = 60
 

@@ -133,7 +133,7 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
             console.print_notice(f"notice: {problem.message}{stays}")
 
 
-# What is printed of the findings of a large collection: so many of a rule, and in all.
+# Findings printed of a large collection: of each rule, and in all.
 SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
 _SHOWN_DECLARATIONS = 3
 
@@ -157,7 +157,7 @@ def index(
         bool | None,
         option(
             "--rebuild/--no-rebuild",
-            help="Build anew, taking only intact vectors from the last index; or never, so that one "
+            help="Rebuild from scratch, reusing only intact vectors of the last index; or never, so that one "
             "that is damaged or of another release is an error. Without either: where it is needed.",
         ),
     ] = None,
@@ -468,7 +468,7 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
 
 
 def _is_shown(finding: Finding) -> bool:
-    """Whether a run names what is no error. Nothing else would say why a list of tools is
+    """Whether a run names what is not an error. Nothing else would say why a list of tools is
     missing.
     """
     return finding.severity is Severity.WARNING or finding.code == "tools-empty"

@@ -207,7 +207,7 @@ def _draw_listing(
     columns, colour = ctx.index.columns, screen.colour
     name_counts = Counter(name.casefold() for name in columns.names)
     kinds = {columns.kinds[place] for place in places}
-    kind_width = max(map(len, kinds)) if len(kinds) > 1 else 0  # one kind is no news
+    kind_width = max(map(len, kinds)) if len(kinds) > 1 else 0  # one kind needs no column
     for number, (category, group) in enumerate(_group_places(ctx, places)):
         yield "\n" if number else ""
         heading = f"{one_line(category)} ({len(group):,})"

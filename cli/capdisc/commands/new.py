@@ -30,7 +30,7 @@ _SKILL_FOLDERS = tuple(
     for folder in find_profile("all").workspace
     if folder.endswith("/skills") and not folder.startswith(".github")
 )
-_SHARED_FOLDER = ".agents/skills"  # which most clients read beside their own
+_SHARED_FOLDER = ".agents/skills"  # which most clients read besides their own
 # Hidden, so that no scan takes it for a capability.
 _SCHEMA_NAME = ".capability.schema.json"
 
@@ -267,7 +267,7 @@ def _shown_path(path: Path) -> str:
 
 
 def write_files(folder: Path, name: str, filename: str, text: str) -> list[Path]:
-    """Write the file of a capability, and beside a manifest the schema that its first line names.
+    """Write the file of a capability, and next to a manifest the schema that its first line names.
     Returns the paths. Raises InputError where the file exists or cannot be written.
     """
     path, schema = folder / name / filename, folder / _SCHEMA_NAME

@@ -121,7 +121,7 @@ def _format_newer(freshness: JsonObject) -> str:
         count = console.format_count(freshness["changed"], "file or folder", "files or folders")
         hidden = freshness["changed"] - len(freshness["names"])
         names = console.format_names(freshness["names"], unnamed=hidden)
-        return f"{count} changed on disk ({names}); the next search takes in a few"
+        return f"{count} changed on disk ({names}); the next search picks up a few"
     return "nothing on disk" if freshness["complete"] else "nothing in the files looked at"
 
 

@@ -313,7 +313,7 @@ def _build_definition_set(
         for definition in kept_definitions
         if names[definition.id] != definition.name
     ]
-    # Our own form and code have the ids beside the names.
+    # Our own form and code have ids next to the names.
     if changed and options.format not in ("json", *CODE_FORMATS):
         console.print_notice(
             f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"

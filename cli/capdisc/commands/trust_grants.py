@@ -92,7 +92,7 @@ def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
 def _next_step(runtime: Runtime, config: Config) -> str:
     """What brings the index up to date with a grant that was given or revoked."""
     if config["index_dir"]:  # it may be on a network, and the grant is newer than the settings
-        return "to take it in: capdisc index"
+        return "to index it: capdisc index"
     place = locate_index(runtime, config, None)
     if config["fresh"] == "off" or not covers_usual_folders(place.index_dir):
         return f"to bring the index up to date: {refresh_command(place)}"
@@ -152,7 +152,7 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
 
 
 def revoke(runtime: Runtime, path: Path, json: bool) -> int:
-    """Revoke the trust in the index at the path or, where that is no index, in its workspace;
+    """Revoke the trust in the index at the path or, where there is no index, in its workspace;
     also where nothing is left of it on disk.
     """
     real_path = resolve_path(path)
@@ -303,5 +303,5 @@ def _is_agreed(runtime: Runtime, yes: bool) -> bool:
 
 def _refusal(message: str) -> ApprovalRequiredError:
     return ApprovalRequiredError(
-        message, "look at what it asks for, then say yes at a terminal, or: capdisc trust --yes"
+        message, "review what it asks for, then say yes at a terminal, or: capdisc trust --yes"
     )

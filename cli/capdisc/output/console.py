@@ -93,7 +93,7 @@ def _no_room(error: OSError) -> InputError:
 
 SCHEMA_VERSION = 1
 
-# What the running command has printed and may print; `begin_output` sets both anew.
+# What the running command has printed and may print; `begin_output` resets both.
 _HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
 _IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
 
