@@ -77,8 +77,8 @@ class CallOptions:
 
 
 @frozen(kw_only=True)
-class Caller:
-    """Where answers come from, and the options of `capdisc call`."""
+class CallingCommand:
+    """`capdisc call` with its index: where answers come from, and the options."""
 
     ctx: open_index.CommandContext
     tool_ctx: ToolContext
@@ -138,7 +138,7 @@ def call(
     try:
         with open_index.open_index(index_dir, fresh) as ctx:
             tool_ctx = _build_context(ctx, options)
-            caller = Caller(ctx=ctx, tool_ctx=tool_ctx, options=options)
+            caller = CallingCommand(ctx=ctx, tool_ctx=tool_ctx, options=options)
             if batch is not None:
                 return _run_batch(caller, str(batch))
             values = _read_arguments(name, arguments or (), args)
@@ -280,7 +280,7 @@ def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
     return value
 
 
-def _answer_search(caller: Caller, name: str, arguments: Any) -> JsonObject:
+def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObject:
     """The answer of the tool search, in the form of its provider, that loads what was found. Raises
     UsageError for another tool, and for a provider without deferred definitions.
     """
@@ -314,7 +314,7 @@ def _answer_search(caller: Caller, name: str, arguments: Any) -> JsonObject:
     return answer
 
 
-def _run_batch(caller: Caller, name: str) -> int:
+def _run_batch(caller: CallingCommand, name: str) -> int:
     """Print one line for each call in the file, also for calls that fail."""
     calls = list(json_lines(user_files.read_file_or_stdin(caller.ctx.runtime, name), name))
     if len(calls) > MAX_CALLS:
@@ -329,7 +329,7 @@ def _run_batch(caller: Caller, name: str) -> int:
     return ExitCode.FINDINGS if has_failures else ExitCode.OK
 
 
-def _run_line(caller: Caller, call: JsonLine | Finding) -> JsonObject:
+def _run_line(caller: CallingCommand, call: JsonLine | Finding) -> JsonObject:
     name = ""
     try:
         name, arguments = _parse_line(call)
@@ -351,7 +351,9 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
     return name, value.get("arguments", value.get("args", {}))
 
 
-def _answer_call(caller: Caller, name: str, arguments: Any, indent: int | None) -> ToolAnswer:
+def _answer_call(
+    caller: CallingCommand, name: str, arguments: Any, indent: int | None
+) -> ToolAnswer:
     ctx, options = caller.ctx, caller.options
     ready, session = _bind_call(caller, name, arguments)
     answer = ready.tool.answer(caller.tool_ctx, ready.arguments)
@@ -370,7 +372,7 @@ def _answer_call(caller: Caller, name: str, arguments: Any, indent: int | None) 
     return truncate_answer(answer, options.max_tokens, count)
 
 
-def _bind_call(caller: Caller, name: str, arguments: Any) -> tuple[BoundCall, str | None]:
+def _bind_call(caller: CallingCommand, name: str, arguments: Any) -> tuple[BoundCall, str | None]:
     """The call with its checked arguments, and its session, which they may name where the tool has
     no parameter for it. Raises UsageError for what cannot name a session.
     """
