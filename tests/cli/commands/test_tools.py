@@ -148,58 +148,6 @@ def test_examples_that_fit_stand_in_the_definition(capdisc, hermetic, monkeypatc
     assert tool["input_examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
 
 
-@pytest.mark.parametrize("form", ["openai", "mcp", "json"])
-def test_other_providers_get_the_examples_in_the_schema(
-    capdisc, hermetic, monkeypatch, form
-) -> None:
-    index(capdisc, hermetic, monkeypatch, EVENT)
-    out = capdisc("tools", "--only", "create-event", "--format", form).out
-    assert json.dumps([{"title": "Lunch", "filter[day]": "Monday"}], indent=None) in json.dumps(
-        json.loads(out)
-    )
-
-
-def test_no_input_examples_stand_beside_a_tool_search(capdisc, hermetic, monkeypatch) -> None:
-    """The API takes either; the schema holds the examples then."""
-    index(capdisc, hermetic, monkeypatch, EVENT)
-    search, tool = capdisc("tools", "--format", "anthropic", "--defer").json
-    assert "input_examples" not in search | tool
-    assert tool["input_schema"]["examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
-
-
-def test_examples_come_from_the_schema_s_own_keyword_too(capdisc, hermetic, monkeypatch) -> None:
-    schema = {**EVENT["inputSchema"], "examples": [{"title": "Lunch"}, "no object"]}
-    index(capdisc, hermetic, monkeypatch, {**EVENT, "inputSchema": schema, "inputExamples": None})
-    tool = capdisc("tools", "--only", "create-event", "--format", "anthropic").json[0]
-    assert tool["input_examples"] == [{"title": "Lunch"}]
-    assert "examples" not in tool["input_schema"]
-
-
-def test_the_tool_of_a_server_carries_examples(capdisc, hermetic, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    (hermetic / "a").mkdir()
-    tool = {key: value for key, value in EVENT.items() if key != "kind"}
-    tool["input_examples"] = tool.pop("inputExamples")
-    (hermetic / "a" / "office.tools.json").write_text(json.dumps({"tools": [tool]}))
-    capdisc("index", "a")
-    found = capdisc("tools", "--only", "create-event", "--format", "anthropic").json[0]
-    assert found["input_examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
-
-
-def test_validate_names_an_example_that_does_not_fit(capdisc, hermetic) -> None:
-    (hermetic / "CAPABILITY.yaml").write_text(
-        "name: create-event\nkind: tool\ndescription: Creates a calendar event with guests.\n"
-        "inputSchema:\n  properties: {title: {type: string}}\n  required: [title]\n"
-        "inputExamples:\n  - {title: Lunch}\n  - {title: 5}\n  - oops\n"
-    )
-    done = capdisc("validate", ".", "--format", "json")
-    findings = {finding["code"]: finding for finding in json.loads(done.out)["findings"]}
-    assert findings["example-mismatch"]["line"] == 9
-    assert "title: must be a string" in findings["example-mismatch"]["message"]
-    assert "not a mapping" in findings["field-type"]["message"]
-    assert capdisc("validate", "--rule", "example-mismatch").code == 0
-
-
 @pytest.mark.sdk
 @pytest.mark.parametrize("query", [(), ("get a pet",)])
 @pytest.mark.parametrize("hosted", [(), ("--hosted",)])
