@@ -441,31 +441,6 @@ def test_a_later_build_warns_of_what_changed_and_of_nothing_else(
     assert codes == sorted([*known, "duplicate-id"])
 
 
-def test_errors_are_named_by_each_build(capdisc, hermetic, write_skill) -> None:
-    (hermetic / "skills" / "bad").mkdir(parents=True)
-    (hermetic / "skills" / "bad" / "SKILL.md").write_text("---\nname: bad\n")
-    for name in ("another", "a-third"):
-        write_skill(hermetic / "skills", name)
-        done = capdisc("index", "skills")
-        assert "skills/bad/SKILL.md:1:1: error[" in done.err
-        assert done.code == 1
-
-
-def test_a_file_with_an_error_repeats_that_and_not_its_warnings(
-    capdisc, hermetic, write_skill
-) -> None:
-    (hermetic / "skills").mkdir()
-    (hermetic / "skills" / "capabilities.jsonl").write_text(
-        '{"kind": "tool", "id": "tool:x.y", "name": "y", "description": "Finds it.", "colour": 1}\n'
-        '{"kind": \n'
-    )
-    first = capdisc("index", "skills").err
-    assert "error[json-syntax]" in first and "warning[unknown-key]" in first
-    write_skill(hermetic / "skills", "another")
-    later = capdisc("index", "skills").err
-    assert "error[json-syntax]" in later and "unknown-key" not in later
-
-
 def test_findings_of_validate_have_coloured_labels_and_carets(
     process, hermetic, write_skill
 ) -> None:
