@@ -18,7 +18,8 @@ from capdisc.args import command_table
 from capdisc_indexer.indexing.worker_pool import count_processors
 
 # Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if sys.platform != "win32":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent
@@ -71,6 +72,11 @@ def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     work.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    if sys.platform == "win32":  # tests look into the folders of the other platforms
+        monkeypatch.setenv("USERPROFILE", str(home))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+        monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
     monkeypatch.chdir(work)
     # The secret behind the marks of frames: with a known one, whole outputs can be compared.
     key = home / ".local" / "state" / "capdisc" / "frame.key"

@@ -38,7 +38,7 @@ test *ARGS:
 
 # some of them where what Windows lacks is taken away
 windows *ARGS:
-    {{bin}}/python tests/played_windows.py -n auto {{ARGS}}
+    {{bin}}/python tests/windows_suite.py -n auto {{ARGS}}
 
 # files, settings, state and arguments changed by chance, at length: just fuzz 2000; another seed: just fuzz 500 --hypothesis-seed=7
 fuzz EXAMPLES="1000" *ARGS:
@@ -122,28 +122,28 @@ gate *ARGS:
 
 # fits the model of the gate to gathered requests and a folder of SKILL.md files
 fit-gate REQUESTS SKILLS:
-    {{bin}}/python indexer/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
+    {{bin}}/python tools/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
 
 # fits what decides about suggestions (scikit-learn and lightgbm are needed): SESSIONS is a folder of folders of sessions
 fit-suggestion SESSIONS SKILLS PROMPTS REQUESTS *ARGS:
-    {{bin}}/python indexer/training/fit_suggestion.py --sessions {{SESSIONS}}/* --skills {{SKILLS}} --prompts {{PROMPTS}} --requests {{REQUESTS}} {{ARGS}}
+    {{bin}}/python tools/training/fit_suggestion.py --sessions {{SESSIONS}}/* --skills {{SKILLS}} --prompts {{PROMPTS}} --requests {{REQUESTS}} {{ARGS}}
 
 # fits the models of confidence to gathered requests, that for phrases last
 fit-calibration REQUESTS:
-    {{bin}}/python indexer/training/fit_calibration.py --requests {{REQUESTS}}
-    {{bin}}/python indexer/training/fit_phrase_confidence.py --requests {{REQUESTS}}
+    {{bin}}/python tools/training/fit_calibration.py --requests {{REQUESTS}}
+    {{bin}}/python tools/training/fit_phrase_confidence.py --requests {{REQUESTS}}
 
 # fits the verdict on answers: SESSIONS is a folder of folders of sessions
 fit-verdict REQUESTS SKILLS SESSIONS:
-    {{bin}}/python indexer/training/fit_verdict.py --requests {{REQUESTS}} --skills {{SKILLS}} --sessions {{SESSIONS}}/*
+    {{bin}}/python tools/training/fit_verdict.py --requests {{REQUESTS}} --skills {{SKILLS}} --sessions {{SESSIONS}}/*
 
 # what attackers take from honest answers
 abuse:
     {{bin}}/python tools/bench/abuse.py ../shared/corpora/skills
 
-# the promises tried at length, see tests/torture/README.md: just torture --only R1,R2 --scale 0.1
+# the promises tried at length, see tools/torture/README.md: just torture --only R1,R2 --scale 0.1
 torture *ARGS:
-    {{bin}}/python tests/torture/run.py {{ARGS}}
+    {{bin}}/python tools/torture/run.py {{ARGS}}
 
 # what each part of the ranking is worth, one off at a time
 ablation *ARGS:
@@ -151,9 +151,9 @@ ablation *ARGS:
 
 # train the shipped encoder anew: parallel text from unpacked packages (see gather.py), an English table, all languages
 train-model TEACHER PACKAGES DESCRIPTIONS CLDR *LISTS:
-    {{bin}}/python indexer/training/gather.py --packages {{PACKAGES}} --descriptions {{DESCRIPTIONS}} --cldr {{CLDR}} --out build/pairs.tsv
-    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --dim 256 --vocabulary 40000 --out build/reader
-    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --pairs build/pairs.tsv --reader build/reader --out indexer/capdisc_indexer/encoders/model
+    {{bin}}/python tools/training/gather.py --packages {{PACKAGES}} --descriptions {{DESCRIPTIONS}} --cldr {{CLDR}} --out build/pairs.tsv
+    {{bin}}/python tools/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --dim 256 --vocabulary 40000 --out build/reader
+    {{bin}}/python tools/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --pairs build/pairs.tsv --reader build/reader --out indexer/capdisc_indexer/encoders/model
 
 # one command: just run search "merge PDF files"
 run *ARGS:

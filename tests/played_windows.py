@@ -1,5 +1,4 @@
-"""A plug-in for pytest that plays Windows on Linux. `python tests/played_windows.py` runs `PLAYED` under it,
-with what follows as words of pytest.
+"""A plug-in for pytest that plays Windows on Linux: `python tests/windows_suite.py` runs under it.
 
 `capdisc_indexer.platforms` chooses `windows`, in this process and in each Python that it starts. For
 capdisc's own modules, and for what they call of the standard library, these are played:
@@ -25,6 +24,7 @@ import contextlib
 import fcntl
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -273,8 +273,10 @@ def _guard_processes() -> None:
             if options.get("pass_fds") or options.get("preexec_fn"):
                 raise ValueError("pass_fds and preexec_fn are not supported on Windows")
             options.pop("start_new_session", None)
-            if options.pop("creationflags", 0):
+            if flags := options.pop("creationflags", 0):
                 options["start_new_session"] = True
+                if flags & 0x4000:  # BELOW_NORMAL_PRIORITY_CLASS
+                    options["preexec_fn"] = lambda: os.nice(5)
         if isinstance(args, (list, tuple)) and args and os.fspath(args[0]) == sys.executable:
             args = _words_of_python([os.fspath(word) for word in args])
         real(self, args, *rest, **options)
@@ -346,6 +348,12 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _enter_job(limits: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (limits[0] // 10_000_000,) * 2)
+    if limits[2] & 0x100:  # JOB_OBJECT_LIMIT_PROCESS_MEMORY
+        resource.setrlimit(resource.RLIMIT_DATA, (limits[14],) * 2)
+
+
 def play(is_child: bool = False) -> None:
     """Play Windows in this process from now on. Nothing of capdisc may be loaded yet."""
     assert not any(name.startswith("capdisc") for name in sys.modules)
@@ -366,68 +374,10 @@ def play(is_child: bool = False) -> None:
     system._has_input = lambda handle: bool(real_select([handle], [], [], 0)[0])
     system.process_state = _process_state
     system.kill_group = _kill_group
+    system._enter_job = _enter_job
+    system._count_memory = lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system.own_user = os.geteuid
 
 
-PLAYED = """
-tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
-tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
-tests/cli/test_setup.py tests/cli/test_uninstall.py
-tests/cli/test_folders.py tests/watch/test_command.py tests/test_first_hour.py
-""".split()
-# The tests of the second suite that ask for what Windows does not have, and why.
-_OWNERS = "Windows has no owners and permissions of POSIX"
-_FORK = "the guard's function runs in a fork"
-_LINKS = "links need a privilege"
-_FOLDER = "its folder is another one there: see test_windows_paths.py"
-NOT_PLAYED = {
-    "test_permissions.py": _OWNERS,
-    "test_a_file_of_the_user_keeps_its_mode": _OWNERS,
-    "test_a_folder_that_others_may_write_to_is_not_used": _OWNERS,
-    "test_a_client_gets_a_whole_answer_or_nothing": _FORK,
-    "test_doctor_says_why_a_hook_was_late_and_what_helps": _FORK,
-    "test_a_hook_imports_no_more_of_the_core_than_a_search": "it imports subprocess",
-    "test_a_build_removes_the_folders_of_readers_that_were_killed": _LINKS,
-    "test_a_reader_removes_what_a_killed_one_left": _LINKS,
-    "test_the_real_table_names_what_holds_this_folder": "only Linux has the table of mounts",
-    "test_a_stopped_holder_is_named_as_stopped": "no process can be stopped",
-    "test_without_locks_nobody_writes_and_everybody_reads": "the numbers of these errors differ",
-    "test_a_link_is_written_through_and_keeps_its_mode": _OWNERS,
-    "test_new_files_are_made_and_removed_with_their_folders": _OWNERS,
-    "test_a_read_only_file_or_folder_is_an_error": _OWNERS,
-    "test_what_is_written_is_read_by_its_owner_alone": _OWNERS,
-    "test_what_is_no_text_is_an_error": "a folder that is opened gives another error",
-    "[claude-desktop": _FOLDER,
-    "[zed": _FOLDER,
-    "[crush": _FOLDER,
-    "test_a_path_with_blanks_is_quoted_for_the_shell": "its shells quote otherwise",
-    "or_a_special_file[fifo]": "there are no such files",
-    "test_a_signal_ends_it_and_what_it_started[1-": "there is no SIGHUP",
-    "test_a_client_that_ignores_ended_children": "there is no SIGCHLD",
-}
-
-
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Skip what asks for POSIX."""
-    import pytest
-
-    for item in items:
-        for name, reason in NOT_PLAYED.items():
-            if name in item.nodeid:
-                item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason}"))
-
-
-if __name__ == "__main__":
-    os.environ["PYTHONPATH"] = _TESTS  # of the workers, too
-    words = [
-        "-p",
-        "played_windows",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "ignore:Module already imported",
-        "-rs",
-    ]
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", *words, *PLAYED, *sys.argv[1:]])
-elif "pytest" in sys.modules:  # it loads this as a plug-in, before conftest.py
+if "pytest" in sys.modules:  # it loads this as a plug-in, before conftest.py
     play()

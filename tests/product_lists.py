@@ -9,10 +9,10 @@ from __future__ import annotations
 from capdisc.validate import finding_formats
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.templates import list_templates
+from capdisc_indexer.rendering.layout import list_templates
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS
-from capdisc_indexer.tools.definitions import DEFINITION_FORMATS
+from capdisc_indexer.tools.provider_formats import DEFINITION_FORMATS
 from capdisc_indexer.validation.rules import PROFILES
 
 RENDER_FORMATS = tuple(FORMATS)

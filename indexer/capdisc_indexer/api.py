@@ -275,7 +275,7 @@ def validate(
 
     `profile` says whose rules count, a name of `validation.rules.PROFILES`. A path that
     is not there is named in `problems`, and costs no other. `choice` selects and ignores
-    rules (None: all count), `declared` are sources beside the paths, and `map_files` says how
+    rules (None: all count), `declared` are sources besides the paths, and `map_files` says how
     files are checked: `map`, or the same of a pool of processes. `links` says which links out of
     the paths are followed (None: no link).
     """

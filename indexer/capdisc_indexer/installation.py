@@ -1,6 +1,6 @@
 """How was capdisc installed, and which command adds an extra to that installation?
 
-Installers leave notes: `direct_url.json` (PEP 610) and `INSTALLER` beside the metadata of the
+Installers leave notes: `direct_url.json` (PEP 610) and `INSTALLER` next to the metadata of the
 distribution, `pipx_metadata.json` and `uv-receipt.toml` in the environments of pipx and uv. They
 are read only when a hint is printed; importlib.metadata would take 20 ms for the same files.
 """

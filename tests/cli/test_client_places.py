@@ -15,7 +15,7 @@ def home() -> Path:
     return Path(os.environ["HOME"])
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def project(hermetic) -> Path:
     (hermetic / ".git").mkdir()
     return hermetic
@@ -39,6 +39,18 @@ def described(capdisc) -> dict[str, str]:
 
 def shown(capdisc, name: str) -> dict[str, object]:
     return capdisc("show", name, "--json").json["capabilities"][0]
+
+
+@pytest.fixture
+def indexed(capdisc):
+    """The ids of what there is after `capdisc index`, which has nothing to say."""
+
+    def run() -> set[str]:
+        done = capdisc("index")
+        assert (done.code, done.err) == (0, "")
+        return set(described(capdisc))
+
+    return run
 
 
 MARKDOWN = "---\ndescription: {}\n---\nDo it.\n"
@@ -95,7 +107,7 @@ def test_commands_and_agents_in_toml_are_read(project, home, capdisc) -> None:
     assert (agent["content"], agent["extra"]) == ("Check every claim.", {"model": "m"})
 
 
-def test_a_broken_file_costs_that_capability_alone(project, home, capdisc) -> None:
+def test_a_broken_file_costs_that_capability_alone(project, capdisc) -> None:
     write(project / ".gemini/commands/bad.toml", "prompt = \n")
     write(project / ".claude/agents/bad.md", "---\n- a\n---\nDo it.\n")
     write(project / ".claude/commands/fine.md", "Says what is new.\n")
@@ -107,9 +119,7 @@ def test_a_broken_file_costs_that_capability_alone(project, home, capdisc) -> No
     assert described(capdisc) == {"command:fine": "Says what is new."}
 
 
-def test_a_skill_an_agent_and_a_command_of_one_name_are_three(
-    project, home, write_skill, capdisc
-) -> None:
+def test_a_skill_an_agent_and_a_command_of_one_name_are_three(home, write_skill, capdisc) -> None:
     write_skill(home / ".claude/skills", "review", "Reviews as a skill. Use when asked.")
     write(
         home / ".claude/agents/x.md", "---\nname: review\ndescription: Reviews alone.\n---\nDo.\n"
@@ -151,7 +161,7 @@ def test_a_named_folder_of_a_client_gives_its_agents(project, home, capdisc) -> 
 
 
 def test_a_place_of_the_workspace_that_leads_out_waits_for_trust(
-    project, tmp_path, capdisc
+    project, tmp_path, capdisc, indexed
 ) -> None:
     write(tmp_path / "private/a.md", MARKDOWN.format("Private."))
     write(project / ".claude/commands/b.md", MARKDOWN.format("Own."))
@@ -160,8 +170,7 @@ def test_a_place_of_the_workspace_that_leads_out_waits_for_trust(
     assert f"left out until you trust it: link {project}/.claude/agents" in done.err
     assert described(capdisc).keys() == {"command:b"}
     assert capdisc("trust", "--yes").code == 0
-    capdisc("index")
-    assert described(capdisc).keys() == {"agent:a", "command:b"}
+    assert indexed() == {"agent:a", "command:b"}
 
 
 # Plugins.
@@ -169,12 +178,13 @@ def test_a_place_of_the_workspace_that_leads_out_waits_for_trust(
 
 @pytest.fixture
 def plugin(home, write_skill):
-    """Install a plugin of Claude Code: `plugin("brass@mkt", enabled=True)` gives its folder."""
+    """Install a plugin of Claude Code: `plugin("brass")`; switched on by its user, unless `is_on` says otherwise."""
     registry = home / ".claude/plugins/installed_plugins.json"
 
-    def install(identifier: str, **record: object) -> Path:
-        name, _, marketplace = identifier.partition("@")
-        folder = home / ".claude/plugins/cache" / marketplace / name / "1.0.0"
+    def install(name: str, is_on: bool | None = True, **record: object) -> Path:
+        identifier, folder = f"{name}@mkt", home / ".claude/plugins/cache/mkt" / name / "1.0.0"
+        if is_on is not None:
+            switch(home / ".claude/settings.json", **{name: is_on})
         write_skill(folder / "skills", f"{name}-skill")
         installed = json.loads(registry.read_text()) if registry.exists() else {"version": 2}
         entry = {"scope": "user", "installPath": str(folder), "version": "1.0.0", **record}
@@ -186,29 +196,27 @@ def plugin(home, write_skill):
 
 
 def switch(path: Path, **plugins: bool) -> None:
-    save(path, {"enabledPlugins": {f"{name}@mkt": value for name, value in plugins.items()}})
+    known = json.loads(path.read_text())["enabledPlugins"] if path.exists() else {}
+    named = {f"{name}@mkt": value for name, value in plugins.items()}
+    save(path, {"enabledPlugins": known | named})
 
 
-def test_plugins_that_are_switched_on_are_read(project, home, plugin, capdisc) -> None:
-    folder = plugin("brass@mkt")
-    plugin("off@mkt")
-    plugin("unmentioned@mkt")
+def test_plugins_that_are_switched_on_are_read(plugin, capdisc, indexed) -> None:
+    folder = plugin("brass")
+    plugin("off", is_on=False)
+    plugin("unmentioned", is_on=None)
     write(folder / "agents/tuner.md", MARKDOWN.format("Tunes horns."))
     write(folder / "commands/tune.md", MARKDOWN.format("Starts tuning."))
     save(folder / ".claude-plugin/plugin.json", {"name": "brass"})
-    switch(home / ".claude/settings.json", brass=True, off=False)
-    done = capdisc("index")
-    assert (done.code, done.err) == (0, "")
-    assert described(capdisc).keys() == {"skill:brass-skill", "agent:tuner", "command:tune"}
+    assert indexed() == {"skill:brass-skill", "agent:tuner", "command:tune"}
     assert shown(capdisc, "command:tune")["title"] == "/brass:tune"
     assert f"{folder}/skills  (plugin brass@mkt)" in capdisc("config").out
 
 
 def test_a_build_reads_the_files_about_plugins_once(
-    project, home, plugin, write_skill, capdisc, monkeypatch
+    project, plugin, write_skill, capdisc, monkeypatch
 ) -> None:
-    plugin("brass@mkt")
-    switch(home / ".claude/settings.json", brass=True)
+    plugin("brass")
     write_skill(project / ".claude" / "skills", "crane", "Folds paper cranes. Use for cranes.")
     calls: list[str] = []
 
@@ -222,35 +230,37 @@ def test_a_build_reads_the_files_about_plugins_once(
     assert {"skill:crane", "skill:brass-skill"} == set(capdisc("list", "--ids").out.split())
 
 
-def test_settings_of_the_project_switch_a_plugin_on_and_off(
-    project, home, plugin, capdisc
-) -> None:
-    plugin("brass@mkt")
-    plugin("tin@mkt")
-    switch(home / ".claude/settings.json", brass=True)
+def test_settings_of_the_project_switch_a_plugin_on_and_off(project, plugin, indexed) -> None:
+    plugin("brass")
+    plugin("tin", is_on=None)
     switch(project / ".claude/settings.json", brass=False, tin=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:tin-skill"}
+    assert indexed() == {"skill:tin-skill"}
     switch(project / ".claude/settings.local.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:tin-skill", "skill:brass-skill"}
+    assert indexed() == {"skill:tin-skill", "skill:brass-skill"}
 
 
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_a_plugin_of_one_project_counts_there_alone(
-    project, home, plugin, capdisc, scope, tmp_path, monkeypatch
+    project, plugin, capdisc, scope, tmp_path, monkeypatch, indexed
 ) -> None:
-    plugin("brass@mkt", scope=scope, projectPath=str(project))
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:brass-skill"}
+    plugin("brass", scope=scope, projectPath=str(project))
+    assert indexed() == {"skill:brass-skill"}
     (tmp_path / "another/.git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "another")
     assert "there is nothing to index here" in capdisc("index").err
 
 
-def test_the_first_version_of_the_list_of_plugins_is_read(project, home, plugin, capdisc) -> None:
-    folder = plugin("brass@mkt")
+def test_a_plugin_that_is_installed_twice_is_that_of_the_project(
+    project, plugin, write_skill, tmp_path, indexed
+) -> None:
+    write_skill(tmp_path / "older/skills", "older")
+    plugin("brass", installPath=str(tmp_path / "older"))
+    plugin("brass", scope="project", projectPath=str(project))
+    assert indexed() == {"skill:brass-skill"}
+
+
+def test_the_first_version_of_the_list_of_plugins_is_read(home, plugin, indexed) -> None:
+    folder = plugin("brass")
     record = {
         "version": "1.0.0",
         "installedAt": "2025-10-09T00:00:00Z",
@@ -260,15 +270,13 @@ def test_the_first_version_of_the_list_of_plugins_is_read(project, home, plugin,
         home / ".claude/plugins/installed_plugins.json",
         {"version": 1, "plugins": {"brass@mkt": record}},
     )
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:brass-skill"}
+    assert indexed() == {"skill:brass-skill"}
 
 
 def test_the_manifest_of_a_plugin_says_where_its_parts_lie(
-    project, home, plugin, write_skill, capdisc, tmp_path
+    plugin, write_skill, tmp_path, indexed
 ) -> None:
-    folder = plugin("brass@mkt")
+    folder = plugin("brass")
     write_skill(folder / "extra", "polish")
     write_skill(tmp_path / "private", "secret")
     write(folder / "agents/ignored.md", MARKDOWN.format("Replaced by the key agents."))
@@ -283,17 +291,15 @@ def test_the_manifest_of_a_plugin_says_where_its_parts_lie(
             "commands": {"begin": {"source": "./prompts/start.md"}},
         },
     )
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {
+    assert indexed() == {
         "skill:brass-skill", "skill:polish", "agent:tuner", "command:start",
     }  # fmt: skip
 
 
 def test_a_plugin_without_a_manifest_is_described_by_its_marketplace(
-    project, home, plugin, write_skill, capdisc
+    home, plugin, write_skill, indexed
 ) -> None:
-    folder = plugin("brass@mkt")
+    folder = plugin("brass")
     write_skill(folder / "skills", "wanted")
     market = home / ".claude/plugins/marketplaces/mkt"
     known = {"mkt": {"source": {"source": "github"}, "installLocation": str(market)}}
@@ -301,38 +307,33 @@ def test_a_plugin_without_a_manifest_is_described_by_its_marketplace(
     entry = {"name": "brass", "source": "./", "strict": False, "skills": ["./skills/wanted"]}
     save(market / ".claude-plugin/marketplace.json", {"name": "mkt", "plugins": [entry]})
     write_skill(market / "plugins/never/skills", "never-installed")
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:wanted"}
+    assert indexed() == {"skill:wanted"}
 
 
-def test_a_plugin_that_is_one_skill_is_read(project, home, plugin, write_skill, capdisc) -> None:
-    folder = plugin("brass@mkt")
+def test_a_plugin_that_is_one_skill_is_read(plugin, write_skill, indexed) -> None:
+    folder = plugin("brass")
     shutil.rmtree(folder / "skills")
     write(folder / "SKILL.md", "---\nname: brass\ndescription: Polishes horns.\n---\nRub.\n")
     write_skill(folder / "examples", "sample")
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:brass"}
+    assert indexed() == {"skill:brass"}
 
 
 def test_links_in_a_plugin_lead_no_further_than_the_plugin(
-    project, home, plugin, write_skill, capdisc, tmp_path
+    plugin, write_skill, tmp_path, capdisc
 ) -> None:
-    folder = plugin("brass@mkt")
+    folder = plugin("brass")
     write_skill(tmp_path / "private", "secret")
     write(tmp_path / "private/notes.md", MARKDOWN.format("Private."))
     (folder / "skills/leak").symlink_to(tmp_path / "private")
     write(folder / "commands/fine.md", MARKDOWN.format("Fine."))
     (folder / "commands/leak.md").symlink_to(tmp_path / "private/notes.md")
-    switch(home / ".claude/settings.json", brass=True)
-    capdisc("index")
+    assert capdisc("index").code == 1  # it names the links
     assert described(capdisc).keys() == {"skill:brass-skill", "command:fine"}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"plugins": 7}', '{"plugins": {"a@b": [7, {}]}}'])
 def test_a_broken_list_of_plugins_is_named_and_costs_nothing_else(
-    project, home, write_skill, capdisc, text
+    home, write_skill, capdisc, text
 ) -> None:
     write_skill(home / ".claude/skills", "own")
     path = write(home / ".claude/plugins/installed_plugins.json", text)
@@ -340,12 +341,12 @@ def test_a_broken_list_of_plugins_is_named_and_costs_nothing_else(
     done = capdisc("index")
     assert done.code == 0
     assert described(capdisc).keys() == {"skill:own"}
-    expected = f"notice: {path} cannot be read: it is no JSON; its plugins are left out"
+    expected = f"notice: {path} cannot be read: it is not valid JSON; its plugins are left out"
     assert (expected in done.err) == (text == "{")
 
 
 def test_a_project_cannot_bring_plugins_of_its_own(
-    project, home, write_skill, capdisc, tmp_path
+    project, write_skill, tmp_path, indexed
 ) -> None:
     """What is installed, and where, is said by the user's own files."""
     write_skill(tmp_path / "private/skills", "secret")
@@ -362,12 +363,11 @@ def test_a_project_cannot_bring_plugins_of_its_own(
         },
     }
     save(project / ".claude/settings.json", settings)
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:own"}
+    assert indexed() == {"skill:own"}
 
 
 def test_extensions_of_gemini_are_read_unless_they_are_switched_off(
-    project, home, write_skill, capdisc, tmp_path
+    project, home, write_skill, tmp_path, indexed
 ) -> None:
     folder = home / ".gemini/extensions"
     for name in ("cloud", "off", "linked"):
@@ -382,15 +382,12 @@ def test_extensions_of_gemini_are_read_unless_they_are_switched_off(
         folder / "linked/.gemini-extension-install.json",
         {"source": str(work), "type": "link"},
     )
-    capdisc("index")
-    assert described(capdisc).keys() == {
+    assert indexed() == {
         "skill:cloud-skill", "command:gcs.sync", "agent:ops", "skill:linked-skill",
     }  # fmt: skip
 
 
-def test_plugins_of_codex_that_are_switched_on_are_read(
-    project, home, write_skill, capdisc
-) -> None:
+def test_plugins_of_codex_that_are_switched_on_are_read(home, write_skill, indexed) -> None:
     cache = home / ".codex/plugins/cache/mkt"
     for name in ("mail", "off"):
         save(
@@ -402,11 +399,10 @@ def test_plugins_of_codex_that_are_switched_on_are_read(
         '[plugins."mail@mkt"]\nenabled = true\n[plugins."off@mkt"]\nenabled = false\n'
         '[plugins."../../x@mkt"]\nenabled = true\n',
     )
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:mail-skill"}
+    assert indexed() == {"skill:mail-skill"}
 
 
-def test_agents_and_commands_are_validated_like_skills(project, home, capdisc) -> None:
+def test_agents_and_commands_are_validated_like_skills(project, capdisc) -> None:
     path = write(project / ".claude/agents/a.md", "---\nname: a\n---\nAct.\n")
     expected = ".claude/agents/a.md:2:1: warning[description-vague]: the agent has no description"
     assert expected in capdisc("validate").out
@@ -415,7 +411,7 @@ def test_agents_and_commands_are_validated_like_skills(project, home, capdisc) -
 
 
 def test_validation_follows_the_links_that_an_index_follows(
-    project, home, write_skill, capdisc, tmp_path
+    home, write_skill, capdisc, tmp_path
 ) -> None:
     write_skill(tmp_path / "elsewhere", "bar", "")
     (home / ".claude/skills").mkdir(parents=True)
@@ -424,7 +420,7 @@ def test_validation_follows_the_links_that_an_index_follows(
 
 
 def test_plugins_of_copilot_that_are_switched_on_are_read(
-    project, home, write_skill, capdisc, tmp_path
+    home, write_skill, capdisc, tmp_path, indexed
 ) -> None:
     """As `copilot skill list` of 1.0.102 lists them."""
     folder = home / ".copilot"
@@ -460,23 +456,21 @@ def test_plugins_of_copilot_that_are_switched_on_are_read(
         folder / "settings.json",
         {"enabledPlugins": switches, "extraKnownMarketplaces": {"near": source}},
     )
-    capdisc("index")
-    assert described(capdisc).keys() == {
+    assert indexed() == {
         "skill:on-skill", "skill:horn", "agent:tuner", "command:tune", "skill:live-skill",
     }  # fmt: skip
     (folder / "settings.json").unlink()
     assert "skill:off-skill" in described(capdisc) and "skill:on-skill" not in described(capdisc)
 
 
-def test_local_plugins_of_cursor_are_read(project, home, write_skill, capdisc) -> None:
+def test_local_plugins_of_cursor_are_read(home, write_skill, capdisc, indexed) -> None:
     folder = home / ".cursor/plugins/local"
     for name, manifest in (("horn", ".cursor-plugin/plugin.json"), ("drum", "plugin.json")):
         write_skill(folder / name / "skills", f"{name}-skill")
         save(folder / name / manifest, {"name": name})
     write_skill(folder / "none/skills", "of-no-plugin")
     write(folder / "horn/commands/tune.md", MARKDOWN.format("Starts tuning."))
-    capdisc("index")
-    assert described(capdisc).keys() == {"skill:horn-skill", "skill:drum-skill", "command:tune"}
+    assert indexed() == {"skill:horn-skill", "skill:drum-skill", "command:tune"}
     write_skill(folder / "later/skills", "later-skill")
     save(folder / "later/plugin.json", {"name": "later"})
     assert "skill:later-skill" in described(capdisc)

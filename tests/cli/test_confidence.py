@@ -73,7 +73,7 @@ def test_words_alone_have_a_confidence_too(capdisc, small) -> None:
 
 
 def test_the_calibration_is_small_and_fitted_to_the_shipped_table() -> None:
-    """Another table needs another fit: indexer/training/fit_calibration.py."""
+    """Another table needs another fit: tools/training/fit_calibration.py."""
     calibration = confidence.load_calibration()
     encoder = load_shipped_encoder()
     assert len(calibration.cohort) <= 200_000

@@ -17,7 +17,7 @@ BODY = "# Papers\n\n" + "\n\n".join(f"## {name}\n\n{text}" for name, text in SEC
 
 
 @pytest.fixture
-def library(capdisc, hermetic, write_skill, monkeypatch):
+def library(capdisc, hermetic, write_skill):
     """Three skills with long bodies and two without, indexed."""
     folder = hermetic / "skills"
     write_skill(folder, "papers", "Works with printed documents. Use when asked.", BODY)
@@ -28,7 +28,6 @@ def library(capdisc, hermetic, write_skill, monkeypatch):
         write_skill(folder, name, f"Explains how a {noun} works.", text)
     write_skill(folder, "locks", "Opens locks. Use when a key or a password is lost.")
     write_skill(folder, "letters", "Writes letters.")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     assert capdisc("index", "skills").code == 0
     return folder
 

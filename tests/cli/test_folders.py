@@ -32,14 +32,6 @@ def _described(capdisc) -> dict[str, str]:
     }
 
 
-def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -> None:
-    """A skill of the workspace wins over one of the user (S159)."""
-    assert capdisc("index").code == 0
-    found = _described(capdisc)
-    assert found.keys() == {"skill:pack", "skill:ship"}
-    assert "for the project" in found["skill:pack"]
-
-
 def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(
     project, capdisc, monkeypatch
 ) -> None:
@@ -76,24 +68,6 @@ def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(
     done = capdisc("index")
     assert done.code == 3
     assert "claude" in done.err
-
-
-def test_a_home_folder_may_be_written_with_a_tilde(project, capdisc, home, write_skill) -> None:
-    """A configured folder may start with a tilde (S64)."""
-    write_skill(home / "mine", "knit", "Knits socks. Use when asked.")
-    (project / "capdisc.toml").write_text('folders = "agents"\nroots = ["~/mine"]\n')
-    capdisc("trust", "--yes")
-    capdisc("index")
-    assert _described(capdisc).keys() == {"skill:ship", "skill:knit"}
-    listed = capdisc("config", "--json").json
-    assert str(home / "mine") in [each["path"] for each in listed["roots"]]
-
-
-def test_the_folders_are_listed_strongest_first(project, capdisc) -> None:
-    """Our folders come first, then those of agents and of the designs (S157)."""
-    listed = [each["path"] for each in capdisc("config", "--json").json["roots"]]
-    assert listed[0] == str(project / ".capdisc" / "capabilities")
-    assert str(project / ".wunderland" / "capabilities") in listed
 
 
 def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdisc) -> None:
@@ -134,17 +108,3 @@ def test_the_workspace_is_the_nearest_marked_folder(
     (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     nearest = workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
     assert nearest == str(tmp_path / workspace)
-
-
-@pytest.mark.parametrize("written", ["$SHARED_SKILLS/team", "${SHARED_SKILLS}/team"])
-def test_a_configured_folder_may_begin_with_a_variable(
-    capdisc, hermetic, write_skill, monkeypatch, written
-) -> None:
-    """A variable of the environment is expanded as `~` is; one that is not set leads nowhere (S64)."""
-    shared = hermetic / "shared"
-    write_skill(shared / "team", "deploy", "Puts a release on the servers.")
-    (hermetic / "capdisc.toml").write_text(f'roots = ["{written}"]\n')
-    assert capdisc("index").code == 3
-    monkeypatch.setenv("SHARED_SKILLS", str(shared))
-    assert capdisc("index").code == 0
-    assert "skill:deploy" in capdisc("list", "--ids").out.split()

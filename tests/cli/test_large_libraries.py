@@ -29,6 +29,8 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.validation.validate import CheckedFile, validate_roots
 from peak_memory import peak_kib
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+RECIPE, FIXTURES = REPOSITORY / "tools" / "bench" / "skill_library.py", REPOSITORY / "fixtures"
 SKILLS, BODY_KIB = 320, 64
 _ROWS = "Sort the rows, and say which of them are new.\n"
 _BODY = _ROWS * (BODY_KIB * 1024 // len(_ROWS))
@@ -180,60 +182,36 @@ def test_heads_one_after_the_other_are_those_of_a_search_for_all(small, query) -
             assert ids == [head["id"] for head in index.heads(query)]
 
 
+def make_library(folder: Path, count: int, *words: str, corpus: str = str(FIXTURES)) -> Path:
+    """Skills made by the recipe of large libraries, with all that is wrong with real ones."""
+    subprocess.run([sys.executable, RECIPE, corpus, str(count), folder, *words], check=True)
+    return folder
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("SKILL.md")}
+
+
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """Skills made by the recipe of large libraries, with all that is wrong with real ones."""
-    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
-    fixtures = Path(__file__).resolve().parents[2] / "fixtures"
-    command = [
-        sys.executable,
-        str(recipe),
-        str(fixtures),
-        "240",
-        str(tmp_path / "library"),
-        "--seed",
-        "3",
-    ]
-    subprocess.run(command, check=True)
-    return tmp_path / "library"
+    return make_library(tmp_path / "library", 240, "--seed", "3")
 
 
 def test_the_recipe_of_large_libraries_makes_the_same_files_each_time(library, tmp_path) -> None:
-    first = {path.relative_to(library): path.read_bytes() for path in library.rglob("SKILL.md")}
+    first = contents(library)
     assert len(first) == 240 and len(set(first.values())) < 240
-    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
-    fixtures = Path(__file__).resolve().parents[2] / "fixtures"
-    subprocess.run(
-        [sys.executable, str(recipe), str(fixtures), "120", str(tmp_path / "half"), "--seed", "3"],
-        check=True,
-    )
-    half = {
-        path.relative_to(tmp_path / "half"): path.read_bytes()
-        for path in (tmp_path / "half").rglob("SKILL.md")
-    }
+    half = contents(make_library(tmp_path / "half", 120, "--seed", "3"))
     assert half.items() <= first.items() and len(half) == 120
 
 
 def test_the_recipe_makes_short_bodies_in_folders_of_few_entries(tmp_path, capdisc) -> None:
-    recipe = Path(__file__).resolve().parents[2] / "tools" / "bench" / "skill_library.py"
-    target = tmp_path / "short"
-    command = [
-        sys.executable,
-        str(recipe),
-        "no-corpus",
-        "120",
-        str(target),
-        "--body-tokens",
-        "200",
-    ]
-    subprocess.run(command, check=True)
-    files = list(target.rglob("SKILL.md"))
-    assert len(files) == 120 and max(path.stat().st_size for path in files) < 4_000
-    folders = [target, *(path for path in target.rglob("*") if path.is_dir())]
+    short = make_library(tmp_path / "short", 120, "--body-tokens", "200", corpus="no-corpus")
+    files = contents(short)
+    assert len(files) == 120 and max(map(len, files.values())) < 4_000
+    folders = [short, *(path for path in short.rglob("*") if path.is_dir())]
     assert max(len(list(folder.iterdir())) for folder in folders) <= 40
-    assert len({path.read_bytes() for path in files}) > 100
-    said = capdisc("validate", str(target), "--format", "json").json
-    assert said["files"] == 120
+    assert len(set(files.values())) > 100
+    assert capdisc("validate", str(short), "--format", "json").json["files"] == 120
 
 
 def test_findings_do_not_depend_on_who_looks_at_which_file_when(library) -> None:

@@ -60,10 +60,30 @@ def server(hermetic: Path, **env: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(hermetic / "server.py")], "env": env}
 
 
+def touch(path: Path) -> dict[str, Any]:
+    """A server that leaves this file behind as soon as it is started."""
+    return {"command": "sh", "args": ["-c", f"touch {path}"]}
+
+
+def shown(capdisc, identifier: str) -> dict[str, Any]:
+    return capdisc("show", identifier, "--json").json["capabilities"][0]
+
+
+def listed(capdisc) -> set[str]:
+    return set(capdisc("list", "--ids").out.split())
+
+
+@pytest.fixture
+def no_skills(hermetic: Path) -> None:
+    """A workspace without skills, whose folders are named."""
+    (hermetic / "skills").mkdir()
+    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
+
+
 def test_a_server_that_was_never_asked_is_told_of_and_not_started(
     capdisc, configured, hermetic
 ) -> None:
-    configured(near={"command": "sh", "args": ["-c", f"touch {hermetic}/started"]})
+    configured(near=touch(hermetic / "started"))
     done = capdisc("index")
     assert "near was not asked" in done.err
     assert "capdisc index --ask-servers" in done.err
@@ -75,8 +95,8 @@ def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(
     capdisc, hermetic, name, write_skill
 ) -> None:
     write_skill(hermetic / "skills", "a")
-    entry = {"command": "sh", "args": ["-c", f"touch {hermetic}/started"]}
-    (hermetic / "skills" / name).write_text(json.dumps({"mcpServers": {"near": entry}}))
+    servers = {"near": touch(hermetic / "started")}
+    (hermetic / "skills" / name).write_text(json.dumps({"mcpServers": servers}))
     assert capdisc("index", "skills", "--ask-servers").code == 0
     assert not (hermetic / "started").exists()
 
@@ -84,14 +104,12 @@ def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(
 def test_asked_servers_are_known_without_asking_again(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, TOOL_NAME="reach"))
     assert capdisc("index", "--ask-servers").code == 0
-    assert {each["id"] for each in capdisc("list", "--json").json["capabilities"]} == {
-        "tool:near.reach", "tool:near.second",
-    }  # fmt: skip
+    assert listed(capdisc) == {"tool:near.reach", "tool:near.second"}
     (hermetic / "server.py").unlink()
     again = capdisc("index", "--rebuild")
     assert "the tools of near were listed less than a minute ago" in again.err
     assert again.code == 0
-    run = capdisc("show", "tool:near.second", "--json").json["capabilities"][0]["run"]["mcp"]
+    run = shown(capdisc, "tool:near.second")["run"]["mcp"]
     assert (run["server"], run["tool"], run["env"]) == ("near", "second", ["TOOL_NAME"])
 
 
@@ -102,7 +120,7 @@ def test_a_server_gets_only_what_its_entry_names(
     monkeypatch.setenv("OTHER", "word")
     configured(near=server(hermetic, GIVEN="${OTHER}"))
     capdisc("index", "--ask-servers")
-    said = capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["description"]
+    said = shown(capdisc, "tool:near.first")["description"]
     assert "GIVEN" in said
     assert "MY_SECRET" not in said
     assert "OTHER" not in said
@@ -151,9 +169,7 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, he
 def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, API_TOKEN="sk-very-secret-value-0123456789"))
     capdisc("index", "--ask-servers")
-    assert capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["run"]["mcp"][
-        "env"
-    ] == ["API_TOKEN"]
+    assert shown(capdisc, "tool:near.first")["run"]["mcp"]["env"] == ["API_TOKEN"]
     home = Path(os.environ["HOME"])
     texts = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
     assert texts
@@ -172,20 +188,23 @@ def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
     done = capdisc("index", "--ask-servers")
     assert "the server near could not be asked" in done.err
     assert "its list from less than a minute ago stays" in done.err
-    found = {each["id"] for each in capdisc("list", "--json").json["capabilities"]}
-    assert found == {"tool:near.first", "tool:near.second", "tool:far.first", "tool:far.second"}
+    assert listed(capdisc) == {
+        "tool:near.first",
+        "tool:near.second",
+        "tool:far.first",
+        "tool:far.second",
+    }
 
 
-def test_a_server_that_says_nothing_is_given_up(hermetic) -> None:
-    from capdisc_indexer.model.errors import InputError
-    from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
-    from capdisc_run.mcp_client import list_tools
+def test_a_server_that_says_nothing_is_given_up(capdisc, configured, monkeypatch) -> None:
+    from capdisc_run import server_connection, server_pool
 
-    silent = ServerConfig(
-        name="mute", command=sys.executable, args=("-c", "import time; time.sleep(600)"), env={}
-    )
-    with pytest.raises(InputError, match="no answer within"):
-        list_tools(silent, os.environ, hermetic, seconds=0.5)
+    for module in (server_connection, server_pool):
+        monkeypatch.setattr(module, "START_SECONDS", 0.5)
+    configured(mute={"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]})
+    done = capdisc("index", "--ask-servers")
+    assert "the server mute could not be asked" in done.err
+    assert "it did not answer within 0.5 seconds" in done.err
 
 
 def test_a_workspace_cannot_say_ask_for_its_user(capdisc, configured, hermetic) -> None:
@@ -202,7 +221,7 @@ def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic)
     user.parent.mkdir(parents=True)
     user.write_text(f'[[source]]\nformat = "mcp-servers"\npath = "{path}"\nask = true\n')
     assert capdisc("index").code == 0
-    assert capdisc("list", "--json").json["capabilities"][0]["id"] == "tool:near.first"
+    assert listed(capdisc) == {"tool:near.first", "tool:near.second"}
 
 
 def test_without_the_sdk_a_hint_says_how_to_install_it(capdisc, configured, hermetic, monkeypatch):
@@ -245,10 +264,6 @@ def http_server() -> Iterator[str]:
             running.kill()
 
 
-def listed(capdisc) -> set[str]:
-    return set(capdisc("list", "--ids").out.split())
-
-
 def test_a_server_over_http_is_asked(capdisc, configured, http_server) -> None:
     configured(far={"type": "http", "url": http_server})
     assert capdisc("index", "--ask-servers").code == 0
@@ -288,7 +303,7 @@ def test_servers_of_a_file_in_toml_are_asked(
 
 
 def test_servers_of_clients_are_found_and_asked_only_on_request(
-    capdisc, hermetic, http_server
+    capdisc, hermetic, no_skills, http_server
 ) -> None:
     home = Path(os.environ["HOME"])
     (hermetic / "server.py").write_text(SERVER)
@@ -298,8 +313,6 @@ def test_servers_of_clients_are_found_and_asked_only_on_request(
         f'{{"mcpServers": {{ // of a colleague\n "far": {{"url": "{http_server}"}},}}}}'
     )
     notice = "the MCP servers near, far were not asked for their tools"
-    (hermetic / "skills").mkdir()
-    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
     assert notice in capdisc("index").err
     done = capdisc("index", "--ask-servers")
     assert (done.code, done.err) == (0, "")
@@ -307,7 +320,7 @@ def test_servers_of_clients_are_found_and_asked_only_on_request(
     assert capdisc("index").err == ""
 
 
-def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic) -> None:
+def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, no_skills) -> None:
     home = Path(os.environ["HOME"])
     folder = home / ".claude/plugins/cache/mkt/brass/1"
     folder.mkdir(parents=True)
@@ -318,20 +331,15 @@ def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic) 
         json.dumps({"version": 2, "plugins": {"brass@mkt": [{"installPath": str(folder)}]}})
     )
     (home / ".claude/settings.json").write_text('{"enabledPlugins": {"brass@mkt": true}}')
-    (hermetic / "skills").mkdir()
-    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
     assert capdisc("index", "--ask-servers").err == ""
     assert "tool:horns.first" in listed(capdisc)
 
 
 def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
-    capdisc, hermetic
+    capdisc, hermetic, no_skills
 ) -> None:
     started = hermetic / "started"
-    entry = {"command": "sh", "args": ["-c", f"touch {started}"]}
-    (hermetic / ".mcp.json").write_text(json.dumps({"mcpServers": {"near": entry}}))
-    (hermetic / "skills").mkdir()
-    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
+    (hermetic / ".mcp.json").write_text(json.dumps({"mcpServers": {"near": touch(started)}}))
     assert "near" not in capdisc("index").err
     done = capdisc("index", "--ask-servers")
     assert "the server near of" in done.err and "it waits for your trust" in done.err
@@ -340,7 +348,7 @@ def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
 
 def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic) -> None:
     configured(near=server(hermetic, TOKEN="${NOT_SET_HERE}"))
-    assert "refers to what is not set here: TOKEN" in capdisc("index", "--ask-servers").err
+    assert "refers to what is not set here: NOT_SET_HERE" in capdisc("index", "--ask-servers").err
 
 
 def test_index_names_a_list_without_tools(capdisc, hermetic, write_skill) -> None:

@@ -91,25 +91,6 @@ def test_a_kind_of_the_authors_own_can_be_filtered_listed_and_called(capdisc, he
     assert "charge" in defined and "list_issues" in defined and "outage" not in defined
 
 
-def test_a_missing_description_is_the_name_in_words(capdisc, here) -> None:
-    write_lines(here / "cat", {"kind": "tool", "name": "listOpen_issues"})
-    built = capdisc("index", "cat")
-    assert (built.code, "'list Open issues' is used" in built.err) == (0, True)
-    assert capdisc("search", "which issues are open", "--ids").out == "tool:listOpen_issues\n"
-
-
-def test_only_a_line_that_nothing_could_find_is_left_out(capdisc, here) -> None:
-    write_lines(
-        here / "cat",
-        {"id": "x1", "description": "Converts currencies between countries."},
-        {"foo": 1},
-    )
-    built = capdisc("index", "cat")
-    assert (built.code, built.err.count("error[")) == (1, 1)
-    assert "capabilities.jsonl:2:1: error[field-missing]" in built.err
-    assert capdisc("list", "--ids").out == "x1\n"
-
-
 def test_validate_refuses_what_index_takes_in_with_a_warning(capdisc, here) -> None:
     (here / "work" / "a").mkdir(parents=True, exist_ok=True)
     (here / "work" / "a" / "CAPABILITY.yaml").write_text("name: crane\nkind: tool\n")
@@ -117,21 +98,6 @@ def test_validate_refuses_what_index_takes_in_with_a_warning(capdisc, here) -> N
     assert (checked.code, "error[field-missing]" in checked.out) == (1, True)
     built = capdisc("index", str(here / "work" / "a"))
     assert (built.code, "warning[field-missing]" in built.err) == (0, True)
-
-
-def test_tools_of_one_name_in_one_list_are_numbered(capdisc, here) -> None:
-    tool = {"name": "find", "description": "Finds a file."}
-    other = {"name": "find", "description": "Finds a person."}
-    nameless = {"description": "Counts the words of a text."}
-    (here / "cat").mkdir()
-    (here / "cat" / "far.tools.json").write_text(json.dumps([tool, other, tool, nameless]))
-    built = capdisc("index", "cat")
-    assert (built.code, built.err.count("duplicate-id")) == (0, 2)
-    assert capdisc("list", "--ids").out.splitlines() == [
-        "tool:far.Counts the words of a text",
-        "tool:far.find",
-        "tool:far.find#2",
-    ]
 
 
 def test_letters_that_pass_for_another_capability_are_refused_and_named(capdisc, here) -> None:

@@ -294,7 +294,7 @@ def test_an_overlay_beside_a_skill_says_that_the_skill_is_not_read(capdisc, work
     """A manifest takes the SKILL.md beside it for its text, and an overlay has none."""
     write_manifest(workspace, "overlay: skill:water-plants", "tags: [a]", name="water-plants")
     checked = capdisc("validate", ".capdisc")
-    assert "not used, since the manifest beside it holds several capabilities or an overlay" in (
+    assert "not used, since the manifest next to it holds several capabilities or an overlay" in (
         checked.out
     )
 

@@ -90,7 +90,7 @@ def test_a_plan_is_checked_against_the_schema(capdisc, shop, hermetic) -> None:
         ({"columns": ["orders.vip"]}, "there is no column 'vip' in orders"),
         ({"apis": ["petstore"]}, "plan.steps[1].apis[0]: there is no API 'petstore'"),
         ({"documents": ["handbook"]}, "plan.steps[1].documents[0]: there is no document"),
-        ({"inputs": ["step_3_results"]}, "comes from step 3, which is no earlier step"),
+        ({"inputs": ["step_3_results"]}, "comes from step 3, which is not an earlier step"),
         ({"number": 7}, "plan.steps[1].number: is 7, and this is step 2"),
         ({"goal": ""}, "plan.steps[1].goal: "),
     ],

@@ -1,12 +1,11 @@
 """capdisc render prints the context and nothing else, and never over the budget."""
 
-import json
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from product_lists import RENDER_FORMATS, TIERED_FORMATS
+from product_lists import RENDER_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
@@ -81,21 +80,13 @@ def test_what_was_cut_is_said_on_stderr_alone(capdisc, small) -> None:
 
 
 def test_json_is_one_document_whose_blocks_add_up(capdisc, small) -> None:
-    made = json.loads(capdisc("render", QUERY, "--format", "json", "--budget", "1500").out)
+    made = capdisc("render", QUERY, "--format", "json", "--budget", "1500").json
     assert made["tokenizer"] == "o200k_base"
     assert [tier["level"] for tier in made["tiers"]] == [0, 1, 2]
     assert made["tiers"][1]["blocks"][0]["id"] == "tool:send-invoice"
 
 
-def test_xml_is_well_formed(capdisc, small) -> None:
-    root = ET.fromstring(capdisc("render", QUERY, "--format", "xml").out)
-    assert [child.tag for child in root] == ["overview", "relevant", "reference"]
-
-
-def test_skills_xml_is_the_reference_form_byte_for_byte(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill) -> None:
     path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
     capdisc("index", str(hermetic / "skills"))
     assert capdisc("render", "--format", "skills-xml").out == (
@@ -105,8 +96,7 @@ def test_skills_xml_is_the_reference_form_byte_for_byte(
     )
 
 
-def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic) -> None:
     (hermetic / "empty").mkdir()
     capdisc("index", str(hermetic / "empty"))
     assert (
@@ -132,20 +122,6 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, mess
     assert "hint: " in made.err
 
 
-def test_a_plain_render_of_stored_pieces_loads_no_tokenizer(process, small) -> None:
-    script = (
-        "import sys; from capdisc.args import command_table; code = command_table.run_command(['render', 'merge PDF files']);"
-        "sys.exit(code or int('rs_bpe' in sys.modules or 'toktok' in sys.modules))"
-    )
-    import subprocess
-    import sys
-
-    assert (
-        subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode
-        == 0
-    )
-
-
 def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
     """A tight budget goes to the best capability, and not to a list of categories."""
     for budget in (150, 450):
@@ -155,28 +131,8 @@ def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
     assert "Available capabilities:" in capdisc("render", "merge PDF files").out
 
 
-def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypatch) -> None:
-    for number in range(300):
-        path = hermetic / "caps" / f"tool-{number}" / "CAPABILITY.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(
-            f"name: tool-{number}\nkind: tool\ndescription: Does {number}.\ncategory: category-{number}\n"
-        )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "caps")
-    for name in TIERED_FORMATS:
-        made = capdisc("render", "tool 7", "--format", name, "--budget", "900", "--tier", "0,1,2")
-        assert made.code == 0, (name, made.err)
-        assert COUNT(made.out) <= 900
-        assert "more categories" in made.out
-        assert len(made.err) < 2000
-
-
-def test_a_path_cannot_break_out_of_skills_xml(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
+def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
     made = capdisc(
         "render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere")

@@ -9,13 +9,42 @@ import types
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from product_lists import TIERED_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
 def tiers(made) -> dict:
-    return {tier["level"]: tier for tier in json.loads(made.out)["tiers"]}
+    return {tier["level"]: tier for tier in made.json["tiers"]}
+
+
+@pytest.fixture
+def index_tools(capdisc, hermetic):
+    """Index so many tools, spread over so many categories, and one skill."""
+
+    def index(tools: int, categories: int) -> None:
+        lines = [
+            {"name": f"tool-{n}", "description": f"Does {n}.", "category": f"c{n % categories}"}
+            for n in range(tools)
+        ]  # fmt: skip
+        (hermetic / "caps").mkdir()
+        (hermetic / "caps" / "capabilities.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        assert capdisc("index", "caps").code == 0
+
+    return index
+
+
+@pytest.fixture
+def cranes(capdisc, hermetic, write_skill):
+    """Index a skill about paper cranes with this body."""
+
+    def index(body: str) -> None:
+        write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
+        write_skill(hermetic / "skills", "boats", "Folds paper boats. Use when asked.")
+        assert capdisc("index", "skills").code == 0
+
+    return index
 
 
 def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
@@ -66,18 +95,13 @@ def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
             assert "tier 2: left out to fit" in made.err
 
 
-def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
+def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(capdisc, cranes) -> None:
     """Of a body of 9,000 characters, sections that fit the request stay whole (S139)."""
     body = "\n".join(
         f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12)
     )
     body += "\n## Wings of cranes\n\n" + "Bend it down.\n" * 12
-    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
-    write_skill(hermetic / "skills", "boats", "Folds paper boats. Use when asked.")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "skills")
+    cranes(body)
     made = capdisc("render", "fold paper cranes", "--tier", "2", "--tier-budget", "2=1500")
     assert len(body) > 9000
     assert 0 < COUNT(made.out) <= 1500
@@ -86,26 +110,19 @@ def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
     )
     assert after.startswith("<<< end")
     sections = before.split("\n## ")[1:]
-    assert [section.splitlines()[0] for section in sections if "Part" in section] == [
-        f"Part {n}" for n in range(12)
-    ]
+    parts = [section.splitlines()[0] for section in sections if "Part" in section]
+    assert parts == [f"Part {n}" for n in range(12)]
     assert {section.count("Fold the paper") for section in sections[:-1]} == {0, 18}
     assert "[…]" in before
     assert sections[-1].count("Bend it down.") == 12
 
 
-def test_one_endless_line_is_left_out_and_not_cut(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
-    write_skill(
-        hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", "paper crane " * 4000
-    )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "skills")
-    made = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600")
-    assert "Folds paper cranes. Use when asked." in made.out
-    assert "paper crane paper crane" not in made.out
-    assert "[…]\n[what is left out: capdisc show skill:cranes" in made.out
+def test_one_endless_line_is_left_out_and_not_cut(capdisc, cranes) -> None:
+    cranes("paper crane " * 4000)
+    out = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600").out
+    assert "Folds paper cranes. Use when asked." in out
+    assert "paper crane paper crane" not in out
+    assert "[…]\n[what is left out: capdisc show skill:cranes" in out
 
 
 def test_levels_of_detail(capdisc, small) -> None:
@@ -121,28 +138,29 @@ def test_levels_of_detail(capdisc, small) -> None:
     assert capdisc("render", QUERY, "--detail", "name", "--tier", "1").code == 2
 
 
-def test_the_overview_keeps_its_budget_with_a_hundred_categories(
-    capdisc, hermetic, monkeypatch
-) -> None:
-    """The overview of 300 capabilities in 100 categories keeps its budget (S127)."""
-    lines = [
-        json.dumps(
-            {
-                "name": f"tool-{n}",
-                "kind": "tool",
-                "description": f"Does {n}.",
-                "category": f"category-{n % 100}",
-            }
-        )
-        for n in range(300)
-    ]
-    (hermetic / "caps").mkdir()
-    (hermetic / "caps" / "capabilities.jsonl").write_text("\n".join(lines))
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "caps")
+def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_tools) -> None:
+    """The overview of 300 capabilities in 100 categories keeps its budget, in each format (S127)."""
+    index_tools(300, 100)
     out = capdisc("render", "--tier", "0").out
     assert COUNT(out) <= 200
     assert " more categories" in out
+    for name in TIERED_FORMATS:
+        made = capdisc("render", "tool 7", "--format", name, "--budget", "900", "--tier", "0,1,2")
+        assert made.code == 0, (name, made.err)
+        assert COUNT(made.out) <= 900
+        assert "more categories" in made.out
+        assert len(made.err) < 2000
+
+
+def test_an_overview_by_kind_has_room_for_a_small_kind_next_to_a_large_one(
+    capdisc, index_tools, cranes
+) -> None:
+    """Once it failed: of the large kind there was no line with all names."""
+    index_tools(300, 5)
+    cranes("Fold it.")
+    out = capdisc("render", "--by-kind", "--budget", "400").out
+    assert "boats, cranes" in out
+    assert "tools / c0: tool-" in out
 
 
 def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
@@ -232,7 +250,7 @@ def test_a_render_in_which_something_is_missing_loads_no_tokenizer(process, smal
 
 def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
     """Counts of the parts add up to the text, by the named tokenizer (S143, S144)."""
-    made = json.loads(capdisc("render", QUERY, "--json", "--budget", "2500").out)
+    made = capdisc("render", QUERY, "--json", "--budget", "2500").json
     estimate = made["tokenEstimate"]
     assert set(estimate) == {"tier0", "tier1", "tier2", "total"}
     assert (
@@ -312,7 +330,7 @@ def test_json_of_any_budget_counts_its_own_text_and_keeps_the_budget(capdisc, sm
 
 def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> None:
     """Savings are counted against everything in full (S10, S11, S124, S216)."""
-    made = json.loads(capdisc("render", QUERY, "--json", "--style", "tools").out)
+    made = capdisc("render", QUERY, "--json", "--style", "tools").json
     assert made["static_tokens"] == capdisc("list", "--cost", "--json").json["total"]
     assert made["tokens"] == COUNT(made["prompt"])
     assert made["savings_percent"] == round((1 - made["tokens"] / made["static_tokens"]) * 100)
@@ -320,13 +338,11 @@ def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> 
 
 def test_characters_can_stand_for_tokens(capdisc, small) -> None:
     """Four characters may stand for a token, with a notice (S143)."""
-    made = capdisc("render", QUERY, "--tokenizer", "chars4", "--budget", "500")
+    argv = ("render", QUERY, "--tokenizer", "chars4")
+    made = capdisc(*argv, "--budget", "500")
     assert 400 < len(made.out) / 4 <= 500
     assert "four characters are taken for one token" in made.err
-    assert (
-        json.loads(capdisc("render", QUERY, "--tokenizer", "chars4", "--json").out)["tokenizer"]
-        == "chars4"
-    )
+    assert capdisc(*argv, "--json").json["tokenizer"] == "chars4"
 
 
 def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(
@@ -338,8 +354,7 @@ def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(
     assert "estimated as 2 × o200k_base" in made.err
     monkeypatch.setenv("CAPDISC_TOKENIZER", "claude")
     assert (
-        json.loads(capdisc("render", QUERY, "--json").out)["tokenizer"]
-        == "claude (estimate: 2 × o200k_base)"
+        capdisc("render", QUERY, "--json").json["tokenizer"] == "claude (estimate: 2 × o200k_base)"
     )
 
 
@@ -401,9 +416,8 @@ def test_when_nothing_fits(capdisc, small) -> None:
     assert capdisc(*argv, "perhaps").code == 2
 
 
-def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, monkeypatch) -> None:
+def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic) -> None:
     """Rendering an empty index exits with 4 and says how to index (S146)."""
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     (hermetic / "empty").mkdir()
     capdisc("index", "empty")
     made = capdisc("render", "merge PDF files")
@@ -414,7 +428,7 @@ def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, mon
 
 def test_where_the_time_went(capdisc, small) -> None:
     """Times of the stages do not add up to more than the whole (S145)."""
-    made = json.loads(capdisc("render", QUERY, "--json", "--diagnostics").out)["diagnostics"]
+    made = capdisc("render", QUERY, "--json", "--diagnostics").json["diagnostics"]
     assert {"queryTimeMs", "embeddingTimeMs", "graphTraversalTimeMs", "candidatesScanned"} < set(
         made
     )
@@ -474,68 +488,46 @@ def test_the_parts_can_be_used_without_the_command_line(small) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_description_with_headings_is_never_left_out(capdisc, hermetic, monkeypatch) -> None:
+def test_a_description_with_headings_is_never_left_out(capdisc, hermetic) -> None:
     folder = hermetic / "caps" / "crane"
     folder.mkdir(parents=True)
     (folder / "CAPABILITY.yaml").write_text(
         "name: crane\nkind: tool\ndisplayName: Paper crane folder\n"
-        "description: |\n  Folds a paper crane.\n\n  # When\n\n  On Sundays.\n"
-        "skillContent: |\n"
+        "description: |\n  Folds a paper crane.\n\n  # When\n\n  On Sundays.\nskillContent: |\n"
         + "".join(f"  ## Part {n}\n\n  {'Fold it. ' * 200}\n" for n in range(4))
     )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
     printed = capdisc("render", "fold a paper crane", "--tier", "2", "--budget", "300").out
     assert "Title: Paper crane folder\nFolds a paper crane.\n\n# When\n\nOn Sundays.\n" in printed
     assert "## Part 3" in printed and "Fold it." not in printed
 
 
-def test_a_step_is_printed_only_with_the_steps_before_it(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
+def test_a_step_is_printed_only_with_the_steps_before_it(capdisc, cranes) -> None:
     """Half a procedure is worse than none: a later step alone would be followed."""
-    body = "# Cranes\n\n## Why\n\nFor luck.\n"
-    for number, word in enumerate(("paper", "crease", "wings", "head"), 1):
-        body += f"\n## Step {number}: {word}\n\n" + f"Work on the {word} with care.\n" * 25
-    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "skills")
+    words = ("paper", "crease", "wings", "head")
+    cranes(
+        "# Cranes\n\n## Why\n\nFor luck.\n"
+        + "".join(
+            f"\n## Step {number}: {word}\n\n" + f"Work on the {word} with care.\n" * 25
+            for number, word in enumerate(words, 1)
+        )
+    )
     for budget in range(200, 1100, 60):
-        printed = capdisc(
-            "render", "fold the head of a paper crane", "--tier", "2", "--budget", str(budget)
-        ).out
-        shown = [
-            word for word in ("paper", "crease", "wings", "head") if f"the {word} with" in printed
-        ]
-        assert shown == ["paper", "crease", "wings", "head"][: len(shown)]
-        assert {printed.count(f"the {word} with") for word in shown} <= {25}
-        headings = [line for line in printed.splitlines() if line.startswith("## Step")]
-        assert len(headings) in (0, 4)
-        if headings:
-            empty = printed.count("\n\n[…]\n")
-            assert empty >= 4 - len(shown)
+        typed = ("fold the head of a paper crane", "--tier", "2", "--budget", str(budget))
+        printed = capdisc("render", *typed).out.partition(">>> skill:boats")[0]
+        counts = [printed.count(f"the {word} with") for word in words]
+        shown = counts.count(25)
+        assert counts == [25] * shown + [0] * (4 - shown)
+        headings = printed.count("\n## Step")
+        assert headings in (0, 4)
+        assert not headings or printed.count("\n\n[…]\n") >= 4 - shown
 
 
 @pytest.mark.parametrize("budget", [200, 300])
-def test_as_many_categories_as_fit_name_what_they_hold(
-    capdisc, hermetic, monkeypatch, budget
-) -> None:
+def test_as_many_categories_as_fit_name_what_they_hold(capdisc, index_tools, budget) -> None:
     """Tier 0 with 25 categories at budget 200 and 300 names capabilities of the first of them, and
     the others by themselves, instead of none (S127)."""
-    lines = [
-        json.dumps(
-            {
-                "name": f"tool-{n}",
-                "description": f"Does {n}.",
-                "category": "abcdefghijklmnopqrstuvwxy"[n % 25],
-            }
-        )
-        for n in range(75)
-    ]
-    (hermetic / "caps").mkdir()
-    (hermetic / "caps" / "capabilities.jsonl").write_text("\n".join(lines))
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    capdisc("index", "caps")
+    index_tools(75, 25)
     typed = ("render", "--tier", "0", "--budget", str(budget), "--tier-budget", f"0={budget}")
     out = capdisc(*typed).out
     listed = [line for line in out.splitlines() if line.startswith("- ")]

@@ -12,7 +12,7 @@ PHOTOS = ("crop", "turn", "blur")
 
 
 @pytest.fixture
-def photos(capdisc, hermetic, monkeypatch):
+def photos(capdisc, hermetic):
     """Three tools of one category, and what is to be known of it."""
     for name in PHOTOS:
         path = hermetic / "caps" / name / "CAPABILITY.yaml"
@@ -25,7 +25,6 @@ def photos(capdisc, hermetic, monkeypatch):
     (hermetic / "caps" / "guidance" / "images.md").write_text(
         "# Images\n\nShow a small one first.\n"
     )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     assert capdisc("index", "caps").code == 0
     return hermetic / "caps"
 
@@ -61,23 +60,13 @@ def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(
         "# Images\n\n" + "Look at the photo again before you go on.\n" * 300
     )
     capdisc("index", "caps")
+    limits = ("--tier", "2", "--tier-budget", "2=400")
     for form in TIERED_FORMATS:
-        made = capdisc(
-            "render",
-            "blur and crop photos",
-            "--tier",
-            "2",
-            "--tier-budget",
-            "2=400",
-            "--format",
-            form,
-        )
+        made = capdisc("render", "blur and crop photos", *limits, "--format", form)
         assert COUNT(made.out) <= 3000
         assert "cut to fit: guidance:images" in made.err
         assert "blur-photo" in made.out
-    assert (
-        COUNT(capdisc("render", "blur photos", "--tier", "2", "--tier-budget", "2=400").out) <= 400
-    )
+    assert COUNT(capdisc("render", "blur photos", *limits).out) <= 400
 
 
 def test_changed_guidance_is_a_changed_index(capdisc, photos) -> None:
@@ -153,35 +142,18 @@ def test_a_session_brings_its_memory_and_learns_what_is_found(capdisc, small) ->
     assert "create-event" in memory
     assert COUNT(memory) <= 200
     assert second.out.split("Session memory:")[0] == first.out.split("Relevant")[0]
-    assert json.loads(capdisc("session", "show", "trip", "--json").out)["turn"] == 2
+    assert capdisc("session", "show", "trip", "--json").json["turn"] == 2
 
 
 @pytest.mark.parametrize("form", TIERED_FORMATS)
 def test_memory_has_a_budget_of_its_own_inside_the_whole(capdisc, small, form) -> None:
     for query in ("book a room", "merge PDF files", "send an invoice", "translate a document"):
         capdisc("render", query, "--session", "trip")
-    made = capdisc(
-        "render",
-        "resize photos",
-        "--session",
-        "trip",
-        "--tier-budget",
-        "memory=60",
-        "--format",
-        form,
-    )
+    argv = ("render", "resize photos", "--session", "trip", "--format", form)
+    made = capdisc(*argv, "--tier-budget", "memory=60")
     assert COUNT(made.out) <= 3000
     assert "create-event" in made.out or "more" in made.out
-    none = capdisc(
-        "render",
-        "resize photos",
-        "--session",
-        "trip",
-        "--tier-budget",
-        "memory=0",
-        "--format",
-        form,
-    )
+    none = capdisc(*argv, "--tier-budget", "memory=0")
     assert "Session memory" not in none.out
     assert '"memory"' not in none.out
 

@@ -52,13 +52,12 @@ def test_each_file_can_be_opened(capdisc, small, words, budget) -> None:
     assert lines_of_hits(printed).count("NAME is in") <= 2
 
 
-def test_tools_of_one_file_name_it_once(capdisc, hermetic, monkeypatch) -> None:
+def test_tools_of_one_file_name_it_once(capdisc, hermetic) -> None:
     tools = [
         {"name": f"{verb}_page", "description": f"{verb.title()} a page of the site."}
         for verb in ("create", "publish", "delete", "move", "rename")
     ]
     (hermetic / "site.tools.json").write_text(json.dumps({"tools": tools}))
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "site.tools.json")
     printed = capdisc("render", "delete a page", "--budget", "200", "--tier", "1").out
     assert printed.count("site.tools.json") == 1

@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
+from capdisc_indexer.tools.tool_table import TOOLS
 from product_lists import TEMPLATES, TIERED_FORMATS
 
 COUNT = load_token_counter()
@@ -13,7 +16,7 @@ QUERY = "send the customer an invoice as a PDF"
 
 
 def prompt(capdisc, *argv):
-    return json.loads(capdisc("render", *argv, "--json").out)
+    return capdisc("render", *argv, "--json").json
 
 
 def test_a_prompt_for_a_model_with_tools_is_short(capdisc, small) -> None:
@@ -35,11 +38,10 @@ def test_a_prompt_for_a_model_without_tools_has_every_capability_in_full(capdisc
     assert made.err == ""
 
 
-def test_hidden_capabilities_stay_out(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_hidden_capabilities_stay_out(capdisc, hermetic, write_skill) -> None:
     path = write_skill(hermetic / "skills", "secret-one", "Folds paper. Use when asked.")
     path.write_text(path.read_text().replace("---\n\n", "disable-model-invocation: true\n---\n\n"))
     write_skill(hermetic / "skills", "open-one", "Folds paper boats. Use when asked.")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     assert "secret-one" in capdisc("list", "--ids").out
     for argv in (
@@ -62,13 +64,12 @@ def test_a_full_prompt_within_a_budget_tells_a_little_of_each(capdisc, small) ->
 
 
 def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
-    capdisc, hermetic, write_skill, monkeypatch
+    capdisc, hermetic, write_skill
 ) -> None:
     """A document is cut at 1,250 tokens, about 5,000 characters, or as set, and marked (S9)."""
     write_skill(
         hermetic / "skills", "cranes", body="Fold the paper once more along the line.\n" * 225
     )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     made = capdisc("render", "--style", "full")
     assert "[what is left out: capdisc show skill:cranes --section HEADING]" in made.out
@@ -77,22 +78,20 @@ def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
 
 
 @pytest.mark.parametrize(
-    "model",
-    ["claude-3-haiku", "gpt-4o", "gpt-3.5-turbo", "gemini-pro", "claude-sonnet-4-20250514"],
+    ("style", "models"),
+    [
+        ("tools", "claude-3-haiku gpt-4o gpt-3.5-turbo gemini-pro claude-sonnet-4-20250514"),
+        ("full", "claude-2 Claude-Instant-1.2 gpt-3.5-turbo-instruct text-davinci-003"),
+    ],
 )
-def test_models_with_tools(capdisc, small, model) -> None:
-    """Models that can call tools get the short prompt (S3, S4)."""
-    made = prompt(capdisc, "--model", model)
-    assert (made["style"], made["use_tools"], made["model"]) == ("tools", True, model)
-
-
-@pytest.mark.parametrize(
-    "model", ["claude-2", "Claude-Instant-1.2", "gpt-3.5-turbo-instruct", "text-davinci-003"]
-)
-def test_models_without_tools(capdisc, small, model) -> None:
-    """Old names come first: gpt-3.5-turbo-instruct contains a newer name (S3, S5)."""
-    made = prompt(capdisc, "--model", model)
-    assert (made["style"], made["use_tools"]) == ("full", False)
+def test_models_with_tools_get_the_short_prompt_and_others_all(capdisc, small, style, models):
+    """Models that can call tools get the short prompt (S3, S4). Old names come first:
+    gpt-3.5-turbo-instruct contains a newer name (S5).
+    """
+    for model in models.split():
+        made = prompt(capdisc, "--model", model)
+        expected = (style, style == "tools", model)
+        assert (made["style"], made["use_tools"], made["model"]) == expected
 
 
 def test_an_unknown_model_is_taken_for_one_with_tools(capdisc, small) -> None:
@@ -129,17 +128,9 @@ def test_the_minimal_template_is_small(capdisc, small, monkeypatch) -> None:
 
 def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
     """Templates name only tools that `capdisc call` knows (S72, S237)."""
-    import re
-
-    from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
-    from capdisc_indexer.tools.tool_table import TOOLS
-
     for name in TEMPLATES:
-        named = set(
-            re.findall(
-                r"\b[a-z]+(?:_[a-z]+)+\b", capdisc("render", "--template", name, "--tier", "1").out
-            )
-        )
+        out = capdisc("render", "--template", name, "--tier", "1").out
+        named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", out))
         assert named - {"discovered_context"} <= set(TOOLS), name
     assert set(re.findall(r"\b[a-z]+_[a-z]+\b", DISCOVERY_INSTRUCTIONS["tool"])) <= set(TOOLS)
 
@@ -147,16 +138,8 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
 def test_a_planner_discovers_clarifies_plans_and_gives_json(capdisc, small) -> None:
     """The planning prompt goes from discovery to output and forbids inventions (S73, S76)."""
     out = capdisc("render", "--template", "planner").out
-    words = (
-        "DISCOVER: call search_all",
-        "CLARIFY",
-        "PLAN",
-        "OUTPUT",
-        '"reasoning"',
-        '"steps"',
-        "your own making",
-    )
-    places = [out.index(word) for word in words]
+    words = ("DISCOVER: call search_all", "CLARIFY", "PLAN", "OUTPUT", '"reasoning"', '"steps"')
+    places = [out.index(word) for word in (*words, "your own making")]
     assert places == sorted(places)
     assert capdisc("show", "table:of-nothing").code == 2
 
@@ -222,16 +205,9 @@ def test_a_placeholder_that_nothing_fills_is_a_mistake(
     assert "$overview" in made.err
 
 
-def test_what_a_capability_says_is_no_template(
-    capdisc, hermetic, write_skill, monkeypatch
-) -> None:
-    write_skill(
-        hermetic / "skills",
-        "cranes",
-        "Folds paper cranes for $query and $date.",
-        "$overview $nothing ${x}",
-    )
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def test_what_a_capability_says_is_no_template(capdisc, hermetic, write_skill) -> None:
+    text = "Folds paper cranes for $query and $date."
+    write_skill(hermetic / "skills", "cranes", text, "$overview $nothing ${x}")
     capdisc("index", "skills")
     out = capdisc("render", "fold paper cranes", "--template", "tools").out
     assert "$overview $nothing ${x}" in out
@@ -287,7 +263,7 @@ def test_texts_are_added_from_files_and_from_stdin(capdisc, small, hermetic) -> 
 
 
 def test_messages_are_a_list_of_roles_with_the_request_last(capdisc, small) -> None:
-    made = json.loads(capdisc("render", QUERY, "--format", "messages").out)
+    made = capdisc("render", QUERY, "--format", "messages").json
     assert [message["role"] for message in made] == ["system", "user"]
     assert made[0]["content"].startswith("Available capabilities:")
     assert made[1]["content"].startswith("Relevant capabilities:")
@@ -323,19 +299,16 @@ def test_the_prefix_is_a_field_or_a_message_of_its_own(capdisc, small, form) -> 
     """With --split the prefix stands apart and is the same for every query (S308)."""
     queries = (QUERY, "merge PDF files", "zzz qqq")
     made = [
-        json.loads(capdisc("render", query, "--split", "both", "--format", form).out)
-        for query in queries
+        capdisc("render", query, "--split", "both", "--format", form).json for query in queries
     ]
     if form == "json":
         assert len({each["prefix"] for each in made}) == 1
         assert made[0]["suffix"].startswith("Relevant capabilities:")
-        one = json.loads(capdisc("render", QUERY, "--split", "suffix", "--json").out)
+        one = capdisc("render", QUERY, "--split", "suffix", "--json").json
         assert "prefix" not in one
     else:
         assert len({each[0]["content"] for each in made}) == 1
-        (system,) = json.loads(
-            capdisc("render", QUERY, "--split", "prefix", "--format", "messages").out
-        )
+        (system,) = capdisc("render", QUERY, "--split", "prefix", "--format", "messages").json
         assert system["role"] == "system"
 
 
@@ -395,7 +368,7 @@ def test_what_never_ends_is_refused_at_once(capdisc, small, hermetic, option) ->
     for name in ("/dev/zero", "./pipe.md"):
         done = capdisc("render", "send invoice", option, name)
         assert (done.code, done.out) == (3, "")
-        assert f"cannot read {name}: it is no plain file" in done.err
+        assert f"cannot read {name}: it is not a regular file" in done.err
 
 
 def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
@@ -414,4 +387,4 @@ def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
 def test_a_budget_without_room_beside_the_request_says_so(capdisc, small) -> None:
     done = capdisc("render", "send invoice", "--budget", "20", "--format", "messages")
     assert done.code != 0
-    assert "40 are needed beside it: 20 are too few" in done.err
+    assert "40 are needed besides it: 20 are too few" in done.err

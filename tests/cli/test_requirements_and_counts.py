@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 CATALOGUE = """capabilities:
@@ -24,8 +22,7 @@ Edit it.
 
 
 @pytest.fixture
-def articles(capdisc, hermetic, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def articles(capdisc, hermetic) -> None:
     (hermetic / "articles" / "edit").mkdir(parents=True)
     (hermetic / "articles" / "CAPABILITY.yaml").write_text(CATALOGUE)
     (hermetic / "articles" / "edit" / "SKILL.md").write_text(SKILL)
@@ -55,7 +52,7 @@ def test_a_line_says_what_is_required_however_it_is_declared(capdisc, articles, 
 def test_the_reported_total_is_that_of_the_text(capdisc, articles, tokenizer) -> None:
     """`tokenEstimate.total` equals `tokens`, whatever counts them (S143, S144)."""
     argv = ("render", "publish an article", "--tokenizer", tokenizer)
-    printed = json.loads(capdisc(*argv, "--format", "json").out)
+    printed = capdisc(*argv, "--format", "json").json
     assert printed["tokenEstimate"]["total"] == printed["tokens"]
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args import command_table
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.store import durable_files, state_file
 
@@ -88,6 +87,23 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
 
 
 @pytest.fixture
+def setup(capdisc):
+    """What `capdisc setup ... --yes` prints, which ends with 0."""
+
+    def run(*words: str):
+        done = capdisc("setup", *words, "--yes")
+        assert done.code == 0, done.err
+        return done
+
+    return run
+
+
+@pytest.fixture
+def undo(setup):
+    return lambda *words: setup(*words, "--undo")
+
+
+@pytest.fixture
 def home(hermetic: Path) -> Path:
     return hermetic.parent / "home"
 
@@ -106,6 +122,10 @@ def put(path: Path, text: str) -> bytes:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     return path.read_bytes()
+
+
+def load(path: Path):
+    return json.loads(path.read_text())
 
 
 def tree(*folders: Path) -> dict[str, bytes | None]:
@@ -131,11 +151,10 @@ def words_of(server: dict) -> list[str]:
 
 @pytest.mark.parametrize("client", FILES)
 def test_new_files_are_made_and_removed_with_their_folders(
-    capdisc, client, home, hermetic, place
+    setup, undo, capdisc, client, home, hermetic, place
 ) -> None:
     before = tree(home, hermetic)
-    done = capdisc("setup", client, "--yes")
-    assert done.code == 0
+    done = setup(client)
     assert "+++ " in done.out and "--- /dev/null" in done.out
     assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
     assert all(
@@ -149,96 +168,103 @@ def test_new_files_are_made_and_removed_with_their_folders(
     assert (again.code, again.err) == (0, "")
     assert again.out.startswith(f"{client}: nothing to do")
     assert tree(home, hermetic) == between
-    undone = capdisc("setup", client, "--undo", "--yes")
-    assert undone.code == 0
+    undo(client)
     assert tree(home, hermetic) == before
-    assert "setup has put nothing in" in capdisc("setup", client, "--undo", "--yes").out
+    assert "setup has put nothing in" in undo(client).out
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("client", JSON_CLIENTS)
-def test_only_lines_of_ours_come_and_go(capdisc, client, layout, place) -> None:
+def test_only_lines_of_ours_come_and_go(setup, undo, client, layout, place) -> None:
     path = place(client)
     key = SERVERS.get(client, "mcpServers")
     before = put(path, LAYOUTS[layout].replace("KEY", key))
-    assert capdisc("setup", client, "--mcp", "--yes").code == 0
+    setup(client, "--mcp")
     after = path.read_bytes()
     assert words_of(server_of(client, path)) == [SCRIPT, "mcp"]
     if b"\r\n" in before:
         assert after.count(b"\n") == after.count(b"\r\n")
     if before.strip() and b"\n" not in before.strip() and before.strip() != b"{}":
         assert b"\n" not in after.strip()
-    assert capdisc("setup", client, "--mcp", "--yes").out.startswith(f"{client}: nothing to do")
+    assert "nothing to do" in setup(client, "--mcp").out
     assert path.read_bytes() == after
-    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    undo(client)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("layout", TOML_LAYOUTS)
-def test_comments_and_order_of_toml_are_kept(capdisc, layout, place) -> None:
+def test_comments_and_order_of_toml_are_kept(setup, undo, layout, place) -> None:
     path = place("codex")
     before = put(path, TOML_LAYOUTS[layout])
-    done = capdisc("setup", "codex", "--yes")
-    assert done.code == 0
+    setup("codex")
     data = tomllib.loads(path.read_bytes().decode())
     assert data["mcp_servers"]["capdisc"] == {"command": SCRIPT, "args": ["mcp"]}
     assert data["hooks"]["UserPromptSubmit"][-1]["hooks"][0]["command"] == f"{SCRIPT} hook codex"
-    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    undo("codex")
     assert path.read_bytes() == before
+    # From a file that somebody edited since, only our tables go.
+    setup("codex")
+    put(path, path.read_bytes().decode() + "# late\n")
+    undo("codex")
+    text, after = before.decode(), path.read_bytes().decode()
+    assert after.endswith("# late\n") and "capdisc" not in after.replace(text, "")
+    assert tomllib.loads(after) == tomllib.loads(text)
+    assert after.replace("\r", "").startswith(text.replace("\r", "").rstrip("\n"))
 
 
-def test_a_comment_behind_our_toml_tables_stays_when_they_go(capdisc, place) -> None:
+def test_a_comment_behind_our_toml_tables_stays_when_they_go(setup, undo, place) -> None:
     path = place("codex")
     put(path, TOML_LAYOUTS["with comments"])
-    capdisc("setup", "codex", "--yes")
+    setup("codex")
     with path.open("a") as stream:
         stream.write('\n[mcp_servers.capdisc.env]\nA = "b"\n\n# added later\n[late]\nx = 1\n')
-    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    undo("codex")
     text = path.read_text()
     assert text == TOML_LAYOUTS["with comments"] + "\n# added later\n[late]\nx = 1\n"
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_undo_after_edits_takes_only_our_entries(capdisc, client, place, home, hermetic) -> None:
+def test_undo_after_edits_takes_only_our_entries(
+    setup, undo, client, place, home, hermetic
+) -> None:
     path = place(client)
     key = SERVERS.get(client, "mcpServers")
     if client == "codex":
         put(path, '[mcp_servers.other]\ncommand = "y"\n')
     else:
         put(path, json.dumps({"a": 1, key: {"other": {"command": "y"}}}, indent=2))
-    capdisc("setup", client, "--yes")
+    setup(client)
     text = path.read_text()
     path.write_text(text.replace('"y"', '"changed"'))
-    done = capdisc("setup", client, "--undo", "--yes")
-    assert done.code == 0
+    undo(client)
     left = path.read_text()
     assert "changed" in left and "capdisc" not in left
     data = tomllib.loads(left) if client == "codex" else json.loads(left)
     assert list(data[key]) == ["other"] and "hooks" not in data
 
 
-def test_one_part_comes_and_goes_alone(capdisc, place) -> None:
+def test_one_part_comes_and_goes_alone(setup, undo, place) -> None:
     path = place("gemini")
     before = put(path, '{\n   "theme": "x"\n}')
-    capdisc("setup", "gemini", "--hook", "--yes")
+    setup("gemini", "--hook")
     with_hook = path.read_bytes()
     assert b"BeforeAgent" in with_hook and b"mcpServers" not in with_hook
-    capdisc("setup", "gemini", "--mcp", "--yes")
-    assert capdisc("setup", "gemini", "--undo", "--mcp", "--yes").code == 0
+    setup("gemini", "--mcp")
+    undo("gemini", "--mcp")
     assert path.read_bytes() == with_hook
-    capdisc("setup", "gemini", "--yes")
-    assert capdisc("setup", "gemini", "--undo", "--hook", "--yes").code == 0
+    setup("gemini")
+    undo("gemini", "--hook")
     assert b"BeforeAgent" not in path.read_bytes() and b"mcpServers" in path.read_bytes()
-    assert capdisc("setup", "gemini", "--undo", "--yes").code == 0
+    undo("gemini")
     assert path.read_bytes() == before
 
 
-def test_a_hook_stands_beside_other_hooks(capdisc, home) -> None:
+def test_a_hook_stands_beside_other_hooks(setup, undo, home) -> None:
     path = home / ".claude" / "settings.json"
     mine = {"matcher": "", "hooks": [{"type": "command", "command": "echo hi"}]}
     put(path, json.dumps({"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}, indent=4))
-    capdisc("setup", "claude", "--hook", "--yes")
-    hooks = json.loads(path.read_text())["hooks"]
+    setup("claude", "--hook")
+    hooks = load(path)["hooks"]
     ours = {"type": "command", "command": f"{SCRIPT} hook claude", "timeout": 10}
     assert hooks["UserPromptSubmit"] == [mine, {"hooks": [ours]}]
     # After a compaction Claude Code starts the session again, without what was added before.
@@ -248,12 +274,14 @@ def test_a_hook_stands_beside_other_hooks(capdisc, home) -> None:
     # Claude Code's own editor may move it into the group of another hook.
     hooks["UserPromptSubmit"] = [{**mine, "hooks": [*mine["hooks"], ours]}]
     path.write_text(json.dumps({"hooks": hooks}))
-    assert capdisc("setup", "claude", "--hook", "--yes").out.startswith("claude: nothing to do")
-    capdisc("setup", "claude", "--undo", "--yes")
-    assert json.loads(path.read_text()) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
+    assert "nothing to do" in setup("claude", "--hook").out
+    undo("claude")
+    assert load(path) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
 
 
-def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place) -> None:
+def test_an_entry_of_another_capdisc_is_brought_up_to_date(
+    setup, undo, capdisc, home, place
+) -> None:
     old = {
         "hooks": {
             "UserPromptSubmit": [
@@ -277,10 +305,8 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
     }
     put(place("claude"), json.dumps(server))
     assert "other version (user)" in capdisc("setup").out
-    assert capdisc("setup", "claude", "--yes").code == 0
-    (group,) = json.loads((home / ".claude" / "settings.json").read_text())["hooks"][
-        "UserPromptSubmit"
-    ]
+    setup("claude")
+    (group,) = load(home / ".claude" / "settings.json")["hooks"]["UserPromptSubmit"]
     assert group["hooks"] == [
         {"type": "command", "command": f"{SCRIPT} hook claude --detail", "timeout": 3}
     ]
@@ -291,23 +317,23 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
         "type": "stdio",
         "alwaysLoad": True,
     }
-    assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
+    assert "nothing to do" in setup("claude").out
     # After an edit elsewhere, the old entry is what comes back.
     path = home / ".claude" / "settings.json"
     path.write_text(path.read_text() + "\n")
-    capdisc("setup", "claude", "--undo", "--yes")
-    assert json.loads(path.read_text()) == json.loads(before)
-    assert json.loads(place("claude").read_text()) == server
+    undo("claude")
+    assert load(path) == json.loads(before)
+    assert load(place("claude")) == server
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
+def test_options_of_the_server_come_and_go(setup, undo, capdisc, client, place) -> None:
     path = place(client)
     key = SERVERS.get(client, "mcpServers")
     text = "[b]\nc = 1\n" if client == "codex" else '{"' + key + '": {}, "b": 1}\n'
     before = put(path, text)
-    assert capdisc("setup", client, "--yes").code == 0
-    assert capdisc("setup", client, "--mcp", "--gateway", "--tools", "agent", "--yes").code == 0
+    setup(client)
+    setup(client, "--mcp", "--gateway", "--tools", "agent")
     assert words_of(server_of(client, path)) == [SCRIPT, "mcp", "--gateway", "--tools", "agent"]
     # What is there stays; the value of an option is the last one.
     words = ("setup", client, "--mcp", "--allow-run", "--tools", "all", "--yes")
@@ -316,12 +342,12 @@ def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
     assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
     between = path.read_bytes()
     assert capdisc(*words).out.startswith(f"{client}: nothing to do")
-    assert capdisc("setup", client, "--yes").out.startswith(f"{client}: nothing to do")
+    assert "nothing to do" in setup(client).out
     assert path.read_bytes() == between
     if client in client_sections("hook"):  # the part that stays keeps its options
-        assert capdisc("setup", client, "--undo", "--hook", "--yes").code == 0
+        undo(client, "--hook")
         assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
-    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    undo(client)
     assert path.read_bytes() == before
 
 
@@ -337,7 +363,9 @@ def test_what_setup_creates_for_a_client_that_is_not_here_is_said(capdisc, home)
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)
-def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, client, place) -> None:
+def test_json_with_comments_is_left_alone_and_the_snippet_printed(
+    setup, undo, capdisc, client, place
+) -> None:
     key = SERVERS.get(client, "mcpServers")
     text = '{\n  // mine\n  "a": "http://x", /* why */\n  "' + key + '": {"other": {},},\n}\n'
     before = put(place(client), text)
@@ -350,10 +378,10 @@ def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, clien
     (snippet,) = document["files"][0]["by_hand"]
     # Pasted as it is told, there is nothing more to do.
     put(place(client), text.replace('"other": {},', '"other": {}, ' + snippet["text"]))
-    again = capdisc("setup", client, "--mcp", "--yes")
-    assert again.code == 0 and again.out.startswith(f"{client}: nothing to do")
+    again = setup(client, "--mcp")
+    assert again.out.startswith(f"{client}: nothing to do")
     assert "yes" in capdisc("setup").out
-    assert "setup has put nothing in" in capdisc("setup", client, "--undo", "--yes").out
+    assert "setup has put nothing in" in undo(client).out
 
 
 def test_no_key_stands_twice_in_what_is_to_be_pasted(capdisc, place) -> None:
@@ -382,8 +410,8 @@ def test_no_key_stands_twice_in_what_is_to_be_pasted(capdisc, place) -> None:
     assert snippet["place"] == "in place of mcpServers.capdisc"
 
 
-def test_a_file_that_got_comments_since_is_not_undone(capdisc, place) -> None:
-    capdisc("setup", "cursor", "--yes")
+def test_a_file_that_got_comments_since_is_not_undone(setup, capdisc, place) -> None:
+    setup("cursor")
     before = put(place("cursor"), place("cursor").read_text().replace("{", "{ // mine\n", 1))
     done = capdisc("setup", "cursor", "--undo", "--yes")
     assert done.code == 3 and "by hand" in done.err
@@ -419,7 +447,7 @@ def test_what_is_no_text_is_an_error(capdisc, place) -> None:
     place("cursor").unlink()
     place("cursor").mkdir()
     done = capdisc("setup", "cursor", "--yes")
-    assert done.code == 3 and "no settings file" in done.err
+    assert done.code == 3 and "not a settings file" in done.err
 
 
 @pytest.mark.parametrize("client", FILES)
@@ -441,7 +469,7 @@ def test_a_read_only_file_or_folder_is_an_error(capdisc, client, place) -> None:
 
 @pytest.mark.parametrize("client", FILES)
 def test_a_link_is_written_through_and_keeps_its_mode(
-    capdisc, client, place, hermetic, home
+    setup, undo, client, place, hermetic, home
 ) -> None:
     """Dotfiles: the settings are links into another folder."""
     real = (hermetic if client == "vscode" else home) / "dotfiles" / place(client).name
@@ -449,11 +477,11 @@ def test_a_link_is_written_through_and_keeps_its_mode(
     real.chmod(0o640)
     place(client).parent.mkdir(parents=True, exist_ok=True)
     place(client).symlink_to(real)
-    assert capdisc("setup", client, "--mcp", "--yes").code == 0
+    setup(client, "--mcp")
     assert place(client).is_symlink() and b"capdisc" in real.read_bytes()
     assert real.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in real.parent.iterdir()] == [real.name]
-    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    undo(client)
     assert place(client).is_symlink() and real.read_bytes() == before
 
 
@@ -472,14 +500,14 @@ def test_nobody_there_to_say_yes(capdisc, home, place) -> None:
 
 
 def test_without_a_script_of_its_own_no_module_of_the_workspace_takes_its_place(
-    capdisc, home, monkeypatch
+    setup, undo, home, monkeypatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(home / "python3"))
-    assert capdisc("setup", "cursor", "--yes").code == 0
-    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["capdisc"]
+    setup("cursor")
+    entry = load(home / ".cursor" / "mcp.json")["mcpServers"]["capdisc"]
     words = [entry["command"], *entry["args"]]
     assert words[:5] == [str(home / "python3"), "-E", "-P", "-m", "capdisc"]
-    assert capdisc("setup", "cursor", "--undo", "--yes").code == 0
+    undo("cursor")
     assert not (home / ".cursor" / "mcp.json").exists()
 
 
@@ -507,23 +535,23 @@ def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
 
 
 def test_a_program_in_path_is_named_without_its_folder(
-    capdisc, monkeypatch, tmp_path, place
+    setup, monkeypatch, tmp_path, place
 ) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "capdisc").symlink_to(SCRIPT)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin")
-    capdisc("setup", "claude", "--yes")
+    setup("claude")
     assert words_of(server_of("claude", place("claude"))) == ["capdisc", "mcp"]
     # The PATH of a program that is started from a desktop may be shorter; a project is shared.
-    capdisc("setup", "cursor", "--yes")
+    setup("cursor")
     assert words_of(server_of("cursor", place("cursor"))) == [str(folder / "capdisc"), "mcp"]
-    capdisc("setup", "vscode", "--yes")
+    setup("vscode")
     assert words_of(server_of("vscode", place("vscode"))) == ["capdisc", "mcp"]
     # An activated environment is not in the PATH of a client.
     monkeypatch.setenv("PATH", str(Path(SCRIPT).parent))
     monkeypatch.setenv("VIRTUAL_ENV", str(Path(SCRIPT).parent.parent))
-    capdisc("setup", "cursor", "--yes")
+    setup("cursor")
     assert words_of(server_of("cursor", place("cursor"))) == [SCRIPT, "mcp"]
 
 
@@ -537,7 +565,7 @@ MAC_FILES = {
 
 @pytest.mark.parametrize("client", MAC_FILES)
 def test_on_macos_every_client_of_the_user_gets_the_whole_path(
-    capdisc, monkeypatch, tmp_path, home, client
+    setup, capdisc, monkeypatch, tmp_path, home, client
 ) -> None:
     """An editor that the Dock started hands its short PATH to the clients that it starts."""
     monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", "darwin")
@@ -545,7 +573,7 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
     program.parent.mkdir()
     program.symlink_to(SCRIPT)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin:/usr/sbin:/sbin")
-    assert capdisc("setup", client, "--scope", "user", "--yes").code == 0
+    setup(client, "--scope", "user")
     paths = [home / name for name in MAC_FILES[client]]
     assert words_of(server_of(client, paths[-1])) == [str(program), "mcp"]
     has_hook = "--hook" not in capdisc("setup", client, "--hook", "--scope", "user").err
@@ -564,12 +592,12 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
         )
         assert "other version" in check["text"]
         assert check["fix"] == f"capdisc setup {client}"
-    capdisc("setup", client, "--scope", "user", "--yes")
+    setup(client, "--scope", "user")
     assert words_of(server_of(client, paths[-1])) == [SCRIPT, "mcp"]
 
 
 def test_a_path_with_blanks_is_quoted_for_the_shell(
-    capdisc, monkeypatch, tmp_path, home, place
+    setup, monkeypatch, tmp_path, home, place
 ) -> None:
     folder = tmp_path / "my $programs' place"
     folder.mkdir()
@@ -578,15 +606,13 @@ def test_a_path_with_blanks_is_quoted_for_the_shell(
         (folder / name).chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     for client in ("claude", "copilot", "codex", "opencode"):
-        assert capdisc("setup", client, "--yes").code == 0
-    (group,) = json.loads((home / ".claude/settings.json").read_text())["hooks"][
-        "UserPromptSubmit"
-    ]
+        setup(client)
+    (group,) = load(home / ".claude/settings.json")["hooks"]["UserPromptSubmit"]
     line = group["hooks"][0]["command"]
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == f"{folder}/capdisc hook claude\n"
     assert words_of(server_of("claude", place("claude"))) == [f"{folder}/capdisc", "mcp"]
-    hooks = json.loads((home / ".copilot/hooks/capdisc.json").read_text())["hooks"]
+    hooks = load(home / ".copilot/hooks/capdisc.json")["hooks"]
     assert shlex.split(hooks["userPromptSubmitted"][0]["bash"])[1:] == ["hook", "copilot"]
     codex = tomllib.loads(place("codex").read_text())
     assert (
@@ -594,7 +620,7 @@ def test_a_path_with_blanks_is_quoted_for_the_shell(
         == f"{folder}/capdisc"
     )
     # A second run knows its own quoted line.
-    assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
+    assert "nothing to do" in setup("claude").out
 
 
 VARIABLES = {
@@ -612,28 +638,28 @@ VARIABLES = {
     [("claude", "alwaysLoad", True), ("copilot", "deferTools", "never")],
 )
 def test_an_entry_of_before_gets_what_keeps_its_tools_in_the_list(
-    capdisc, client, field, expected, place
+    setup, client, field, expected, place
 ) -> None:
-    assert capdisc("setup", client, "--yes").code == 0
+    setup(client)
     path = place(client)
-    document = json.loads(path.read_text())
+    document = load(path)
     del document["mcpServers"]["capdisc"][field]
     path.write_text(json.dumps(document))
-    assert capdisc("setup", client, "--yes").code == 0
+    setup(client)
     assert server_of(client, path)[field] == expected
     document["mcpServers"]["capdisc"][field] = "as its user wants it"
     path.write_text(json.dumps(document))
-    assert "nothing to do" in capdisc("setup", client, "--yes").out
+    assert "nothing to do" in setup(client).out
 
 
 @pytest.mark.parametrize("client", VARIABLES)
 def test_a_client_s_own_variable_decides_on_its_folder(
-    capdisc, client, monkeypatch, tmp_path, home
+    setup, client, monkeypatch, tmp_path, home
 ) -> None:
     variable, names = VARIABLES[client]
     monkeypatch.setenv(variable, str(tmp_path / "there"))
     before = tree(home)
-    assert capdisc("setup", client, "--yes").code == 0
+    setup(client)
     assert sorted(
         path.relative_to(tmp_path / "there").as_posix()
         for path in (tmp_path / "there").rglob("*")
@@ -658,16 +684,15 @@ PROJECT_FILES = {
 
 
 @pytest.mark.parametrize("client", PROJECT_FILES)
-def test_the_scope_of_a_project(capdisc, client, hermetic, home, monkeypatch) -> None:
+def test_the_scope_of_a_project(setup, undo, capdisc, client, hermetic, home, monkeypatch) -> None:
     before = tree(home, hermetic)
     (hermetic / "deep").mkdir()
     monkeypatch.chdir(hermetic / "deep")
-    done = capdisc("setup", client, "--scope", "project", "--yes")
-    assert done.code == 0
+    done = setup(client, "--scope", "project")
     assert all((hermetic / name).is_file() for name in PROJECT_FILES[client])
     assert SCRIPT in done.err and "path of this machine" in done.err
     assert "yes (project)" in capdisc("setup").out
-    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    undo(client)
     (hermetic / "deep").rmdir()
     assert tree(home, hermetic) == before
 
@@ -681,16 +706,16 @@ SHELL_HOOKS = {
 
 @pytest.mark.parametrize("client", SHELL_HOOKS)
 def test_the_hook_of_a_project_is_silent_for_who_has_no_capdisc(
-    capdisc, client, hermetic, monkeypatch, tmp_path
+    setup, undo, capdisc, client, hermetic, monkeypatch, tmp_path
 ) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "capdisc").symlink_to(SCRIPT)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    assert capdisc("setup", client, "--hook", "--scope", "project", "--yes").code == 0
+    setup(client, "--hook", "--scope", "project")
     name, event = SHELL_HOOKS[client]
     path = hermetic / name
-    (hook,) = json.loads(path.read_text())["hooks"][event]
+    (hook,) = load(path)["hooks"][event]
     hook = hook["hooks"][0] if "hooks" in hook else hook
     line = hook["bash"] if client == "copilot" else hook["command"]
     for shell in ("sh", "bash"):
@@ -718,81 +743,109 @@ def test_the_hook_of_a_project_is_silent_for_who_has_no_capdisc(
     path.write_text(whole.replace(f"hook {client} ||", f"hook {client} --detail ||"))
     assert f"{client}: nothing" in capdisc("setup", client, "--hook", "--scope", "project").out
     path.write_text(whole.replace(line, f"capdisc hook {client} -k 2"))
-    assert capdisc("setup", client, "--hook", "--scope", "project", "--yes").code == 0
+    setup(client, "--hook", "--scope", "project")
     assert line.replace(" ||", " -k 2 ||") in path.read_text()
     path.write_text(whole)
-    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    undo(client)
     assert not path.exists()
 
 
-def test_several_clients_are_set_up_and_undone_at_once(capdisc, home, hermetic, place) -> None:
+@pytest.mark.parametrize(
+    ("client", "name", "key"),
+    [
+        ("codex", ".codex/config.toml", "commandWindows"),
+        ("copilot", ".github/hooks/capdisc.json", "powershell"),
+    ],
+)
+def test_the_hook_of_a_project_has_a_line_for_windows(
+    capdisc, client, name, key, hermetic, monkeypatch, tmp_path
+) -> None:
+    (tmp_path / "capdisc").symlink_to(SCRIPT)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    words = ("setup", client, "--hook", "--scope", "project", "--yes")
+    assert capdisc(*words).code == 0
+    path = hermetic / name
+    whole = path.read_text()
+    line = f'cmd /c "where /q capdisc && capdisc hook {client} || exit /b 0"'
+    assert line in whole.replace('\\"', '"')
+    # A file of an earlier version gets the line, too.
+    path.write_text("".join(line for line in whole.splitlines(True) if key not in line))
+    assert capdisc(*words).code == 0
+    assert path.read_text().count(key) == whole.count(key)
+    assert capdisc(*words).out.startswith(f"{client}: nothing to do")
+
+
+def test_several_clients_are_set_up_and_undone_at_once(
+    setup, undo, capdisc, home, hermetic, place
+) -> None:
     before = tree(home, hermetic)
-    done = capdisc("setup", "claude", "codex", "--yes")
-    assert done.code == 0
+    done = setup("claude", "codex")
     for client in ("claude", "codex"):
         assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
     assert "/hooks in codex" in done.err
     assert capdisc("setup", "claude", "codex").out.startswith("claude, codex: nothing to do")
-    assert capdisc("setup", "claude", "codex", "--undo", "--yes").code == 0
+    undo("claude", "codex")
     assert tree(home, hermetic) == before
 
 
 @pytest.mark.parametrize("is_edited", [False, True])
 @pytest.mark.parametrize("first", ["claude", "copilot"])
 def test_a_server_that_two_clients_share_stays_as_long_as_one_has_it(
-    capdisc, home, hermetic, first, is_edited
+    setup, undo, capdisc, home, hermetic, first, is_edited
 ) -> None:
     before = tree(home, hermetic)
     last = "copilot" if first == "claude" else "claude"
     for client in (first, last):
-        assert capdisc("setup", client, "--scope", "project", "--yes").code == 0
+        setup(client, "--scope", "project")
     path = hermetic / ".mcp.json"
     if is_edited:
         path.write_text(path.read_text().replace("{", '{"other": 1,', 1))
-    assert capdisc("setup", first, "--undo", "--scope", "project", "--yes").code == 0
-    assert words_of(json.loads(path.read_text())["mcpServers"]["capdisc"]) == [SCRIPT, "mcp"]
+    undo(first, "--scope", "project")
+    assert words_of(load(path)["mcpServers"]["capdisc"]) == [SCRIPT, "mcp"]
     undone = capdisc("setup", first, "--mcp", "--undo", "--scope", "project")
     assert (undone.code, "setup has put nothing in" in undone.out) == (0, True)
-    assert capdisc("setup", last, "--undo", "--scope", "project", "--yes").code == 0
+    undo(last, "--scope", "project")
     if is_edited:
-        assert json.loads(path.read_text()) == {"other": 1}
+        assert load(path) == {"other": 1}
         path.unlink()
     assert tree(home, hermetic) == before
 
 
-def test_undo_says_that_another_client_has_the_server(capdisc, hermetic) -> None:
-    capdisc("setup", "claude", "copilot", "--mcp", "--scope", "project", "--yes")
+def test_undo_says_that_another_client_has_the_server(setup, capdisc, hermetic) -> None:
+    setup("claude", "copilot", "--mcp", "--scope", "project")
     undone = capdisc("setup", "claude", "--mcp", "--undo", "--scope", "project")
     assert f"another client reads the same entry of {hermetic / '.mcp.json'}" in undone.out
 
 
 def test_undo_of_all_takes_out_whatever_setup_put_in(
-    capdisc, home, hermetic, place, agents
+    setup, capdisc, home, hermetic, place, agents
 ) -> None:
     """Every client, both scopes, a file that was there and one that somebody edited since."""
     put(place("claude", 0), LAYOUTS["odd"].replace("KEY", "hooked"))
     put(place("codex"), TOML_LAYOUTS["with comments"])
     put(place("gemini"), "{}")
     before = tree(home, hermetic)
-    assert capdisc("setup", *FILES, "--yes").code == 0
+    setup(*FILES)
     for client in ("claude", "gemini", "opencode"):
-        assert capdisc("setup", client, "--scope", "project", "--yes").code == 0
-    assert capdisc("setup", "agents-md", "--yes").code == 0
-    edited = json.loads(place("gemini").read_text()) | {"theme": "dark"}
+        setup(client, "--scope", "project")
+    setup("agents-md")
+    edited = load(place("gemini")) | {"theme": "dark"}
     place("gemini").write_text(json.dumps(edited))
     assert capdisc("setup", "--undo", "--all").code == 5
     done = capdisc("setup", "--undo", "--all", "--yes", "--json")
     assert done.code == 0
     assert {*FILES, "agents-md"} == set(done.json["clients"])
-    assert json.loads(place("gemini").read_text()) == {"theme": "dark"}
+    assert load(place("gemini")) == {"theme": "dark"}
     place("gemini").write_text("{}")
     assert tree(home, hermetic) == before
     again = capdisc("setup", "--undo", "--all")
     assert (again.code, again.out) == (0, "nothing to do: setup has put nothing in\n")
 
 
-def test_undo_of_all_goes_on_past_a_file_that_it_cannot_change(capdisc, home, place) -> None:
-    capdisc("setup", "claude", "cursor", "--yes")
+def test_undo_of_all_goes_on_past_a_file_that_it_cannot_change(
+    setup, undo, capdisc, home, place
+) -> None:
+    setup("claude", "cursor")
     place("cursor").write_text("{ broken")
     done = capdisc("setup", "--undo", "--all", "--yes")
     assert done.code == 1 and str(place("cursor")) in done.err
@@ -800,20 +853,8 @@ def test_undo_of_all_goes_on_past_a_file_that_it_cannot_change(capdisc, home, pl
     place("cursor").write_text(
         '{"mcpServers": {"capdisc": {"command": "capdisc", "args": ["mcp"]}}}'
     )
-    assert capdisc("setup", "--undo", "--all", "--yes").code == 0
+    undo("--all")
     assert not place("cursor").exists()
-
-
-@pytest.mark.parametrize(
-    "words", [("--all",), ("claude", "--undo", "--all"), ("--undo", "--all", "--mcp")]
-)
-def test_all_goes_with_undo_alone(capdisc, words) -> None:
-    assert capdisc("setup", *words).code == 2
-
-
-def test_undo_without_a_client_names_the_one_for_all(capdisc) -> None:
-    done = capdisc("setup", "--undo")
-    assert done.code == 2 and "capdisc setup --undo --all" in done.err
 
 
 @pytest.fixture
@@ -832,10 +873,10 @@ def plugin(home) -> None:
     )
 
 
-def test_what_the_plugin_has_is_not_put_in_twice(capdisc, home, plugin) -> None:
+def test_what_the_plugin_has_is_not_put_in_twice(setup, capdisc, home, plugin) -> None:
     before = tree(home)
-    done = capdisc("setup", "claude", "--yes")
-    assert done.code == 0 and "plugin capdisc@capdisc" in done.err
+    done = setup("claude")
+    assert "plugin capdisc@capdisc" in done.err
     assert tree(home) == before
     rows = {
         line.split()[0]: line.split()[1:] for line in capdisc("setup").out.splitlines() if line
@@ -843,22 +884,22 @@ def test_what_the_plugin_has_is_not_put_in_twice(capdisc, home, plugin) -> None:
     assert rows["claude"] == ["yes", "yes", "(plugin)", "yes", "(plugin)"]
 
 
-def test_two_hooks_of_one_client_are_named(capdisc, home, hermetic) -> None:
+def test_two_hooks_of_one_client_are_named(undo, capdisc, home, hermetic) -> None:
     assert "twice" not in capdisc("setup", "claude", "--yes").err
     done = capdisc("setup", "claude", "--hook", "--scope", "project", "--yes")
     assert "runs twice at each prompt" in done.err
     assert str(home / ".claude/settings.json") in done.err
-    assert capdisc("setup", "claude", "--hook", "--undo", "--scope", "project", "--yes").code == 0
+    undo("claude", "--hook", "--scope", "project")
     assert "twice" not in capdisc("setup", "claude").err
 
 
-def test_a_folder_that_setup_alone_made_is_no_client(capdisc, home, place) -> None:
+def test_a_folder_that_setup_alone_made_is_no_client(setup, capdisc, home, place) -> None:
     def here() -> set[str]:
         return {
             each["client"] for each in capdisc("setup", "--json").json["clients"] if each["here"]
         }
 
-    capdisc("setup", "cursor", "gemini", "--yes")
+    setup("cursor", "gemini")
     assert here() == set()
     put(home / ".cursor" / "extensions.json", "{}")
     assert here() == {"cursor"}
@@ -867,19 +908,19 @@ def test_a_folder_that_setup_alone_made_is_no_client(capdisc, home, place) -> No
     assert here() == {"cursor", "gemini"}
 
 
-def test_opencode_s_own_file_is_chosen(capdisc, home) -> None:
+def test_opencode_s_own_file_is_chosen(setup, undo, home) -> None:
     """opencode makes opencode.jsonc, which has no comments at first."""
     path = home / ".config" / "opencode" / "opencode.jsonc"
     before = put(path, '{\n  "$schema": "x"\n}')
-    capdisc("setup", "opencode", "--mcp", "--yes")
+    setup("opencode", "--mcp")
     assert "capdisc" in path.read_text()
     assert not path.with_suffix(".json").exists()
-    capdisc("setup", "opencode", "--undo", "--yes")
+    undo("opencode")
     assert path.read_bytes() == before
 
 
-def test_a_plugin_that_somebody_edited_is_not_removed(capdisc, place) -> None:
-    capdisc("setup", "opencode", "--yes")
+def test_a_plugin_that_somebody_edited_is_not_removed(setup, capdisc, place) -> None:
+    setup("opencode")
     path = place("opencode", 0)
     path.write_text(path.read_text() + "// mine\n")
     done = capdisc("setup", "opencode", "--undo", "--yes")
@@ -888,7 +929,7 @@ def test_a_plugin_that_somebody_edited_is_not_removed(capdisc, place) -> None:
 
 
 def test_the_list_says_who_is_here_and_what_is_missing(
-    capdisc, home, monkeypatch, tmp_path
+    setup, capdisc, home, monkeypatch, tmp_path
 ) -> None:
     (home / ".claude").mkdir()
     (tmp_path / "bin").mkdir()
@@ -901,7 +942,7 @@ def test_the_list_says_who_is_here_and_what_is_missing(
     assert rows["claude"] == ["yes", "no", "no", "capdisc", "setup", "claude"]
     assert rows["codex"][0] == "yes" and rows["gemini"] == ["no", "no", "no"]
     assert rows["kiro"] == ["no", "-", "no"]
-    capdisc("setup", "claude", "--hook", "--yes")
+    setup("claude", "--hook")
     document = capdisc("setup", "--json").json
     (claude,) = [client for client in document["clients"] if client["client"] == "claude"]
     assert claude["here"] and claude["command"] == "capdisc setup claude --mcp"
@@ -927,11 +968,16 @@ def test_the_list_says_who_is_here_and_what_is_missing(
         ("claude", "--tools", "run_capability"),
         ("--gateway",),
         ("--yes",),
+        ("--all",),
+        ("claude", "--undo", "--all"),
+        ("--undo", "--all", "--mcp"),
+        ("--undo",),
     ],
 )
 def test_a_request_that_makes_no_sense(capdisc, words, home) -> None:
     done = capdisc("setup", *words)
     assert done.code == 2 and "hint:" in done.err
+    assert words != ("--undo",) or "capdisc setup --undo --all" in done.err
     assert [path.name for path in home.iterdir()] == [".local"]
 
 
@@ -959,10 +1005,6 @@ def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(
     assert place("cursor").read_text() == '{"newer": 1}'
 
 
-def test_setup_is_in_the_table_of_commands() -> None:
-    assert "setup" in command_table.summarise_commands()
-
-
 # The block of AGENTS.md.
 
 BEGIN, END = "<!-- capdisc:begin", "<!-- capdisc:end -->\n"
@@ -982,10 +1024,10 @@ def agents(capdisc, hermetic, home, write_skill) -> Path:
     return hermetic / "AGENTS.md"
 
 
-def test_a_missing_file_is_made_and_removed(capdisc, agents, home, hermetic) -> None:
+def test_a_missing_file_is_made_and_removed(setup, undo, capdisc, agents, home, hermetic) -> None:
     assert capdisc("setup", "agents-md").code == 5
     assert not agents.exists()
-    assert capdisc("setup", "agents-md", "--yes").code == 0
+    setup("agents-md")
     text = agents.read_text()
     assert text.startswith(BEGIN) and text.endswith(END)
     assert text.split("\n\n")[2].splitlines()[:-1] == [
@@ -993,16 +1035,16 @@ def test_a_missing_file_is_made_and_removed(capdisc, agents, home, hermetic) -> 
         "- [run-sql](.capdisc/capabilities/sql/CAPABILITY.yaml) (tool): Runs a query.",
     ]
     assert "read its file before" in text and str(home) not in text and str(hermetic) not in text
-    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    undo("agents-md")
     assert not agents.exists()
 
 
-def test_render_into_and_setup_keep_the_same_block(capdisc, agents) -> None:
+def test_render_into_and_setup_keep_the_same_block(setup, capdisc, agents) -> None:
     assert capdisc("render", "--into", "AGENTS.md").code == 0
     first, time_ns = agents.read_bytes(), agents.stat().st_mtime_ns
     again = capdisc("render", "--into", "AGENTS.md")
     assert (again.code, again.out) == (0, "") and "is up to date" in again.err
-    assert "nothing to do" in capdisc("setup", "agents-md", "--yes").out
+    assert "nothing to do" in setup("agents-md").out
     assert (agents.read_bytes(), agents.stat().st_mtime_ns) == (first, time_ns)
 
 
@@ -1010,9 +1052,9 @@ def test_render_into_and_setup_keep_the_same_block(capdisc, agents) -> None:
     "text",
     ["# Rules\n\nUse tabs.\n", "# Rules\r\n\r\nUse tabs.\r\n", "no line end", "\n\n", "é\n" * 3],
 )
-def test_what_stands_around_the_block_stays(capdisc, agents, text) -> None:
+def test_what_stands_around_the_block_stays(setup, undo, capdisc, agents, text) -> None:
     before = put(agents, text)
-    capdisc("setup", "agents-md", "--yes")
+    setup("agents-md")
     after = agents.read_bytes()
     assert after.startswith(before)
     if b"\r\n" in before:
@@ -1029,11 +1071,13 @@ def test_what_stands_around_the_block_stays(capdisc, agents, text) -> None:
     )
     assert "skill:merge-pdfs" in changed
     put(agents, after.decode())
-    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    undo("agents-md")
     assert agents.read_bytes() == before
 
 
-def test_a_project_s_file_has_no_folders_of_its_user(capdisc, agents, home, monkeypatch) -> None:
+def test_a_project_s_file_has_no_folders_of_its_user(
+    setup, capdisc, agents, home, monkeypatch
+) -> None:
     done = capdisc("setup", "agents-md", "--yes")
     assert "1 capability outside of this project, which others do not have" in done.err
     committed = agents.read_bytes()
@@ -1044,7 +1088,7 @@ def test_a_project_s_file_has_no_folders_of_its_user(capdisc, agents, home, monk
     assert agents.read_bytes() == committed
     assert capdisc("render", "--into", "GUIDE.md").code == 0
     assert "](../.agents/skills/merge-pdfs/SKILL.md)" in Path("GUIDE.md").read_text()
-    assert capdisc("setup", "agents-md", "~/.codex/AGENTS.md", "--yes").code == 0
+    setup("agents-md", "~/.codex/AGENTS.md")
     own = (home / ".codex" / "AGENTS.md").read_text()
     assert "- [my-notes](~/.claude/skills/my-notes/SKILL.md): Takes notes." in own
     assert "merge-pdfs" not in own
@@ -1082,12 +1126,12 @@ def test_nothing_of_the_project_is_an_error(capdisc, hermetic, home, write_skill
     assert not (hermetic / "AGENTS.md").exists()
 
 
-def test_undo_removes_the_block_from_an_edited_file(capdisc, agents) -> None:
+def test_undo_removes_the_block_from_an_edited_file(setup, undo, capdisc, agents) -> None:
     put(agents, "# Rules\n")
-    capdisc("setup", "agents-md", "--yes")
+    setup("agents-md")
     put(agents, agents.read_text() + "\nBelow.\n")
     capdisc("render", "--into", "AGENTS.md", "--budget", "400")
-    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    undo("agents-md")
     assert agents.read_text() == "# Rules\n\nBelow.\n"
 
 
@@ -1163,26 +1207,13 @@ def test_everything_without_a_query(capdisc, small) -> None:
     assert done.code == 0 and "- term:on-call: " in done.out and "- skills: " in done.out
 
 
-@pytest.mark.parametrize("layout", TOML_LAYOUTS)
-def test_an_edited_toml_file_loses_only_our_tables(capdisc, layout, place) -> None:
-    path = place("codex")
-    before = put(path, TOML_LAYOUTS[layout]).decode()
-    capdisc("setup", "codex", "--yes")
-    put(path, path.read_bytes().decode() + "# late\n")
-    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
-    after = path.read_bytes().decode()
-    assert after.endswith("# late\n") and "capdisc" not in after.replace(before, "")
-    assert tomllib.loads(after) == tomllib.loads(before)
-    assert after.replace("\r", "").startswith(before.replace("\r", "").rstrip("\n"))
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_edited_json_file_loses_only_our_members(capdisc, layout, place) -> None:
+def test_an_edited_json_file_loses_only_our_members(setup, undo, layout, place) -> None:
     path = place("gemini")
     before = put(path, LAYOUTS[layout].replace("KEY", "mcpServers")).decode()
-    capdisc("setup", "gemini", "--yes")
+    setup("gemini")
     put(path, path.read_bytes().decode() + "\n")
-    assert capdisc("setup", "gemini", "--undo", "--yes").code == 0
+    undo("gemini")
     after = path.read_bytes().decode()
     assert after.strip() == before.strip() or json.loads(after) == {}
 
@@ -1193,33 +1224,35 @@ def interrupt(*arguments: object, **options: object) -> None:
 
 
 @pytest.mark.parametrize("part", ["--mcp", None])
-def test_an_undo_that_was_killed_can_be_done_again(capdisc, place, monkeypatch, part) -> None:
+def test_an_undo_that_was_killed_can_be_done_again(
+    setup, undo, capdisc, place, monkeypatch, part
+) -> None:
     """The record was removed before the file was written, and then nothing could be undone."""
     before = put(place("codex"), '# mine\nmodel = "x"\n')
     words = [part] if part else []
-    assert capdisc("setup", "codex", "--hook", "--yes").code == 0
+    setup("codex", "--hook")
     with_hook = place("codex").read_bytes()
-    assert capdisc("setup", "codex", "--yes").code == 0
+    setup("codex")
 
     with monkeypatch.context() as patched:
         patched.setattr(durable_files, "replace_user_file", interrupt)
         assert capdisc("setup", "codex", "--undo", *words, "--yes").code == 130
     assert place("codex").read_bytes() not in (before, with_hook)
-    assert capdisc("setup", "codex", "--undo", *words, "--yes").code == 0
+    undo("codex", *words)
     assert place("codex").read_bytes() == (with_hook if part else before)
-    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    undo("codex")
     assert place("codex").read_bytes() == before
 
 
 def test_folders_of_a_setup_that_was_killed_go_with_its_undo(
-    capdisc, home, hermetic, monkeypatch
+    undo, capdisc, home, hermetic, monkeypatch
 ) -> None:
     before = tree(home, hermetic)
     with monkeypatch.context() as patched:
         patched.setattr(durable_files, "replace_user_file", interrupt)
         assert capdisc("setup", "opencode", "--yes").code == 130
     assert tree(home, hermetic) != before
-    assert capdisc("setup", "opencode", "--undo", "--yes").code == 0
+    undo("opencode")
     assert tree(home, hermetic) == before
 
 

@@ -42,6 +42,17 @@ def enter(monkeypatch):
     return enter
 
 
+@pytest.fixture
+def index(capdisc, enter):
+    """Enters a folder and indexes it."""
+
+    def index(folder: Path) -> None:
+        enter(folder)
+        assert capdisc("index").code == 0
+
+    return index
+
+
 def _index_dir(capdisc) -> Path:
     return Path(capdisc("status", "--json").json["index_dir"])
 
@@ -55,9 +66,8 @@ def _contents(index_dir: Path) -> list[object]:
         ]
 
 
-def test_the_second_project_has_what_a_build_from_nothing_has(home, capdisc, enter) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+def test_the_second_project_has_what_a_build_from_nothing_has(home, capdisc, enter, index) -> None:
+    index(home / "shop")
     enter(home / "blog")
     report = capdisc("index", "--json").json
     assert (report["counts"]["added"], report["counts"]["removed"]) == (31, 0)
@@ -78,14 +88,12 @@ def test_the_second_project_has_what_a_build_from_nothing_has(home, capdisc, ent
 
 
 def test_an_index_that_is_changed_leaves_the_other_as_it_is(
-    home, capdisc, enter, write_skill
+    home, capdisc, enter, index, write_skill
 ) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+    index(home / "shop")
     shop = _index_dir(capdisc)
     before = _contents(shop)
-    enter(home / "blog")
-    assert capdisc("index").code == 0
+    index(home / "blog")
     for turn in range(4):
         write_skill(home / "blog/.claude/skills", "blog-deploy", f"Deploys the blog {turn}.")
         write_skill(home / "blog/.claude/skills", f"blog-{turn}", f"Writes post {turn}.")
@@ -96,10 +104,9 @@ def test_an_index_that_is_changed_leaves_the_other_as_it_is(
 
 
 def test_a_part_of_an_index_is_measured_by_all_files(
-    home, capdisc, enter, write_skill, monkeypatch
+    home, capdisc, enter, index, write_skill, monkeypatch
 ) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+    index(home / "shop")
     monkeypatch.setattr("capdisc.context.index_update.FIRST_FILES", 3)
     monkeypatch.setattr(background_build, "_start_process", lambda *_, **__: None)
     enter(home / "blog")
@@ -110,9 +117,8 @@ def test_a_part_of_an_index_is_measured_by_all_files(
     assert "index 8 % built" in done.err
 
 
-def test_a_damaged_index_is_no_seed(home, capdisc, enter) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+def test_a_damaged_index_is_no_seed(home, capdisc, enter, index) -> None:
+    index(home / "shop")
     for path in (_index_dir(capdisc) / "gens").rglob("*"):
         if path.is_file() and path.name not in ("MANIFEST", "LEASE"):
             path.write_bytes(b"x" + path.read_bytes()[1:])
@@ -121,9 +127,10 @@ def test_a_damaged_index_is_no_seed(home, capdisc, enter) -> None:
     assert (done.code, done.json["counts"]["parsed"], done.err) == (0, 31, "")
 
 
-def test_a_workspace_that_reads_other_folders_takes_nothing_over(home, capdisc, enter) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+def test_a_workspace_that_reads_other_folders_takes_nothing_over(
+    home, capdisc, enter, index
+) -> None:
+    index(home / "shop")
     enter(home / "blog")
     (home / "blog/capdisc.toml").write_text('folders = "codex"\nroots = [".claude/skills"]\n')
     assert capdisc("index").code == 0
@@ -275,9 +282,10 @@ def test_only_indexes_of_this_user_are_removed(home, capdisc, enter, three_index
     assert (cache / "notes-00000000").exists()
 
 
-def test_where_links_are_impossible_contents_are_copied(home, capdisc, enter, monkeypatch) -> None:
-    enter(home / "shop")
-    assert capdisc("index").code == 0
+def test_where_links_are_impossible_contents_are_copied(
+    home, capdisc, enter, index, monkeypatch
+) -> None:
+    index(home / "shop")
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(1, "Operation not permitted")

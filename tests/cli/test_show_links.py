@@ -26,9 +26,8 @@ Text below.
 
 
 @pytest.fixture
-def skill(hermetic, monkeypatch, capdisc, write_skill):
+def skill(hermetic, capdisc, write_skill):
     """A skill with files of its own, links of every kind, and a file outside that nobody may see."""
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     folder = write_skill(hermetic / "skills", "guide", body=BODY).parent
     (folder / "references").mkdir()
     (folder / "references" / "api.md").write_text(
@@ -55,6 +54,10 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def link(capdisc, target: str, *more: str):
+    return capdisc("show", "guide", f"--link={target}", *more)
 
 
 def _links(capdisc) -> dict[str, dict]:
@@ -113,16 +116,11 @@ def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, wri
 
 def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
     """A link, relative to the skill's folder, prints its file or section (S61)."""
-    assert capdisc("show", "guide", "--link", "references/api.md").out.startswith(
-        "# API\n\nIntro."
-    )
-    assert (
-        capdisc("show", "guide", "--link", "references/api.md#calls").out
-        == "## Calls\n\nCall it.\n"
-    )
-    assert capdisc("show", "guide", "--link", "references/two%20words.md").out == "Two words.\n"
-    assert capdisc("show", "guide", "--link", "#more").out.startswith("## More\n\nText below.")
-    found = capdisc("show", "guide", "--link", "references/api.md#calls", "--json").json
+    assert link(capdisc, "references/api.md").out.startswith("# API\n\nIntro.")
+    assert link(capdisc, "references/api.md#calls").out == "## Calls\n\nCall it.\n"
+    assert link(capdisc, "references/two%20words.md").out == "Two words.\n"
+    assert link(capdisc, "#more").out.startswith("## More\n\nText below.")
+    found = link(capdisc, "references/api.md#calls", "--json").json
     assert {key: found[key] for key in ("id", "target", "kind", "text", "bytes", "url")} == {
         "id": "skill:guide", "target": "references/api.md#calls", "kind": "file", "text": "## Calls\n\nCall it.\n",
         "bytes": 19, "url": "",
@@ -140,48 +138,28 @@ def test_a_query_and_a_fragment_do_not_hide_a_file(capdisc, skill, hermetic, wri
     assert {target: link["exists"] for target, link in _links(capdisc).items()} == {
         f"references/{target}": "gone" not in target for target in targets
     }
-    shown = capdisc("show", "guide", "--link", "references/api.md?plain=1#calls")
+    shown = link(capdisc, "references/api.md?plain=1#calls")
     assert shown.out == "## Calls\n\nCall it.\n"
-    assert capdisc("show", "guide", "--link", "../outside.txt?x").code == 5
-    assert capdisc("show", "guide", "--link", "?x").code == 5
+    assert link(capdisc, "../outside.txt?x").code == 5
+    assert link(capdisc, "?x").code == 5
 
 
 def test_a_file_of_the_folder_needs_no_link_to_it(capdisc, skill) -> None:
-    assert "name: guide" in capdisc("show", "guide", "--link", "./SKILL.md").out
+    assert "name: guide" in link(capdisc, "./SKILL.md").out
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "../outside.txt",
-        "references/../../outside.txt",
-        "/etc/passwd",
-        "//etc/passwd",
-        "~/x",
-        "$HOME/x",
-        "file:///etc/passwd",
-        "FILE:/etc/passwd",
-        "c:\\outside.txt",
-        "..\\outside.txt",
-        "%2e%2e%2foutside.txt",
-        "..%2Foutside.txt",
-        "references%5c..%5c..%5coutside.txt",
-        "linked.txt",
-        "folder/secret.txt",
-        "folder/../../outside.txt",
-        "SKILL.md%00.txt",
-        "a\nb",
-        "%ff",
-        "",
-        "a" * 2000,
-        "data:text/plain,hello",
-        "javascript:alert(1)",
-    ],
-)
+REFUSED = """
+    ../outside.txt references/../../outside.txt /etc/passwd //etc/passwd ~/x $HOME/x file:///etc/passwd FILE:/etc/passwd
+    c:\\outside.txt ..\\outside.txt %2e%2e%2foutside.txt ..%2Foutside.txt references%5c..%5c..%5coutside.txt linked.txt
+    folder/secret.txt folder/../../outside.txt SKILL.md%00.txt %ff data:text/plain,hello javascript:alert(1)
+""".split()
+
+
+@pytest.mark.parametrize("target", [*REFUSED, "", "a\nb", "a" * 2000])
 def test_what_leads_out_of_the_folder_is_refused_and_never_shown(capdisc, skill, target) -> None:
     for more in ((), ("--network", "--allow-http", "--allow-html")):
         for form in ((), ("--json",)):
-            done = capdisc("show", "guide", f"--link={target}", *more, *form)
+            done = link(capdisc, target, *more, *form)
             assert done.code == 5
             assert done.json.keys() == {"schema_version", "error"} if form else done.out == ""
             assert "error: " in done.err
@@ -192,9 +170,7 @@ def test_what_leads_out_of_the_folder_is_refused_and_never_shown(capdisc, skill,
 
 def test_the_refusal_does_not_tell_whether_the_file_exists(capdisc, skill, hermetic) -> None:
     (skill / "nowhere.txt").symlink_to(hermetic / "elsewhere" / "not-there.txt")
-    there, not_there = (
-        capdisc("show", "guide", "--link", name) for name in ("linked.txt", "nowhere.txt")
-    )
+    there, not_there = (link(capdisc, name) for name in ("linked.txt", "nowhere.txt"))
     assert (there.code, not_there.code) == (5, 5)
     assert there.err.replace("linked", "nowhere") == not_there.err
 
@@ -204,7 +180,7 @@ def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(
 ) -> None:
     skill.rename(hermetic / "moved")
     skill.symlink_to(hermetic / "elsewhere")
-    done = capdisc("show", "guide", "--link", "secret.txt", "--fresh", "off")
+    done = link(capdisc, "secret.txt", "--fresh", "off")
     assert (done.code, done.out) == (5, "")
     assert "run: capdisc index" in done.err
     assert "there is no capability 'guide'" in capdisc("show", "guide").err
@@ -223,30 +199,30 @@ def test_a_file_that_cannot_be_read_as_text_is_an_error(capdisc, skill) -> None:
         ("references/api.md#nowhere", "no section"),
         ("#nowhere", "no section"),
     ):
-        done = capdisc("show", "guide", "--link", name)
+        done = link(capdisc, name)
         assert (done.code, done.out) == (3, ""), name
         assert reason in done.err
 
 
 def test_what_a_file_holds_cannot_steer_the_terminal(capdisc, skill) -> None:
     (skill / "odd.md").write_text("a\x1b[31mb\u202ec\n")
-    assert capdisc("show", "guide", "--link", "odd.md").out == "a<U+001B>[31mb<U+202E>c\n"
-    done = capdisc("show", "guide", "--link", "odd.md", "--json")
+    assert link(capdisc, "odd.md").out == "a<U+001B>[31mb<U+202E>c\n"
+    done = link(capdisc, "odd.md", "--json")
     assert "\x1b" not in done.out
     assert done.json["text"] == "a\x1b[31mb\u202ec\n"
 
 
 def test_a_url_is_not_fetched_unless_asked(capdisc, skill) -> None:
-    done = capdisc("show", "guide", "--link", "https://docs.example.com/guide.md")
+    done = link(capdisc, "https://docs.example.com/guide.md")
     assert (done.code, done.out) == (5, "")
     assert "--network" in done.err
-    done = capdisc("show", "guide", "--link", "http://docs.example.com/x", "--network")
+    done = link(capdisc, "http://docs.example.com/x", "--network")
     assert done.code == 5
     assert "--allow-http" in done.err
 
 
 def test_only_a_url_of_the_capability_is_fetched(capdisc, skill) -> None:
-    done = capdisc("show", "guide", "--link", "https://docs.example.com/other.md", "--network")
+    done = link(capdisc, "https://docs.example.com/other.md", "--network")
     assert done.code == 5
     assert "no link of skill:guide" in done.err
 
@@ -262,10 +238,10 @@ def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch)
 
     monkeypatch.setattr(fetching, "fetch_document", fetch)
     url = "https://docs.example.com/guide.md"
-    found = capdisc("show", "guide", "--link", url, "--network", "--json").json
+    found = link(capdisc, url, "--network", "--json").json
     assert (found["kind"], found["text"], found["bytes"]) == ("url", "far away\n", 9)
     assert (found["target"], found["url"]) == (url, "https://cdn.example.com/guide.md")
-    assert capdisc("show", "guide", "--link", url, "--network", "--allow-html").out == "far away\n"
+    assert link(capdisc, url, "--network", "--allow-html").out == "far away\n"
     assert asked == [(url, False, False), (url, False, True)]
 
 
@@ -290,8 +266,7 @@ def test_a_link_belongs_to_one_capability(capdisc, skill, hermetic, write_skill)
     assert "skill:guide" in capdisc("show", "guide", "plain", "--links").out
 
 
-def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic) -> None:
     (hermetic / "all").mkdir()
     row = '{"name": "a", "kind": "tool", "description": "Does a thing.", "content": "[x](secret.txt)"}'
     (hermetic / "all" / "capabilities.jsonl").write_text(row)

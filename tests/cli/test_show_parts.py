@@ -17,13 +17,12 @@ Bend the head once.
 
 
 @pytest.fixture
-def cranes(capdisc, hermetic, write_skill, monkeypatch):
+def cranes(capdisc, hermetic, write_skill):
     """The folder of an indexed skill with a file beside it."""
     write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", BODY)
     folder = hermetic / "skills" / "cranes"
     (folder / "references").mkdir()
     (folder / "references" / "paper.md").write_text("# Paper\n\n## Size\n\nFifteen centimetres.\n")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     return folder
 

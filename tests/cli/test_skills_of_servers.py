@@ -43,9 +43,13 @@ def publish(capdisc, hermetic: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 def saved(capdisc, hermetic: Path) -> Callable[..., Any]:
-    """Index saved answers of a server: `saved({"skills": [...]}, {"contents": [...]})`."""
+    """Index saved answers of a server: `saved([entry, ...], {uri: text, ...})`."""
 
-    def run(*answers: Any) -> Any:
+    def run(entries: list[Any], texts: dict[str, str], envelope: bool = False) -> Any:
+        read = {"contents": [{"uri": uri, "text": text} for uri, text in texts.items()]}
+        answers: list[Any] = [{"skills": entries}, read]
+        if envelope:
+            answers = [{"jsonrpc": "2.0", "id": 1, "result": answer} for answer in answers]
         (hermetic / "lists").mkdir(exist_ok=True)
         (hermetic / "lists" / "near.tools.json").write_text(json.dumps(answers))
         return capdisc("index", "lists")
@@ -55,10 +59,6 @@ def saved(capdisc, hermetic: Path) -> Callable[..., Any]:
 
 def found_ids(capdisc) -> set[str]:
     return set(capdisc("list", "--ids").out.split())
-
-
-def contents(texts: dict[str, str]) -> dict[str, Any]:
-    return {"contents": [{"uri": uri, "text": text} for uri, text in texts.items()]}
 
 
 def test_skills_of_a_server_are_found_and_shown_with_their_bodies(
@@ -130,7 +130,7 @@ def test_a_local_skill_of_the_same_name_is_not_replaced(
     capdisc, saved, hermetic, write_skill
 ) -> None:
     write_skill(hermetic / "lists", "pdf", "Local one.", "Mine.")
-    assert saved({"skills": [entry_of(PDF, TEXT)]}, contents({PDF: TEXT})).code == 0
+    assert saved([entry_of(PDF, TEXT)], {PDF: TEXT}).code == 0
     assert found_ids(capdisc) == {"skill:pdf", "skill:near.pdf"}
     assert "Mine." in capdisc("show", "skill:pdf").out
 
@@ -145,24 +145,19 @@ def test_a_local_skill_cannot_pass_for_one_of_a_server(capdisc, hermetic, write_
 
 
 def test_answers_saved_in_a_file_are_read_in_their_envelopes(capdisc, saved) -> None:
-    listed = {"jsonrpc": "2.0", "id": 1, "result": {"skills": [entry_of(PDF, TEXT)]}}
-    read = {"jsonrpc": "2.0", "id": 2, "result": contents({PDF: TEXT})}
-    assert saved(listed, read).err == ""
+    assert saved([entry_of(PDF, TEXT)], {PDF: TEXT}, envelope=True).err == ""
     assert found_ids(capdisc) == {"skill:near.pdf"}
 
 
 def test_two_skills_of_one_name_are_told_apart_by_their_paths(capdisc, saved) -> None:
     other, text = "skill://lab/pdf/SKILL.md", skill_text("pdf", "Prints PDF files.")
-    saved(
-        {"skills": [entry_of(PDF, TEXT), entry_of(other, text)]},
-        contents({PDF: TEXT, other: text}),
-    )
+    saved([entry_of(PDF, TEXT), entry_of(other, text)], {PDF: TEXT, other: text})
     assert found_ids(capdisc) == {"skill:near.acme.pdf", "skill:near.lab.pdf"}
 
 
 def test_allowed_tools_of_a_server_s_skill_grant_nothing(capdisc, saved) -> None:
     text = TEXT.replace("\n---\n\n", "\nallowed-tools: Bash\n---\n\n")
-    saved({"skills": [entry_of(PDF, text)]}, contents({PDF: text}))
+    saved([entry_of(PDF, text)], {PDF: text})
     shown = capdisc("show", "skill:near.pdf", "--json")
     assert "Bash" not in shown.out
     assert shown.json["capabilities"][0]["extra"]["server"] == "near"
@@ -170,6 +165,10 @@ def test_allowed_tools_of_a_server_s_skill_grant_nothing(capdisc, saved) -> None
 
 def changed(**fields: Any) -> dict[str, Any]:
     return entry_of(PDF, TEXT) | fields
+
+
+def with_file(uri: str) -> dict[str, Any]:
+    return changed(resources=[*changed()["resources"], file_of(uri, "")])
 
 
 def at(uri: str) -> dict[str, Any]:
@@ -186,10 +185,10 @@ def at(uri: str) -> dict[str, Any]:
         (changed(resources=None), "entry", "lists no files"),
         (changed(resources=[{"uri": PDF, "size": 1}]), "entry", "no SHA-256 digest"),
         (changed(resources=[{"uri": PDF, "digest": "md5:00", "size": 1}]), "entry", "no SHA-256 digest"),
-        (changed(resources=[*changed()["resources"], file_of("skill://mail/x", "")]), "entry", "elsewhere"),
-        (changed(resources=[*changed()["resources"], file_of("skill://acme/pdf/../x", "")]), "entry", "elsewhere"),
-        (changed(resources=[*changed()["resources"], file_of("skill://acme/pdf/%2e%2e/x", "")]), "entry", "elsewhere"),
-        (changed(resources=[*changed()["resources"], file_of("https://evil.example/x", "")]), "entry", "elsewhere"),
+        (with_file("skill://mail/x"), "entry", "elsewhere"),
+        (with_file("skill://acme/pdf/../x"), "entry", "elsewhere"),
+        (with_file("skill://acme/pdf/%2e%2e/x"), "entry", "elsewhere"),
+        (with_file("https://evil.example/x"), "entry", "elsewhere"),
         (changed(resources=changed()["resources"] * 2), "entry", "twice"),
         (changed(resources=changed()["resources"] * 600), "entry", "more than 512 files"),
         (changed(resources=[changed()["resources"][0] | {"size": 2**40}]), "entry", "more than 16 MiB"),
@@ -205,9 +204,7 @@ def at(uri: str) -> dict[str, Any]:
 def test_a_skill_that_is_not_what_it_says_is_left_out_and_named(
     capdisc, saved, entry, code, reason
 ) -> None:
-    done = saved(
-        {"skills": [entry, entry_of(MAIL, MAIL_TEXT)]}, contents({PDF: TEXT, MAIL: MAIL_TEXT})
-    )
+    done = saved([entry, entry_of(MAIL, MAIL_TEXT)], {PDF: TEXT, MAIL: MAIL_TEXT})
     assert done.code == 0
     assert f"warning[skill-{code}]" in done.err
     assert reason in done.err
@@ -224,16 +221,14 @@ def test_a_skill_that_is_not_what_it_says_is_left_out_and_named(
 )
 def test_a_text_that_is_no_skill_is_left_out_and_named(capdisc, saved, text, reason) -> None:
     entry = changed(resources=[file_of(PDF, text)])
-    done = saved(
-        {"skills": [entry, entry_of(MAIL, MAIL_TEXT)]}, contents({PDF: text, MAIL: MAIL_TEXT})
-    )
+    done = saved([entry, entry_of(MAIL, MAIL_TEXT)], {PDF: text, MAIL: MAIL_TEXT})
     assert "warning[skill-unread]" in done.err
     assert reason in done.err
     assert found_ids(capdisc) == {"skill:near.mail"}
 
 
 def test_a_dynamic_skill_is_read_without_a_digest(capdisc, saved) -> None:
-    saved({"skills": [changed(resources="dynamic")]}, contents({PDF: TEXT}))
+    saved([changed(resources="dynamic")], {PDF: TEXT})
     assert found_ids(capdisc) == {"skill:near.pdf"}
 
 

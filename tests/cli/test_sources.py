@@ -38,15 +38,6 @@ def test_one_run_takes_all_formats(capdisc, collection) -> None:
     assert capdisc("index", "things").out.startswith("12 capabilities from 4 files (no change)")
 
 
-def test_files_of_all_formats_can_be_named(capdisc, collection) -> None:
-    names = [
-        "things/merge-pdfs/SKILL.md",
-        "things/garden.tools.json",
-        "things/library.openapi.yaml",
-    ]
-    assert capdisc("index", *names, "--json").json["counts"]["capabilities"] == 10
-
-
 def test_what_is_needed_is_found_among_all_of_it(capdisc, collection) -> None:
     capdisc("index", "things")
     assert (
@@ -81,60 +72,6 @@ def test_a_tool_comes_before_a_skill_of_like_wording(capdisc, hermetic, write_sk
         ids(capdisc("search", "merge a pull request", "--json"))[0]
         == "tool:codehost.merge_pull_request"
     )
-
-
-def test_an_operation_is_shown_with_what_a_call_needs(capdisc, collection) -> None:
-    """An operation shows parameters, secrets and risk, in text and JSON (S31)."""
-    capdisc("index", "things")
-    (shown,) = capdisc("show", "operation:library.getBook", "--json").json["capabilities"]
-    assert (shown["extra"]["method"], shown["extra"]["path"], shown["extra"]["type"]) == (
-        "GET",
-        "/books/{isbn}",
-        "query",
-    )
-    assert shown["secrets"] == ["LIBRARY_MEMBER_TOKEN"]
-    assert shown["available_here"] is False
-    assert "isbn" in capdisc("show", "operation:library.getBook").out
-
-
-def test_a_source_tells_where_it_comes_from(capdisc, collection) -> None:
-    """JSON has format, path, place in the file and digest of each capability (S155)."""
-    capdisc("index", "things")
-    (shown,) = capdisc("show", "tool:garden.water_bed", "--json").json["capabilities"]
-    source = shown["source"]
-    assert (source["format"], source["pointer"]) == ("mcp", "water_bed")
-    assert source["path"] == str(collection / "garden.tools.json")
-    assert len(source["content_hash"]) == 64
-
-
-def test_a_declared_source_is_indexed_without_being_named(capdisc, hermetic) -> None:
-    """A source declared in the workspace is indexed (S17, S18)."""
-    shutil.copy(FIXTURES / "functions.json", hermetic / "funcs")
-    (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "functions"\npath = "funcs"\n')
-    assert capdisc("index").code == 0
-    listed = [each["id"] for each in capdisc("list", "--json").json["capabilities"]]
-    assert listed == ["function:convert", "function:weather_today", "function:weather_week"]
-    assert capdisc("config", "--json").json["sources"][0]["path"] == str(hermetic / "funcs")
-    assert "functions" in capdisc("config").out
-
-
-def test_a_table_is_shown_the_same_whatever_it_came_from(capdisc, hermetic) -> None:
-    """A CSV table and an SQLite table are shown with the same keys (S25)."""
-    (hermetic / "trips.csv").write_text("id,town\n1,Ulm\n")
-    with closing(sqlite3.connect(hermetic / "shop.sqlite")) as database:
-        database.execute("create table customers (id integer primary key, name text)")
-    source = '[[source]]\nformat = "{}"\npath = "{}"\n'
-    declared = source.format("table", "trips.csv") + source.format("sql", "shop.sqlite")
-    (hermetic / "capdisc.toml").write_text(declared)
-    assert capdisc("index").code == 0
-    listed = [
-        each["id"] for each in capdisc("list", "--kind", "table", "--json").json["capabilities"]
-    ]
-    assert len(listed) == 2
-    one, two = (capdisc("show", each, "--json").json["capabilities"][0] for each in listed)
-    assert one.keys() == two.keys()
-    assert one["extra"].keys() == two["extra"].keys()
-    assert one["extra"]["columns"][0].keys() == two["extra"]["columns"][0].keys()
 
 
 def test_a_misspelt_declaration_is_told_by_what_would_have_read_it(
@@ -181,15 +118,6 @@ def test_a_broken_declaration_ends_with_a_hint(capdisc, hermetic, command) -> No
     assert done.code != 0
     assert "capdisc.toml: path of a source must be text" in done.err
     assert "hint:" in done.err
-
-
-def test_an_unknown_format_names_the_known_ones(capdisc, hermetic) -> None:
-    """An unknown format is an error that lists the known ones (S18)."""
-    (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "mongodb"\npath = "x"\n')
-    done = capdisc("index")
-    assert done.code == 3
-    assert "openapi" in done.err
-    assert "sql" in done.err
 
 
 def test_validate_looks_into_lists_and_documents(capdisc, collection) -> None:

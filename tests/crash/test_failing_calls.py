@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TORTURE = Path(__file__).resolve().parent.parent / "torture"
+TORTURE = Path(__file__).resolve().parents[2] / "tools" / "torture"
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 SCALE = float(os.environ.get("CAPDISC_TORTURE", "0"))
 _NAMES = (

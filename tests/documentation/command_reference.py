@@ -17,7 +17,7 @@ from capdisc.args.command_line import CommandParameter, list_parameters, option_
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import VALUE_NAMES
 from capdisc.commands.help import EXIT_CODE_MEANINGS
-from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
+from capdisc_indexer.config.settings import SETTINGS
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "commands.md"
 
@@ -153,17 +153,16 @@ def _settings_section() -> str:
         f"- `{name}`{_setting_default(setting.default)}: {_escape(setting.about)}"
         for name, setting in SETTINGS.items()
     ]
-    plain = {name: _variable(name) for name in SETTINGS}
     rows += [
         f"- `{setting.variable}`: the setting `{name}`"
         for name, setting in SETTINGS.items()
-        if setting.variable != plain[name]
+        if setting.own_variable
     ]
     rows += [f"- `{name}`: {about}" for name, about in OTHER_VARIABLES.items()]
     rows += [
-        f"- `{alias}`: the setting `{name}`, unless `{SETTINGS[name].variable}` is set"
-        for name, variables in ALIAS_VARIABLES.items()
-        for alias in variables
+        f"- `{alias}`: the setting `{name}`, unless `{setting.variable}` is set"
+        for name, setting in SETTINGS.items()
+        for alias in setting.aliases
     ]
     return (
         "## Settings\n\n"
@@ -175,10 +174,6 @@ def _settings_section() -> str:
         + "\n".join(rows)
         + "\n"
     )
-
-
-def _variable(name: str) -> str:
-    return "CAPDISC_" + name.upper().replace(".", "_").replace("-", "_")
 
 
 def _setting_default(default: Any) -> str:

@@ -88,20 +88,19 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc.commands import config, graph, new, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
-    from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
+    from capdisc.render.render_options import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
     from capdisc_audit.client_listings import CLIENT_LISTINGS
     from capdisc_data import plan_command as plan
     from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
-    from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
-    from capdisc_indexer.rendering.templates import STYLE_NAMES
+    from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.verdict import GATE_MODES
     from capdisc_indexer.text.token_counts import TOKENIZERS
-    from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
+    from capdisc_indexer.tools.provider_formats import DEFERRING_FORMATS
     from capdisc_indexer.validation.rules import PROFILES, SCHEMAS
     from capdisc_sessions import session_command as session
 

@@ -9,16 +9,10 @@ import pytest
 
 from hostile.batch import verdicts
 from hostile.groups import CASES, GROUPS
-from hostile.known import KNOWN
 from hostile.limits import LIMITED, MEBIBYTES, costs
 from hostile.make import write
 from hostile.verdict import Verdict
 from properties.apart import apart
-
-
-def _param(name: str) -> object:
-    marks = pytest.mark.xfail(strict=True, reason=KNOWN[name]) if name in KNOWN else ()
-    return pytest.param(name, marks=marks, id=name)
 
 
 @pytest.fixture(scope="session")
@@ -39,16 +33,12 @@ def _is_of_a_case(item: pytest.Item) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", [_param(name) for name in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_a_hostile_folder_comes_out_as_it_deserves(name: str, judged: dict[str, Verdict]) -> None:
     verdict = judged[name]
     if verdict.skipped:
         pytest.skip(verdict.skipped)
     assert not verdict.faults, "\n".join(verdict.faults)
-
-
-def test_every_known_gap_is_a_case() -> None:
-    assert set(KNOWN) <= set(CASES)
 
 
 def test_the_same_bytes_are_written_every_time(tmp_path: Path) -> None:

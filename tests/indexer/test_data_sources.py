@@ -63,37 +63,11 @@ def test_a_question_finds_the_table_that_joins_what_it_names(places, tmp_path: P
     assert found[0] == "table:shop.orders"
 
 
-def test_a_phrase_deep_in_a_document_finds_its_section(places, tmp_path: Path) -> None:
-    """A phrase deep in a document finds its section (S36)."""
-    built(places, tmp_path)
-    assert ids(tmp_path, "purple umbrella")[0].startswith("section:terms.refunds-")
-
-
 def test_data_files_are_read_only_when_declared(places, tmp_path: Path) -> None:
     build_index([tmp_path], tmp_path / "index", BuildOptions())
     with Index(tmp_path / "index") as index:
         kinds = {head["kind"] for head in index.documents.all_headers()}
     assert kinds == {"database", "table"}  # the database says itself what it is
-
-
-def test_kinds_are_filtered_before_ranking_so_that_a_limit_is_filled(
-    places, tmp_path: Path
-) -> None:
-    """A kind filter applies before ranking, so that the limit is filled (S27)."""
-    for number in range(60):
-        (places["papers"] / f"note-{number}.md").write_text(
-            f"# Song order {number}\n\nA customer orders songs.\n"
-        )
-    built(places, tmp_path)
-    found = ids(tmp_path, "songs a customer orders", kinds=("table",), limit=3)
-    assert len(found) == 3 and all(each.startswith("table:") for each in found)
-
-
-def test_nothing_is_read_again_when_nothing_changed(places, tmp_path: Path) -> None:
-    """A build without changes parses nothing and publishes nothing (S42)."""
-    built(places, tmp_path)
-    again = built(places, tmp_path)
-    assert (again.published, again.counts["parsed"]) == (False, 0)
 
 
 def test_a_touched_file_is_unchanged_and_an_edit_with_the_old_time_is_not(
@@ -153,10 +127,3 @@ def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(
     assert extra["samples"]["api_hint"] == {"values": ["none"], "distinct": 2, "complete": False}
     assert extra["rows"] == [[1, "Ann", None], [2, "Bob", "none"]]
     assert extra["complete"] is False
-
-
-def test_a_document_on_the_web_is_reported_and_not_fetched(tmp_path: Path) -> None:
-    """A source on the web is reported as missing and not fetched (S39)."""
-    sources = (DeclaredSource(format="document", path="https://example.invalid/handbook.md"),)
-    report = build_index([], tmp_path / "index", BuildOptions(sources=sources))
-    assert [finding.code for finding in report.findings] == ["source-missing"]

@@ -89,7 +89,7 @@ def test_a_request_for_something_else_is_less_sure_among_phrases(search) -> None
 
 
 def test_the_calibration_has_weights_for_phrases() -> None:
-    """Another table needs another fit: indexer/training/fit_phrase_confidence.py."""
+    """Another table needs another fit: tools/training/fit_phrase_confidence.py."""
     calibration = load_calibration()
     assert calibration.phrase_weights.keys() == {*SIGNS, *PHRASE_SIGNS}
     assert min(calibration.phrase_weights[name] for name in PHRASE_SIGNS) > 0

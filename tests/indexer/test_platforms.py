@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import capdisc_indexer.platforms
 
 FOLDER = Path(capdisc_indexer.platforms.__file__).parent
@@ -32,6 +34,30 @@ def test_windows_and_posix_offer_the_same():
     assert posix == offered_names("windows")
     assert "lock_file" in posix
     assert "STOP_SIGNALS" in posix
+
+
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        (0, ""),
+        (3, ""),
+        (1816, "it took more than 30 minutes of processor time"),
+        (0xC0000409, "it ended with the code 0xc0000409"),
+    ],
+)
+def test_windows_limits_what_runs_in_the_background(monkeypatch, code, end):
+    from capdisc_indexer.platforms import windows
+
+    jobs = []
+    done = subprocess.CompletedProcess([], code)
+    monkeypatch.setattr(windows, "_count_memory", lambda: 16 << 30)
+    monkeypatch.setattr(windows, "_enter_job", lambda limits: jobs.append(list(limits)))
+    monkeypatch.setattr(windows.subprocess, "run", lambda *words, **options: done)
+    status = windows.run_with_limits(lambda: None, ["build"], 1800, 0.5, 4 << 30)
+    # JOB_OBJECT_LIMIT_PROCESS_TIME and _MEMORY; the time is counted in units of 100 ns.
+    assert jobs == [[1800 * 10**7, 0, 0x102, *[0] * 11, 8 << 30, 0, 0, 0]]
+    assert status == (-code if end else code)
+    assert not end or windows.describe_end(-status, 1800) == end
 
 
 def test_the_module_for_windows_can_be_imported_here():

@@ -24,7 +24,7 @@ def judge(index, *texts, encoder=None):
 
 
 def test_the_model_is_small_and_fitted_to_the_shipped_table() -> None:
-    """Another table needs another fit: indexer/training/fit_gate.py."""
+    """Another table needs another fit: tools/training/fit_gate.py."""
     assert request_gate.MODEL_FILE.stat().st_size <= 100_000
     assert request_gate.load_gate_model().encoder == load_shipped_encoder().fingerprint
 

@@ -1,25 +1,34 @@
 """A model's endpoint on loopback that answers "OK." to every request and keeps what it was sent.
 
 It speaks as much of the APIs of Anthropic, OpenAI (responses and chat completions) and Gemini as
-the clients of test_clients.py ask for.
+the clients of test_clients.py ask for: the files of `answers/` are what it sends, those that end in
+`_call` with the call of a tool filled in.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from string import Template
 from threading import Thread
-from typing import Any
 
-REPLY = "OK."
+ANSWERS = Path(__file__).parent / "answers"
+# What stands in the path of a request, and the file with the answer.
+_FILES = {
+    "/messages": "anthropic.txt",
+    "/responses": "responses.txt",
+    "/chat/completions": "completions.txt",
+    "streamGenerateContent": "gemini.txt",
+    "generateContent": "gemini.json",
+}
 PATIENCE_S = 60
 # What a request of Codex holds once a tool has answered.
 ANSWERED = '"function_call_output"'
-Event = tuple[str, Mapping[str, Any] | str]
 
 
 @dataclass(frozen=True)
@@ -98,26 +107,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.recorder.bodies.append(body)
         if ANSWERED in body:
             self.recorder.await_subagent()
+        name = next((name for part, name in _FILES.items() if part in self.path), "")
         if "count" in self.path.lower():
             self._send("application/json", json.dumps({"input_tokens": 9, "totalTokens": 9}))
-        elif "/messages" in self.path:
-            self._send(
-                "text/event-stream",
-                _format_events(_anthropic_events(self.recorder.take_tool_call(body))),
-            )
-        elif self.path.endswith("/responses"):
-            self._send(
-                "text/event-stream",
-                _format_events(_responses_events(self.recorder.take_tool_call(body))),
-            )
-        elif self.path.endswith("/chat/completions"):
-            self._send("text/event-stream", _format_events(_completion_events()))
-        elif "streamGenerateContent" in self.path:
-            self._send("text/event-stream", _format_events([("", _gemini_answer(REPLY))]))
-        elif "generateContent" in self.path:
-            self._send("application/json", json.dumps(_gemini_answer("{}")))
-        else:
+        elif not name:
             self._send("application/json", "{}")
+        else:
+            kind = "application/json" if name.endswith(".json") else "text/event-stream"
+            self._send(kind, self._answer(ANSWERS / name, body))
+
+    def _answer(self, path: Path, body: str) -> str:
+        with_call = path.with_stem(f"{path.stem}_call")
+        call = self.recorder.take_tool_call(body) if with_call.exists() else None
+        if call is None:
+            return path.read_text()
+        # A JSON text inside a JSON text.
+        arguments = json.dumps(json.dumps(call.arguments))[1:-1]
+        return Template(with_call.read_text()).substitute(
+            name=call.name, namespace=call.namespace, arguments=arguments
+        )
 
     def _read_body(self) -> str:
         if "chunked" not in self.headers.get("transfer-encoding", ""):
@@ -138,100 +146,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-
-
-def _format_events(events: Sequence[Event]) -> str:
-    """Server-sent events; without a name, an event has its data alone."""
-    lines = []
-    for name, data in events:
-        text = data if isinstance(data, str) else json.dumps(data)
-        lines.append((f"event: {name}\n" if name else "") + f"data: {text}\n\n")
-    return "".join(lines)
-
-
-def _anthropic_events(call: Call | None) -> list[Event]:
-    message = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [],
-        "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1},
-    }  # fmt: skip
-    if call:
-        block = {"type": "tool_use", "id": "toolu_1", "name": call.name, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
-    else:
-        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": REPLY}
-    events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None},
-            "usage": {"output_tokens": 2},
-        },
-        {"type": "message_stop"},
-    ]
-    return [(event["type"], event) for event in events]
-
-
-def _responses_events(call: Call | None) -> list[Event]:
-    content = [{"type": "output_text", "text": REPLY, "annotations": []}]
-    item = {
-        "id": "m1", "type": "message", "role": "assistant", "status": "completed",
-        "content": content,
-    }  # fmt: skip
-    if call:
-        item = {
-            "id": "f1", "type": "function_call", "call_id": "c1", "status": "completed",
-            "name": call.name, "namespace": call.namespace, "arguments": json.dumps(call.arguments),
-        }  # fmt: skip
-    usage = {
-        "input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 2,
-        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 11,
-    }  # fmt: skip
-    response = {
-        "id": "r1", "object": "response", "created_at": 1, "status": "completed", "model": "fake",
-        "output": [item], "usage": usage,
-    }  # fmt: skip
-    begun = {**response, "status": "in_progress", "output": []}
-    events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": begun},
-        {
-            "type": "response.output_item.added",
-            "output_index": 0,
-            "item": item if call else {**item, "content": []},
-        },
-        {
-            "type": "response.output_text.delta", "item_id": "m1", "output_index": 0,
-            "content_index": 0, "delta": REPLY,
-        },
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": response},
-    ]  # fmt: skip
-    if call:
-        del events[2]
-    return [(event["type"], event) for event in events]
-
-
-def _completion_events() -> list[Event]:
-    def chunk(delta: Mapping[str, str], reason: str | None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-        return {
-            "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "fake",
-            "choices": [choice], "usage": usage,
-        }  # fmt: skip
-
-    return [
-        ("", chunk({"role": "assistant", "content": REPLY}, None)),
-        ("", chunk({}, "stop")),
-        ("", "[DONE]"),
-    ]
-
-
-def _gemini_answer(text: str) -> dict[str, Any]:
-    content = {"role": "model", "parts": [{"text": text}]}
-    return {
-        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11},
-    }

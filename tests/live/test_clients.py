@@ -16,9 +16,10 @@ import os
 import re
 import signal
 import subprocess
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 import pytest
 
@@ -42,91 +43,7 @@ SKILLS = {
 TIMEOUT_S = 240
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveClient:
-    """How a client is run: its command line for a prompt, the environment and the further settings
-    by which it asks the endpoint, the folder of skills below its home, the line that the hook adds
-    about one, and whether the model gets the tools of capdisc's server: "yes", or "deferred".
-    """
-
-    command: Callable[[str], Sequence[str]]
-    environ: Callable[[str], Mapping[str, str]]
-    files: Callable[[str], Mapping[str, str]] = lambda url: {}
-    skills: str = ".agents/skills"
-    way: str = "Use the skill refund-order"
-    tools: str = "yes"
-
-
-def _codex_files(url: str) -> dict[str, str]:
-    return {
-        ".codex/config.toml": 'model = "fake"\nmodel_provider = "fake"\n'
-        f'[model_providers.fake]\nname = "fake"\nbase_url = "{url}/v1"\n'
-        'wire_api = "responses"\nenv_key = "FAKE_KEY"\n'
-    }
-
-
-def _gemini_files(url: str) -> dict[str, str]:
-    return {
-        ".gemini/settings.json": '{"security": {"auth": {"selectedType": "gemini-api-key"}}}\n'
-    }
-
-
-def _opencode_files(url: str) -> dict[str, str]:
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "fake",
-        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
-        "models": {"fake": {"name": "fake"}},
-    }
-    config = {"autoupdate": False, "model": "fake/fake", "provider": {"fake": provider}}
-    return {".config/opencode/opencode.json": json.dumps(config)}
-
-
-CLIENTS = {
-    "claude": LiveClient(
-        command=lambda prompt: ("-p", prompt),
-        environ=lambda url: {
-            "ANTHROPIC_BASE_URL": url,
-            "ANTHROPIC_API_KEY": "none",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        },
-        skills=".claude/skills",
-    ),
-    "codex": LiveClient(
-        command=lambda prompt: (
-            "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt,
-        ),
-        environ=lambda url: {"FAKE_KEY": "none"},
-        files=_codex_files,
-        way="Read /",
-        tools="deferred",
-    ),
-    "gemini": LiveClient(
-        command=lambda prompt: (
-            "--skip-trust", "--yolo", "-m", "gemini-2.5-flash", "-p", prompt,
-        ),
-        environ=lambda url: {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url},
-        files=_gemini_files,
-    ),
-    "opencode": LiveClient(
-        command=lambda prompt: ("run", prompt), environ=lambda url: {}, files=_opencode_files
-    ),
-    "qwen": LiveClient(
-        command=lambda prompt: ("--auth-type", "openai", "--yolo", "-p", prompt),
-        environ=lambda url: {
-            "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "fake",
-        },
-        tools="deferred",
-    ),
-    "copilot": LiveClient(
-        command=lambda prompt: ("--allow-all-tools", "-p", prompt),
-        environ=lambda url: {
-            "COPILOT_OFFLINE": "true",
-            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
-            "COPILOT_MODEL": "fake",
-        },
-    ),
-}  # fmt: skip
+CLIENTS = tomllib.loads(Path(__file__).with_name("clients.toml").read_text())
 
 
 @pytest.fixture
@@ -138,17 +55,22 @@ def ask(hermetic: Path, process: Callable[..., Result], write_skill: Callable[..
         client, program = CLIENTS[name], Path(PROGRAMS, name)
         if not program.exists():
             pytest.skip(f"{program} is not there")
+
+        def fill(text: str) -> str:
+            return Template(text).substitute(url=endpoint.url, prompt=REQUEST)
+
         for skill, description in SKILLS.items():
-            write_skill(home / client.skills, skill, description)
-        for path, text in client.files(endpoint.url).items():
+            write_skill(home / client.get("skills", ".agents/skills"), skill, description)
+        for path, text in client.get("files", {}).items():
             file = home / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            file.write_text(fill(text), encoding="utf-8")
         for words in (["index", "-q"], ["setup", name, "--scope", "user", "--yes"]):
             done = process(*words)
             assert done.code == 0, done.err
         _be_patient(home, name)
-        _run_program([str(program), *client.command(REQUEST)], client.environ(endpoint.url))
+        environ = {name: fill(text) for name, text in client.get("environ", {}).items()}
+        _run_program([str(program), *map(fill, client["command"])], environ)
 
     return run
 
@@ -222,8 +144,9 @@ def test_the_model_gets_the_line_and_the_tools(ask, name) -> None:
     print(f"{name}: {len(endpoint.bodies)} requests; {lines[:1]}")
     print(f"    tools: {sorted(tools) or ('deferred' if is_named else 'none')}")
     assert endpoint.bodies, "the client asked no model"
-    assert lines and lines[0].startswith("- refund-order: ") and CLIENTS[name].way in lines[0]
-    assert bool(tools) == (CLIENTS[name].tools == "yes")
+    way = CLIENTS[name].get("way", "Use the skill refund-order")
+    assert lines and lines[0].startswith("- refund-order: ") and way in lines[0]
+    assert bool(tools) == (CLIENTS[name].get("tools", "yes") == "yes")
     titles = [body for body in endpoint.bodies if "Generate a title for this" in body]
     assert bool(titles) == (name == "opencode")
     assert not any(find_lines(body) for body in titles)

@@ -42,12 +42,37 @@ def frames(form: str, printed: str) -> list[Frame]:
 
 
 def _text(printed: str) -> list[Frame]:
-    found, lines, above = [], iter(printed.removesuffix("\n").split("\n") if printed else []), ""
+    def open_frame(line: str, above: str) -> tuple[str, str] | None:
+        opened = _OPEN.fullmatch(line)
+        return opened and (opened["id"], f"<<< end [{opened['nonce']}]")
+
+    return _read_lines(printed, open_frame, ("- ", *_TEXT_LINES))
+
+
+def _markdown(printed: str) -> list[Frame]:
+    def open_frame(line: str, heading: str) -> tuple[str, str] | None:
+        opened = _FENCE.fullmatch(line)
+        return opened and (heading.removeprefix("### "), opened["fence"])
+
+    return _read_lines(printed, open_frame, ("- ", "### "), ("", *_MARKDOWN_LINES))
+
+
+def _read_lines(
+    printed: str,
+    open_frame: Callable[[str, str], tuple[str, str] | None],
+    beginnings: tuple[str, ...],
+    whole_lines: tuple[str, ...] = (),
+) -> list[Frame]:
+    """The frames among lines that begin or are so; a frame has the id of its line, or of the last
+    heading."""
+    found, above, heading = [], "", ""
+    lines = iter(printed.removesuffix("\n").split("\n") if printed else [])
     for line in lines:
-        if opened := _OPEN.fullmatch(line):
-            found.append(Frame(opened["id"], _until(f"<<< end [{opened['nonce']}]", lines)))
-        elif not line.startswith(("- ", *_TEXT_LINES)) and not _is_path(line, above):
+        if opened := open_frame(line, heading):
+            found.append(Frame(opened[0], _until(opened[1], lines)))
+        elif not (line in whole_lines or line.startswith(beginnings) or _is_path(line, above)):
             raise FrameError(f"outside of any frame: {line[:80]!r}")
+        heading = line if line.startswith("### ") else heading
         above = line
     return found
 
@@ -55,26 +80,6 @@ def _text(printed: str) -> list[Frame]:
 def _is_path(line: str, above: str) -> bool:
     """Whether this is the line below a summary that names its file, or the rule that it follows."""
     return bool(_PATH.match(line)) and above.startswith("- ")
-
-
-def _markdown(printed: str) -> list[Frame]:
-    found, identifier, above, lines = (
-        [],
-        "",
-        "",
-        iter(printed.removesuffix("\n").split("\n") if printed else []),
-    )
-    for line in lines:
-        if opened := _FENCE.fullmatch(line):
-            found.append(Frame(identifier, _until(opened["fence"], lines)))
-        elif line.startswith("### "):
-            identifier = line[4:]
-        elif not (
-            line in ("", *_MARKDOWN_LINES) or line.startswith("- ") or _is_path(line, above)
-        ):
-            raise FrameError(f"outside of any frame: {line[:80]!r}")
-        above = line
-    return found
 
 
 def _until(closing: str, lines: object) -> str:

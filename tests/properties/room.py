@@ -14,13 +14,7 @@ from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.render.context import build_context, build_render_inputs
 from capdisc.render.render_context import RenderContext, prepare_render
-from capdisc.render.render_options import (
-    LayoutOptions,
-    LimitOptions,
-    PromptOptions,
-    QueryOptions,
-    RenderOptions,
-)
+from capdisc.render.render_options import RenderOptions
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, Context, Tier
@@ -60,10 +54,10 @@ class World:
 
 def fault(rng: random.Random, world: World) -> str:
     """What is wrong with one context made by chance; empty when nothing is."""
-    typed = _typed(rng, world)
+    typed, filters = _typed(rng, world), _filters(rng)
     with redirect_stderr(io.StringIO()), open_index.open_index(world.index) as asked:
         try:
-            desk = prepare_render(asked, typed)
+            desk = prepare_render(asked, typed, filters)
             made = build_context(desk)
         except UsageError as error:
             return (
@@ -76,11 +70,11 @@ def fault(rng: random.Random, world: World) -> str:
 
 
 def _over(desk: RenderContext, made: Context) -> str:
-    count = find_tokenizer(desk.options.limits.tokenizer or "o200k").load()
+    count = find_tokenizer(desk.options.tokenizer or "o200k").load()
     tokens, total = count(desk.form.format_context(desk.form, made)), made.budgets.total
     if tokens > total:
         return f"{tokens} tokens of {total}"
-    if tokens != made.tokens and not desk.options.shape.split:
+    if tokens != made.tokens and not desk.options.split:
         return f"{tokens} tokens, not the {made.tokens} that it claims"
     caps = (made.budgets.tier0, made.budgets.tier1, made.budgets.tier2, made.budgets.memory)
     over = [tier.level for tier in made.tiers if tier.level < 4 and tier.tokens > caps[tier.level]]
@@ -140,40 +134,20 @@ def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> b
 def _typed(rng: random.Random, world: World) -> RenderOptions:
     form = rng.choice(RENDER_FORMATS)
     plain = form == "skills-xml"
-    return RenderOptions(
-        request=QueryOptions(
-            words=[rng.choice(WORDS)],
-            also=None,
-            filters=params.Filters(
-                max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1
-            ),
-            min_relevance=rng.choice((0.0, 0.0, 0.3)),
-            on_empty=rng.choice(("none", "none", "all")),
-            mode="lexical",
-            encoder=None,
-        ),
-        limits=LimitOptions(
-            budget=rng.choice((60, 150, 400, 1_000, 3_000, 9_000)) + rng.randrange(90),
-            tier_budget=rng.choice(
-                (
-                    "",
-                    "",
-                    f"0={rng.randrange(250)}",
-                    f"1={rng.randrange(300)},2={rng.randrange(900)}",
-                )
-            ),
-            tier_top=rng.choice(("", "", f"1={rng.randrange(1, 20)},2={rng.randrange(1, 6)}")),
-            max_each=rng.choice((0, 200, 1_250)),
-            tokenizer=rng.choice((None, None, "claude", "chars4")),
-        ),
-        shape=_shape(rng, form, plain),
-        prompting=_prompting(rng, world, plain),
-    )
-
-
-def _shape(rng: random.Random, form: str, plain: bool) -> LayoutOptions:
     detail = rng.choice((None, None, None, "name", "summary", "full"))
-    return LayoutOptions(
+    templates = ("", "", "", *TEMPLATES, *map(str, world.templates))
+    return RenderOptions(
+        words=[rng.choice(WORDS)],
+        min_relevance=rng.choice((0.0, 0.0, 0.3)),
+        on_empty=rng.choice(("none", "none", "all")),
+        mode="lexical",
+        budget=rng.choice((60, 150, 400, 1_000, 3_000, 9_000)) + rng.randrange(90),
+        tier_budget=rng.choice(
+            ("", "", f"0={rng.randrange(250)}", f"1={rng.randrange(300)},2={rng.randrange(900)}")
+        ),
+        tier_top=rng.choice(("", "", f"1={rng.randrange(1, 20)},2={rng.randrange(1, 6)}")),
+        max_each=rng.choice((0, 200, 1_250)),
+        tokenizer=rng.choice((None, None, "claude", "chars4")),
         format=form,
         tier=None if detail else rng.choice((None, None, "1,2", "2", "0", "1", "0,2")),
         detail=detail,
@@ -181,18 +155,13 @@ def _shape(rng: random.Random, form: str, plain: bool) -> LayoutOptions:
         hint=rng.choice((None, "cli", "tool", "none")),
         hints=rng.random() < 0.3,
         by_kind=rng.random() < 0.2,
-        diagnostics=False,
-    )
-
-
-def _prompting(rng: random.Random, world: World, plain: bool) -> PromptOptions:
-    templates = ("", "", "", *TEMPLATES, *map(str, world.templates))
-    extra = {} if plain else rng.choice(_STYLES)
-    return PromptOptions(
-        **{"style": None, "model": "", "auto": False, **extra},
         template="" if plain else rng.choice(templates),
-        append=() if plain else [str(path) for path in world.texts if rng.random() < 0.3],
+        append=[] if plain else [str(path) for path in world.texts if rng.random() < 0.3],
         session=None if plain or rng.random() < 0.6 else world.session,
         context_size=rng.choice((20_000, 200_000)),
-        threshold_pct=10.0,
+        **({} if plain else rng.choice(_STYLES)),
     )
+
+
+def _filters(rng: random.Random) -> params.Filters:
+    return params.Filters(max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 from hostile.streams import say
 from hostile.writing import FILE_CANARY, fields, put, skill_text
@@ -17,6 +16,27 @@ _CANARY_TOOL = fields(
     f"skillContent: {FILE_CANARY}\n", name="secret", description=f"Tells {FILE_CANARY}."
 )
 
+# What each file holds, and what stands in its place outside.
+_FILES = {
+    "skill/SKILL.md": (skill_text("Pull."), _CANARY_SKILL),
+    "tool/CAPABILITY.yaml": (fields(name="tool"), _CANARY_TOOL),
+    "tool/schema.json": (
+        '{"properties": {"row": {"type": "integer"}}}',
+        f'{{"properties": {{"row": {{"description": "{FILE_CANARY}"}}}}}}',
+    ),
+    "named/CAPABILITY.yaml": (fields("skillContent: docs/long.md\n", name="named"), None),
+    "named/docs/long.md": ("Pull one row after the other.", FILE_CANARY),
+    "inner/CAPABILITY.yaml": (fields("skillContent: docs/long.md\n", name="inner"), None),
+    "inner/docs/long.md": ("Pull one row after the other.", FILE_CANARY),
+    "folder/CAPABILITY.yaml": (fields(name="folder"), _CANARY_TOOL),
+}
+_SWAPPED_FILES = (
+    "skill/SKILL.md",
+    "tool/CAPABILITY.yaml",
+    "tool/schema.json",
+    "named/docs/long.md",
+)
+_SWAPPED_FOLDERS = ("inner/docs", "folder")
 PAUSE_S = 0.0005  # or the reader would hardly come to read
 
 
@@ -34,12 +54,7 @@ class Swapper:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
 
@@ -49,14 +64,8 @@ class Swapper:
         return self._thread.is_alive()
 
     def _run(self) -> None:
-        swaps: list[Callable[[bool], None]] = [
-            lambda out: self._file("skill/SKILL.md", out),
-            lambda out: self._file("tool/CAPABILITY.yaml", out),
-            lambda out: self._file("tool/schema.json", out),
-            lambda out: self._file("named/docs/long.md", out),
-            lambda out: self._folder("inner/docs", out),
-            lambda out: self._folder("folder", out),
-        ]
+        swaps = [partial(self._file, name) for name in _SWAPPED_FILES]
+        swaps += [partial(self._folder, name) for name in _SWAPPED_FOLDERS]
         out = True
         while not self._is_over.is_set():
             for swap in swaps:
@@ -87,28 +96,12 @@ class Swapper:
 
 def _write(root: Path, outside: Path) -> None:
     """Six capabilities, and outside the same files with the canary in each."""
-    for place in (root, outside.parent / "kept"):
-        put(place, "skill/SKILL.md", skill_text("Pull."))
-        put(place, "tool/CAPABILITY.yaml", fields(name="tool"))
-        put(place, "tool/schema.json", '{"properties": {"row": {"type": "integer"}}}')
-        put(place, "named/CAPABILITY.yaml", fields("skillContent: docs/long.md\n", name="named"))
-        put(place, "named/docs/long.md", "Pull one row after the other.")
-        put(place, "inner/CAPABILITY.yaml", fields("skillContent: docs/long.md\n", name="inner"))
-        put(place, "inner/docs/long.md", "Pull one row after the other.")
-        put(place, "folder/CAPABILITY.yaml", fields(name="folder"))
-    put(outside, "skill/SKILL.md", _CANARY_SKILL)
-    put(outside, "tool/CAPABILITY.yaml", _CANARY_TOOL)
-    put(
-        outside,
-        "tool/schema.json",
-        f'{{"properties": {{"row": {{"description": "{FILE_CANARY}"}}}}}}',
-    )
-    put(outside, "named/docs/long.md", FILE_CANARY)
-    put(outside, "inner/docs/long.md", FILE_CANARY)
-    put(outside, "folder/CAPABILITY.yaml", _CANARY_TOOL)
-    for relative in ("inner", "folder"):
-        (root.parent / "aside" / relative).parent.mkdir(parents=True, exist_ok=True)
-    (root.parent / "aside" / "inner").mkdir()
+    for name, (text, canary) in _FILES.items():
+        put(root, name, text)
+        put(outside.parent / "kept", name, text)
+        if canary is not None:
+            put(outside, name, canary)
+    (root.parent / "aside" / "inner").mkdir(parents=True)
 
 
 def leaks(work: Path, swaps: int) -> tuple[int, int, list[str]]:

@@ -14,9 +14,8 @@ from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.watching import WatchOptions, WatchUpdate, watch
 
-sys.path.append(
-    str(Path(__file__).resolve().parent.parent / "torture")
-)  # ways of saving, and a watch to talk to
+# Ways of saving, and a watch to talk to.
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools" / "torture"))
 
 
 @pytest.fixture(autouse=True)

@@ -54,18 +54,18 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=575_007,
+        today=560_077,
         goal=480_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=405_123,
+        today=397_532,
         goal=310_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=466, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=440, goal=300, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
         today=13, goal=0, advice="Move the code to a module with the name of its topic."
@@ -112,5 +112,5 @@ CEILINGS: Mapping[str, Ceiling] = {
     ),
     "walk-search": Ceiling(today=66, goal=58, advice=_SHORTEN_WALK),
     "walk-unchanged": Ceiling(today=72, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=138, goal=100, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=136, goal=100, advice=_SHORTEN_WALK),
 }

@@ -284,31 +284,28 @@ def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObj
     """The answer of the tool search, in the form of its provider, that loads what was found. Raises
     UsageError for another tool, and for a provider without deferred definitions.
     """
-    from capdisc_indexer.tools import tool_selection
-    from capdisc_indexer.tools.definitions import deferral
+    from capdisc_indexer.tools import provider_formats
 
     form, ctx = caller.options.format or "", caller.tool_ctx
-    if form not in deferral.DEFERRING_FORMATS:
+    if form not in provider_formats.DEFERRING_FORMATS:
         raise UsageError(
             f"the format {form!r} has no tool search",
-            f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
+            f"one of: {', '.join(provider_formats.DEFERRING_FORMATS)}",
         )
     ready, session = _bind_call(caller, name, arguments)
-    if ready.tool.name != tool_selection.SEARCH_TOOL:
+    if ready.tool.name != tool_table.SEARCH_TOOL:
         raise UsageError(
-            f"{ready.tool.name} is not the tool search", f"call {tool_selection.SEARCH_TOOL}"
+            f"{ready.tool.name} is not the tool search", f"call {tool_table.SEARCH_TOOL}"
         )
-    definitions = tool_selection.find_callable(
-        ctx, ready.arguments["query"], ready.arguments["limit"]
-    )
-    names = deferral.deferred_names(
-        tool_selection.search_definition(ctx), tool_selection.capability_definitions(ctx)
+    definitions = tool_table.find_callable(ctx, ready.arguments["query"], ready.arguments["limit"])
+    names = provider_formats.deferred_names(
+        tool_table.search_definition(ctx), tool_table.capability_definitions(ctx)
     )
     # What is hidden was not defined in the request, so that no answer may refer to it.
     definitions = [definition for definition in definitions if definition.id in names]
     sources = {"sources": [definition.id for definition in definitions]}
     session_memory.record_call(caller.ctx, ready, sources, session)
-    answer: JsonObject = deferral.format_search_answer(
+    answer: JsonObject = provider_formats.format_search_answer(
         form, definitions, names, caller.options.call_id
     )
     return answer

@@ -11,7 +11,7 @@ from capdisc.args import names, params
 from capdisc.args.params import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
-from capdisc.context.index_scope import list_scan_roots
+from capdisc.context.index_scope import list_declared_sources, list_scan_roots
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.output.terminal import ColumnStyle
@@ -191,7 +191,7 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         for origin, path in list_scan_roots(runtime, effective)
     ]
     settings = [_setting_row(effective, name) for name in SETTINGS]
-    sources = [_source_row(source) for source in runtime.sources(effective)]
+    sources = [_source_row(source) for source in list_declared_sources(runtime, effective)]
     for key in effective.unknown:
         console.print_notice(f"notice: unknown setting {key}")
     where = _index_location(runtime, effective)

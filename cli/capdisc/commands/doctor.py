@@ -10,7 +10,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.commands.setup import describe_hooks, format_states
-from capdisc.context import background_process, failure_log, surroundings, workspace_trust
+from capdisc.context import background_process, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
 from capdisc.context.freshness import (
     IndexPlace,
@@ -26,7 +26,6 @@ from capdisc.context.index_update import (
     forget_command,
     refresh_command,
 )
-from capdisc.context.shared_store import find_store
 from capdisc.hook import guard
 from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
@@ -57,6 +56,7 @@ from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.plugins.entry_points import read_environment
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.store.generation import load_unchecked
 from capdisc_indexer.text.normalization import one_line
 
@@ -187,7 +187,7 @@ def _describe_last_prompt(prompt: tuple[float, ClientSession] | None) -> str:
     answer = session.reason or "nothing fits"
     if ids and not session.reason:
         answer = console.format_names(ids)
-    at = time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment))
+    at = time.strftime(background_process.TIME_FORMAT, time.gmtime(moment))
     verb = "silent" if session.reason or not ids else "suggested"
     return f"last prompt {format_elapsed(at, time.time())}: {verb}: {answer}"
 
@@ -274,12 +274,12 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
 def _check_hook(runtime: surroundings.Runtime) -> Check:
     """What went wrong of late in the hooks of clients, which say nothing themselves."""
     try:
-        failures = failure_log.read_failures(runtime.user_state_dir())
+        failures = background_process.read_failures(runtime.user_state_dir())
     except InputError as error:
         return _notice("hook", error.message, error.hint)
     now_s = time.time()
     oldest, newest_time = (
-        time.strftime(failure_log.TIME_FORMAT, time.gmtime(moment_s))
+        time.strftime(background_process.TIME_FORMAT, time.gmtime(moment_s))
         for moment_s in (now_s - _HOOK_ERRORS_S, now_s)
     )
     recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]

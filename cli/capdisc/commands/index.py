@@ -26,13 +26,13 @@ from capdisc.context.coverage import (
 )
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.index_collection import collect_indexes
+from capdisc.context.index_scope import list_declared_sources
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
     describe_missing,
     short_path,
 )
-from capdisc.context.shared_store import find_store
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
@@ -41,6 +41,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, Coverage, DeclaredSource, Finding, Severity
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file
@@ -234,7 +235,7 @@ def index(
         if not shared and not is_of_workspace:
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
-        declared = runtime.sources(config, paths or ())
+        declared = list_declared_sources(runtime, config, paths or ())
         if lists := registry.find_service("server-lists"):
             asks_clients = not paths and (ask_servers or not quiet)
             lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)

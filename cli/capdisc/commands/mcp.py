@@ -13,7 +13,6 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.mcp_service.opening import answer_opening, take_stdin
 from capdisc.mcp_service.tool_offer import (
-    RUN_TOOLS,
     find_run_tool,
     needs_index,
     offer_tools,
@@ -25,6 +24,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
+from capdisc_indexer.tools.function_definitions import RUN_TOOLS
 
 
 def mcp(
@@ -111,8 +111,8 @@ def mcp(
     # What takes long to import comes after what a client waits for.
     from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
     from capdisc.mcp_service.live_index import LiveIndex, start_polling
-    from capdisc.mcp_service.mcp_server import ToolService, serve
-    from capdisc.mcp_service.skill_offer import SkillOffer
+    from capdisc.mcp_service.mcp_server import serve
+    from capdisc.mcp_service.served_skills import SkillOffer
 
     with (
         standard_streams.silence_native_stderr(),
@@ -142,21 +142,12 @@ def mcp(
         if allow_run or opened:
             servers = opened.gateway if opened else None
             run = partial(build_executor, runtime, yes, servers, allow_run)
-        service = DiscoveryService(live=live, names=names, run=run, pins=pins)
+        service = DiscoveryService(
+            live=live, names=names, run=run, skills=SkillOffer(live), pins=pins
+        )
         if shared:
             start_polling(shared)
-        offer = ToolService(
-            instructions=instructions,
-            tools=service.tools,
-            answer=service.answer,
-            prompt=service.prompt,
-            overview=service.overview,
-            capability=service.capability,
-            complete_id=service.complete_id,
-            version=live.version,
-            skills=SkillOffer(live).service(),
-        )
-        serve(offer, opening, stdin)
+        serve(service, opening, stdin)
     return 0
 
 

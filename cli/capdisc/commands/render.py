@@ -6,29 +6,20 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import Filters, option
+from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.render import render_notices
 from capdisc.render.context import build_context, remember_shown
 from capdisc.render.render_context import RenderContext, prepare_render
-from capdisc.render.render_options import (
-    LayoutOptions,
-    LimitOptions,
-    PromptOptions,
-    QueryOptions,
-    RenderOptions,
-)
+from capdisc.render.render_options import RenderOptions
 from capdisc_indexer.model.frozen import replace
 
 
 def render(
-    request: QueryOptions = QueryOptions(),
-    limits: LimitOptions = LimitOptions(),
-    shape: LayoutOptions = LayoutOptions(),
+    options: RenderOptions = RenderOptions(),
     json: Annotated[bool, option(help="The same as --format json.", panel="Output")] = False,
-    prompting: PromptOptions = PromptOptions(),
     into: Annotated[
         Path | None,
         option(
@@ -37,7 +28,7 @@ def render(
             panel="Output",
         ),
     ] = None,
-    filters: Filters = Filters(),
+    filters: params.Filters = params.Filters(),
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
     engine: params.Engine = None,
@@ -51,21 +42,16 @@ def render(
 
     Example: capdisc render "merge two PDF files" --budget 1200 | llm
     """
-    if into and not request.words and request.on_empty == "none":
-        request = replace(request, on_empty="all")
-    options = RenderOptions(
-        request=request,
-        filters=filters,
-        limits=limits,
-        shape=replace(shape, format="json") if json else shape,
-        prompting=prompting,
-    )
+    if json:
+        options = replace(options, format="json")
+    if into and not options.words and options.on_empty == "none":
+        options = replace(options, on_empty="all")
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
-        render_ctx = prepare_render(ctx, options)
+        render_ctx = prepare_render(ctx, options, filters)
         if into and not render_ctx.texts and options.has_default_layout:
-            _keep_catalogue(render_ctx, into)
+            _keep_catalogue(render_ctx, into, filters)
             return ExitCode.OK
-        is_error = render_ctx.relevant.is_empty and options.request.on_empty == "error"
+        is_error = render_ctx.relevant.is_empty and options.on_empty == "error"
         # A program that asked for JSON gets the document that says so.
         if is_error and not render_ctx.form.needs_facts:
             render_notices.print_nothing_fits(render_ctx.relevant)
@@ -77,19 +63,19 @@ def render(
             _keep_block(render_ctx, into, text)
         else:
             console.print_result(text)
-    render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue_mode, rendered)
-    if options.shape.diagnostics and not render_ctx.form.needs_facts:
+    render_notices.print_notices(render_ctx, rendered)
+    if options.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
     return ExitCode.FINDINGS if is_error else ExitCode.OK
 
 
-def _keep_catalogue(render_ctx: RenderContext, file: Path) -> None:
+def _keep_catalogue(render_ctx: RenderContext, file: Path, filters: params.Filters) -> None:
     """Keep the list of all capabilities in the marked block of the file."""
     from capdisc.setup import catalogue_block, marked_block
 
-    ctx, options = render_ctx.ctx, render_ctx.options
+    ctx = render_ctx.ctx
     path = ctx.runtime.expand(file)
-    block = catalogue_block.build_block(ctx, path, options.filters, options.limits.budget)
+    block = catalogue_block.build_block(ctx, path, filters, render_ctx.options.budget)
     marked_block.keep_block(ctx.runtime, file, block.text)
     catalogue_block.print_omissions(block)
 

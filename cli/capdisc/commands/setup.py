@@ -13,7 +13,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.output.questions import YES, has_person, read_answer
-from capdisc.setup import recorded_entries, settings_files, undo_plans
+from capdisc.setup import recorded_entries, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
@@ -170,7 +170,7 @@ def setup(
     if plan and options.gateway:
         moves = _choose_moves(runtime, names[0], servers, plan, options)
     changes = (
-        undo_plans.plan_undo_of_clients(runtime, names, entries, selected)
+        recorded_entries.plan_undo_of_clients(runtime, names, entries, selected)
         if undo
         else _plan_setup(runtime, [*moves, *selected])
     )
@@ -211,7 +211,7 @@ def _split_names(words: Sequence[str]) -> tuple[list[str], Path | None]:
 
 def _undo_all(runtime: surroundings.Runtime, options: SetupOptions) -> int:
     """Take out what setup put into the files of every client."""
-    changes, problems = undo_plans.plan_undo_of_all(runtime)
+    changes, problems = recorded_entries.plan_undo_of_all(runtime)
     servers = [
         change.path for change in changes if any(entry.part == MCP for entry in change.entries)
     ]

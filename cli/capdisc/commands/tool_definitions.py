@@ -16,13 +16,13 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_shown_hits
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import (
+from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.provider_formats import (
     DEFINITION_FORMATS,
     encode_definitions,
     parameter_renames,
 )
-from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # Formats that are code, which calls what was found.
@@ -65,9 +65,7 @@ class DefinitionOptions:
     ] = None
     auto: Annotated[
         bool,
-        option(
-            help="Print everything where it is small compared with the context.", panel="Budget"
-        ),
+        option(help="Print everything if it is small compared with the context.", panel="Budget"),
     ] = False
     context_size: params.ContextSize = 200_000
     threshold_pct: params.ThresholdPct = 10.0
@@ -130,7 +128,7 @@ def _choose_definitions(
 ) -> tuple[list[Definition], str]:
     """The definitions, and a word for how they were chosen."""
     if options.only:
-        return tool_selection.definitions_by_name(tool_ctx, options.only), "only"
+        return tool_table.definitions_by_name(tool_ctx, options.only), "only"
     is_code = options.format in CODE_FORMATS
     # Code calls what was found; the tools that find are for a model.
     discovery = [] if is_code else _discovery_definitions(tool_ctx, query, options)
@@ -138,7 +136,7 @@ def _choose_definitions(
         matches = _query_definitions(ctx, tool_ctx, query, options)
         return _add_pinned(ctx, tool_ctx, options, discovery, matches), "query"
     if is_code:
-        return tool_selection.capability_definitions(tool_ctx), "static"
+        return tool_table.capability_definitions(tool_ctx), "static"
     if not _is_progressive(ctx, options):
         return _all_definitions(tool_ctx, options), "static"
     few = _add_pinned(ctx, tool_ctx, options, discovery, [])
@@ -156,23 +154,23 @@ def _defer_definitions(
     """Everything: what fits the query or is pinned loads at once, the others when they are
     found.
     """
-    from capdisc_indexer.tools.definitions import deferral
+    from capdisc_indexer.tools import provider_formats
 
     matches = _query_definitions(ctx, tool_ctx, query, options) if query.texts else []
     loaded = _add_pinned(ctx, tool_ctx, options, [], matches)
     loaded_ids = {definition.id for definition in loaded}
     deferred = [
         definition
-        for definition in tool_selection.capability_definitions(tool_ctx)
+        for definition in tool_table.capability_definitions(tool_ctx)
         if definition.id not in loaded_ids
     ]
-    request = deferral.DeferredRequest(
-        search=tool_selection.search_definition(tool_ctx),
+    request = provider_formats.DeferredRequest(
+        search=tool_table.search_definition(tool_ctx),
         loaded=loaded,
         deferred=deferred,
         is_hosted=options.hosted,
     )
-    value, names = deferral.defer_definitions(options.format, request)
+    value, names = provider_formats.defer_definitions(options.format, request)
     return DefinitionSet(
         form=options.format,
         value=value,
@@ -186,16 +184,16 @@ def _discovery_definitions(
     tool_ctx: ToolContext, query: Query, options: DefinitionOptions
 ) -> list[Definition]:
     if options.all_tools:
-        return tool_selection.discovery_definitions(tool_ctx, hidden=True)
+        return tool_table.discovery_definitions(tool_ctx, hidden=True)
     # A session's list begins alike in each turn, also where one has no query.
     is_of_turn = bool(query.texts) or options.session is not None
-    return tool_selection.bridge_definitions(tool_ctx, is_of_turn)
+    return tool_table.bridge_definitions(tool_ctx, is_of_turn)
 
 
 def _all_definitions(tool_ctx: ToolContext, options: DefinitionOptions) -> list[Definition]:
     return [
-        *tool_selection.discovery_definitions(tool_ctx, options.all_tools),
-        *tool_selection.capability_definitions(tool_ctx),
+        *tool_table.discovery_definitions(tool_ctx, options.all_tools),
+        *tool_table.capability_definitions(tool_ctx),
     ]
 
 
@@ -219,10 +217,10 @@ def _add_pinned(
         else session_memory.load_ids(ctx.runtime.state_dir(), options.session)
     )
     names = [*ctx.config["pin"], *active_ids]
-    pinned, missing = tool_selection.pinned_definitions(tool_ctx, names)
+    pinned, missing = tool_table.pinned_definitions(tool_ctx, names)
     for name in missing:
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
-    found = tool_selection.define_ids(tool_ctx, discovered_ids)
+    found = tool_table.define_ids(tool_ctx, discovered_ids)
     offered = (*found, *matches) if options.budget is None else (*matches, *found)
     return list(
         {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
@@ -240,7 +238,7 @@ def _query_definitions(
     ranking = drop_hits_of_talk(ranking)
     least = query_execution.relevance_threshold(ctx, options.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
-    definitions = tool_selection.define_ids(tool_ctx, ids)
+    definitions = tool_table.define_ids(tool_ctx, ids)
     defined_ids = {definition.id for definition in definitions}
     if options.session is not None:
         session_memory.remember_printed(
@@ -255,7 +253,7 @@ def _query_definitions(
         if options.format not in CODE_FORMATS and not options.defer:
             kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
             text = " ".join(query.texts)
-            readers = tool_selection.reader_definitions(tool_ctx, text, list(kinds))
+            readers = tool_table.reader_definitions(tool_ctx, text, list(kinds))
         names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
             f"notice: found too, and no functions: {console.format_names(not_callable)} (read by {names})"

@@ -78,7 +78,7 @@ def _check_options(options: DefinitionOptions) -> None:
     if options.hosted and not options.defer:
         raise UsageError("--hosted needs --defer", "add --defer")
     if options.defer:
-        from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
+        from capdisc_indexer.tools.provider_formats import DEFERRING_FORMATS
 
         if form not in DEFERRING_FORMATS:
             raise UsageError(

@@ -16,7 +16,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.output.questions import YES, has_person, read_answer
-from capdisc.setup import undo_plans
+from capdisc.setup import recorded_entries
 from capdisc.setup.client_settings import CLIENTS
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import find_own_plugin
@@ -48,7 +48,7 @@ def uninstall(
     Example: capdisc uninstall
     """
     runtime = surroundings.current_runtime()
-    changes, problems = undo_plans.plan_undo_of_all(runtime)
+    changes, problems = recorded_entries.plan_undo_of_all(runtime)
     pending = [change for change in changes if change.is_change]
     folders = list(_find_folders(runtime, has_records=bool(problems)))
     due = [Path(folder["path"]) for folder in folders if not folder["left"]]

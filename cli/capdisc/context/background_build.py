@@ -1,4 +1,4 @@
-"""Builds an index beside the client, where it is missing or may be out of date.
+"""Builds an index in the background, where it is missing or may be out of date.
 
 A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
 its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a
@@ -45,7 +45,7 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     if read_pointer(where) and not previous.is_known:
         raise IndexStateError(
             "the index cannot be used, and nothing says what it covered",
-            "build it anew: capdisc index, with the paths that were added to it",
+            "build it again: capdisc index, with the paths that were added to it",
         )
     coverage = complete_coverage(runtime, config, previous)
     try:
@@ -53,17 +53,12 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
         require_something(runtime, config, previous, coverage, roots)
     except InputError as error:
         return error.message
-    lock = _lock_build(runtime.user_state_dir() / "hook", where)
-    if lock is None:
+    again = not coverage.is_conventional
+    waited_s = _start_if_due(place, index_dir, client, again=again, pause_s=PAUSE_S)
+    if waited_s is None:
         return "the index is being built"
-    try:
-        if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
-            return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
-        _write_time(lock)
-        again = not coverage.is_conventional
-        _start_process(lock, index_dir, client, runtime.cwd, again=again)
-    finally:
-        os.close(lock)  # the process has the lock, too, and keeps it
+    if waited_s:
+        return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
     return "the index is being built from now on"
 
 
@@ -75,17 +70,8 @@ def start_update(place: IndexPlace, client: str) -> bool:
     from capdisc.context.coverage import covers_usual_folders
 
     with suppress(CapdiscError, OSError):
-        lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
-        if lock is None:
-            return True
-        try:
-            if time.time() - _read_time(lock) < _UPDATE_PAUSE_S:
-                return True
-            _write_time(lock)
-            again = not covers_usual_folders(place.index_dir)
-            _start_process(lock, place.index_dir, client, place.runtime.cwd, again=again)
-        finally:
-            os.close(lock)
+        again = not covers_usual_folders(place.index_dir)
+        _start_if_due(place, place.index_dir, client, again=again, pause_s=_UPDATE_PAUSE_S)
         return True
     return False
 
@@ -94,24 +80,7 @@ def start_first_build(place: IndexPlace) -> None:
     """Start to build the index of a place that has a part of one, unless a build runs. Raises
     CapdiscError where the user's state cannot be written.
     """
-    lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
-    if lock is None:
-        return
-    try:
-        _write_time(lock)
-        _start_process(lock, None, "", place.runtime.cwd)
-    finally:
-        os.close(lock)
-
-
-def is_running(place: IndexPlace) -> bool:
-    """Whether a build of the index goes on in the background."""
-    with suppress(CapdiscError):
-        lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
-        if lock is None:
-            return True
-        os.close(lock)
-    return False
+    _start_if_due(place, None, "")
 
 
 def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
@@ -128,29 +97,76 @@ def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         return False
     place = locate_index(runtime, config, index_dir)
     runtime, config, where = place.runtime, place.config, place.index_dir
-    lock = _lock_build(runtime.user_state_dir() / "hook", where)
-    if lock is None:
+    if _find_last_start(place) < PAUSE_S:  # what follows takes 20 ms
         return False
+    previous = recover_settings(where, runtime.builder_id(where))
+    if read_pointer(where) and not previous.is_known:
+        return False
+    again = not complete_coverage(runtime, config, previous).is_conventional
+    return _start_if_due(place, index_dir, client, again=again, pause_s=PAUSE_S) == 0
+
+
+def is_running(place: IndexPlace) -> bool:
+    """Whether a build of the index is running in the background."""
+    with suppress(CapdiscError):
+        lock = _lock_build(place)
+        if lock is None:
+            return True
+        os.close(lock)
+    return False
+
+
+def _start_if_due(
+    place: IndexPlace,
+    index_dir: Path | None,
+    client: str,
+    *,
+    again: bool = False,
+    pause_s: float = 0,
+) -> float | None:
+    """Start the build, unless one runs or was started within `pause_s`. Returns None where one runs,
+    the seconds since the last start where that was too recent, and 0 where the build was started.
+    Raises CapdiscError where the user's state cannot be written.
+    """
+    lock = _lock_build(place)
+    if lock is None:
+        return None
     try:
-        if time.time() - _read_time(lock) < PAUSE_S:
-            return False
-        _write_time(lock)
-        previous = recover_settings(where, runtime.builder_id(where))
-        if read_pointer(where) and not previous.is_known:
-            return False
-        again = not complete_coverage(runtime, config, previous).is_conventional
-        _start_process(lock, index_dir, client, runtime.cwd, again=again)
-        return True
+        if (waited_s := time.time() - _read_time(lock)) < pause_s:
+            return max(waited_s, 0.1)
+        system.overwrite_file(lock, f"{time.time():.0f}".encode())
+        _start_process(lock, index_dir, client, place.runtime.cwd, again=again)
+        return 0
+    finally:
+        os.close(lock)  # the process has the lock, too, and keeps it
+
+
+def _start_process(
+    lock: int, index_dir: Path | None, client: str, folder: Path, *, again: bool
+) -> None:
+    words = [client, *(["--again"] if again else [])]
+    words += [] if index_dir is None else ["--index-dir", str(index_dir)]
+    start_process("capdisc.hook.quiet_build", words, folder, lock)
+
+
+def _find_last_start(place: IndexPlace) -> float:
+    """The seconds since the last start of a build; 0 where one runs."""
+    lock = _lock_build(place)
+    if lock is None:
+        return 0.0
+    try:
+        return time.time() - _read_time(lock)
     finally:
         os.close(lock)
 
 
-def _lock_build(folder: Path, where: Path) -> int | None:
+def _lock_build(place: IndexPlace) -> int | None:
     """A file with the lock on builds of this index; None where a build holds it. Raises
     CapdiscError where the folder cannot be used.
     """
+    folder = place.runtime.user_state_dir() / "hook"
     make_private_folder(folder)
-    digits = hashlib.sha256(os.fsencode(where)).hexdigest()[:24]
+    digits = hashlib.sha256(os.fsencode(place.index_dir)).hexdigest()[:24]
     try:
         lock = system.open_or_create(folder / f"{digits}.build")
     except OSError as error:
@@ -169,16 +185,3 @@ def _read_time(lock: int) -> float:
         # Rounded to a second. A later time was written while the clock was ahead.
         return written_s if written_s <= time.time() + 1 else 0.0
     return 0.0
-
-
-def _write_time(lock: int) -> None:
-    system.overwrite_file(lock, f"{time.time():.0f}".encode())
-
-
-def _start_process(
-    lock: int, index_dir: Path | None, client: str, folder: Path, again: bool = False
-) -> None:
-    words = [client]
-    words += ["--again"] if again else []
-    words += [] if index_dir is None else ["--index-dir", str(index_dir)]
-    start_process("capdisc.hook.quiet_build", words, folder, lock)

@@ -41,7 +41,7 @@ def load_coverage(
     builder_id: str | None,
     look: Look | None = None,
 ) -> Coverage:
-    """What the index covers by its last build, of which a look at the disk may know; the usual
+    """What the index covers by its last build, which a check of the disk may know; the usual
     folders where nothing is known.
     """
     from capdisc_indexer.indexing.previous_build import recover_settings
@@ -222,7 +222,7 @@ def covers_usual_folders(index_dir: Path) -> bool:
 
 
 def has_other_sources(runtime: surroundings.Runtime, config: Config) -> bool:
-    """Whether there is something to index beside folders of skills."""
+    """Whether there is something to index besides folders of skills."""
     return bool(config.sources) or runtime.has_tool_lists() or has_places(runtime, config)
 
 

@@ -27,7 +27,7 @@ _SHOWN_NAMES = 5
 
 @frozen(kw_only=True)
 class Freshness:
-    """How the index stands to the disk. `state` is "current", "updated" (what changed was taken in
+    """How the index stands to the disk. `state` is "current", "updated" (what changed was indexed
     for this answer), "behind" (the answer is from before the change, for this `reason`), or
     "unchecked". `changed` are the first paths, `changed_count` is the number of all;
     `is_complete` is whether every file was looked at, `building` says how far a first build is that

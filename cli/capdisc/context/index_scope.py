@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from capdisc.context.client_places import (
@@ -25,12 +25,23 @@ from capdisc_indexer.config.trust import (
     is_inside,
     owner_requests,
 )
+from capdisc_indexer.lazy_imports import hex_sha256
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Coverage, DeclaredSource
 from capdisc_indexer.platforms import resolve_path, system
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
     from capdisc_indexer.config.configuration import Config
+
+# The ending by which the readers of a format know a text of a declaration.
+_TEXT_ENDINGS = {
+    "document": ".md",
+    "graphql": ".graphql",
+    "python": ".py",
+    "sql": ".sql",
+    "table": ".csv",
+}
 
 
 def list_scan_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
@@ -61,9 +72,9 @@ def build_sources(
     added = tuple(map(Path, coverage.added))
     within = () if coverage.is_conventional else added
     sources = (
-        *runtime.sources(config, within),
+        *list_declared_sources(runtime, config, within),
         *place_sources(runtime, config, within),
-        *runtime.place(named_server_files(runtime, added)),
+        *resolve_sources(runtime, named_server_files(runtime, added)),
     )
     if within or not runtime.has_tool_lists():
         return sources
@@ -177,7 +188,6 @@ def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, 
     """A request for each link in the workspace's folders that leads out of the scanned ones,
     trusted or not, and for each folder of another user there that is not. Reads all these folders.
     """
-    from capdisc_indexer.model.frozen import replace
     from capdisc_indexer.sources.scan.file_scan import scan_roots
 
     roots = [path for _, path in list_scan_roots(runtime, config) if path.exists()]
@@ -211,3 +221,73 @@ def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
     """
     user_folders = (path for scope, path in runtime.conventional(config) if scope != "workspace")
     return (runtime.real_workspace, *(resolve_path(path) for path in user_folders))
+
+
+# The declared sources, with the places of what they read.
+
+
+def list_declared_sources(
+    runtime: Runtime, config: Config, paths: Sequence[Path] = ()
+) -> tuple[DeclaredSource, ...]:
+    """The declared sources with absolute paths; where `paths` are named, only what lies in
+    them. Raises InputError for a source that waits for trust and is wrong, as reading it
+    would.
+    """
+    if config.left_out:
+        from capdisc_indexer.sources.scan.declared_files import check_declaration
+
+        for source in config.left_out:
+            check_declaration(source)
+    within = tuple(str(runtime.expand(path)) for path in paths)
+    allowed = bool(config["allow_secret_files"])
+    sources = [
+        replace(source, within=within, allow_secret_files=allowed) for source in config.sources
+    ]
+    return resolve_sources(runtime, sources)
+
+
+def resolve_sources(
+    runtime: Runtime, sources: Iterable[DeclaredSource]
+) -> tuple[DeclaredSource, ...]:
+    """The declarations with absolute paths, and with the folders for the answers of programs."""
+    return tuple(_resolve_source(runtime, source) for source in sources)
+
+
+def _resolve_source(runtime: Runtime, source: DeclaredSource) -> DeclaredSource:
+    path, state_dir = str(runtime.expand(Path(source.path))), runtime.state_dir()
+    if "url_secret" in source.options:
+        from capdisc_indexer.plugins.registry import load_service
+
+        path = str(state_dir / "databases" / load_service("databases").kept_name(source))
+    if source.url or source.text:
+        path = str(_keep_document(state_dir / "documents", source))
+    digits = hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]
+    return replace(source, path=path, answers_folder=str(state_dir / "servers" / digits))
+
+
+def _keep_document(folder: Path, source: DeclaredSource) -> Path:
+    """Where the copy of a document on the web lies, or the text of a declaration, which is
+    written there: its name has the digest of its content, so it is written once.
+    """
+    from capdisc_indexer.sources.formats.naming_rules import plain_part
+
+    digits = hex_sha256((source.url or source.text).encode())[:16]
+    stem = f"{plain_part(source.name)}-{digits}"
+    if source.url:
+        suffix = PurePosixPath(source.url.partition("?")[0]).suffix
+        ending = suffix if suffix[1:].isalnum() and len(suffix) <= 8 else ".md"
+        return folder / f"{stem}{ending}"
+    path = folder / f"{stem}{_ending_of_text(source)}"
+    if not path.exists():
+        from capdisc_indexer.store import state_file
+
+        with state_file.lock_folder(folder):
+            state_file.replace_state_file(path, source.text.encode())
+    return path
+
+
+def _ending_of_text(source: DeclaredSource) -> str:
+    """The ending by which the readers of the format know a text of a declaration."""
+    if ending := _TEXT_ENDINGS.get(source.format):
+        return ending
+    return ".json" if source.text.startswith(("{", "[")) else ".yaml"

@@ -48,18 +48,18 @@ from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.store.folder_stamps import Look
 
-# So many changed files are taken in before an answer: 5 ms each.
+# Up to this many changed files are indexed before an answer: 5 ms each.
 FEW_FILES = 10
-# A build that finds one change in so many files takes two seconds, so it is made in the background.
+# With more files than this, a build for one change takes two seconds and runs in the background.
 _MAX_FILES = 20_000
-# So many are built while the first query waits, in three to five seconds.
+# Up to this many are built while the first query waits, in three to five seconds.
 FIRST_FILES = 1_000
-# Another process that takes in the same change is done by then.
+# Another process that indexes the same change is done by then.
 _LOCK_WAIT_S = 0.5
 # What waits for trust is a warning, and what it leads to or holds is not found; nor do the words of
 # an overlay that fits nothing find anything.
 WAITING_CODES = ("symlink", "other-owner", "overlay-unused")
-_TAKEN_IN = "it is being taken in, which takes seconds here"
+_TAKEN_IN = "it is being indexed, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -121,7 +121,7 @@ def _describe_part(count: int, missing_count: int) -> str:
 
 
 def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
-    """Let a process of its own take in a few changes. Many are named, as for any index."""
+    """Let another process index a few changes. Many are named, as for any index."""
     from capdisc.context import background_build
 
     is_few = len(look.changed) <= FEW_FILES

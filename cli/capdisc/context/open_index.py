@@ -82,7 +82,7 @@ def open_index(
         return
     notices = waiting
     if shared:
-        from capdisc.context.shared_store import find_store
+        from capdisc_indexer.plugins.registry import find_store
 
         with standard_streams.silence_native_stderr():
             notices += find_store(shared.url).sync_copy(shared)
@@ -154,7 +154,7 @@ def _open_in_place(
     notices: tuple[str, ...],
 ) -> CommandContext:
     """The context of a shared index that answers from the store, of which nothing is copied."""
-    from capdisc.context.shared_store import find_store
+    from capdisc_indexer.plugins.registry import find_store
 
     with standard_streams.silence_native_stderr():
         index = find_store(shared.url).open_in_place(shared)
@@ -219,8 +219,8 @@ def _build_first(place: IndexPlace, is_allowed: bool) -> Freshness | None:
 
 
 def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:
-    """How the index stands to the disk, after what changed was taken in where the mode says so;
-    without a mode, nothing is taken in.
+    """How the index stands to the disk, after changes were indexed where the mode says so; without a
+    mode, none are.
     """
     look = look_around(place)
     is_current = look.is_known and not look.changed

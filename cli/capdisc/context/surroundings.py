@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
-from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_table import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
@@ -24,7 +23,7 @@ from capdisc_indexer.config.trust import Grant, is_inside, owner_requests
 from capdisc_indexer.encoders import NO_RERANKER, SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
+from capdisc_indexer.model.types import DefinitionGuard
 from capdisc_indexer.platforms import resolve_path, spell_path, system
 from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
@@ -186,7 +185,7 @@ class Runtime:
         address = config["index_dir"] if flag is None else str(flag)
         if ":/" not in address:
             return None
-        from capdisc.context.shared_store import find_store
+        from capdisc_indexer.plugins.registry import find_store
 
         store = find_store(address)
         if store is None:
@@ -257,22 +256,6 @@ class Runtime:
         """The folders that settings name; they need not exist."""
         return [self.expand(Path(text)) for text in config["roots"]]
 
-    def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
-        """The declared sources with absolute paths; where `paths` are named, only what lies in
-        them. Raises InputError for a source that waits for trust and is wrong, as reading it
-        would.
-        """
-        if config.left_out:
-            from capdisc_indexer.sources.scan.declared_files import check_declaration
-
-            for source in config.left_out:
-                check_declaration(source)
-        within = tuple(str(self.expand(path)) for path in paths)
-        allowed = bool(config["allow_secret_files"])
-        return self.place(
-            replace(source, within=within, allow_secret_files=allowed) for source in config.sources
-        )
-
     @property
     def tool_lists_dir(self) -> Path:
         """Where the lists of tools lie of the servers that `capdisc mcp --gateway` serves here."""
@@ -287,47 +270,6 @@ class Runtime:
         """Whether the gateway has asked a server for its tools."""
         folder = self.tool_lists_dir
         return folder.is_dir() and any(folder.glob("*.tools.json"))
-
-    def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
-        """The declarations with absolute paths, and with the folders for the answers of programs."""
-        return tuple(self._resolve_source(source) for source in sources)
-
-    def _resolve_source(self, source: DeclaredSource) -> DeclaredSource:
-        """The declaration with its absolute path, and with the folder for the answers of a
-        program.
-        """
-        path = str(self.expand(Path(source.path)))
-        if "url_secret" in source.options:
-            from capdisc_indexer.plugins.registry import load_service
-
-            databases = load_service("databases")
-            path = str(self.state_dir() / "databases" / databases.kept_name(source))
-        if source.url or source.text:
-            path = str(self._kept_document(source))
-        digits = lazy_imports.hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]
-        return replace(
-            source, path=path, answers_folder=str(self.state_dir() / "servers" / digits)
-        )
-
-    def _kept_document(self, source: DeclaredSource) -> Path:
-        """Where the copy of a document on the web lies, or the text of a declaration, which is
-        written there: its name has the digest of its content, so it is written once.
-        """
-        from capdisc_indexer.sources.formats.naming_rules import plain_part
-
-        digits = lazy_imports.hex_sha256((source.url or source.text).encode())[:16]
-        stem = f"{plain_part(source.name)}-{digits}"
-        if source.url:
-            suffix = PurePosixPath(source.url.partition("?")[0]).suffix
-            ending = suffix if suffix[1:].isalnum() and len(suffix) <= 8 else ".md"
-            return self.state_dir() / "documents" / f"{stem}{ending}"
-        path = self.state_dir() / "documents" / f"{stem}{_ending_of_text(source)}"
-        if not path.exists():
-            from capdisc_indexer.store import state_file
-
-            with state_file.lock_folder(path.parent):
-                state_file.replace_state_file(path, source.text.encode())
-        return path
 
     def candidate_roots(self, config: Config) -> list[Path]:
         """The same with what waits for trust and without plugins; no look at the disk."""
@@ -384,7 +326,7 @@ def enter_folder(folder: str) -> None:
     try:
         os.chdir(folder)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        why = error.strerror if isinstance(error, OSError) else "not the name of a folder"
         raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
     os.environ["PWD"] = folder
 
@@ -402,24 +344,8 @@ def _current_folder() -> Path:
 
 
 def is_terminal(stream: object) -> bool:
-    """Whether the stream is a terminal; a closed one is none."""
+    """Whether the stream is a terminal; a closed one is not."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):
         return False
-
-
-_TEXT_ENDINGS = {
-    "document": ".md",
-    "graphql": ".graphql",
-    "python": ".py",
-    "sql": ".sql",
-    "table": ".csv",
-}
-
-
-def _ending_of_text(source: DeclaredSource) -> str:
-    """The ending by which the readers of the format know a text of a declaration."""
-    if ending := _TEXT_ENDINGS.get(source.format):
-        return ending
-    return ".json" if source.text.startswith(("{", "[")) else ".yaml"

@@ -49,7 +49,7 @@ def _read_bounded(path: Path, limit_bytes: int) -> bytes:
     fd = system.open_file(path, follow_link=True)
     with os.fdopen(fd, "rb") as stream:
         if not _is_readable_file(path, os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         system.set_blocking(fd)
         return stream.read(limit_bytes)
 

@@ -138,10 +138,11 @@ def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]
         source for source in (*config.sources, *config.left_out) if declares_servers(source)
     ]
     if sources:
+        from capdisc.context.index_scope import resolve_sources
         from capdisc_indexer.plugins.registry import load_service
 
         lists = load_service("server-lists")
-        yield from lists.source_requests(runtime, runtime.place(sources))
+        yield from lists.source_requests(runtime, resolve_sources(runtime, sources))
 
 
 def declares_servers(source: DeclaredSource) -> bool:

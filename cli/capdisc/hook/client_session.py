@@ -33,7 +33,7 @@ FORGOTTEN_AFTER_TURNS, CLEARLY_SURER = 25, 0.25
 # Longer than a change of such a file takes; a hook that waits holds up a prompt.
 _LOCK_TIMEOUT_S = 0.15
 _VERSION = 3
-# The memory of uses lies beside them.
+# The memory of uses lies next to them.
 _FILE_PATTERN = f"{'?' * 24}.json"
 
 

@@ -21,7 +21,7 @@ PROMPT, SESSION_CHANGE, TOOL_USE, OTHER = "prompt", "session change", "tool use"
 AGENT_START = "agent start"
 # The longest JSON of a client; a prompt with a pasted log has some megabytes.
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-# What a prompt begins with that is no request to the model: a command of the client, one of a
+# How a prompt begins that is not a request to the model: a command of the client, one of a
 # shell, and the client's own notes.
 _CLIENT_COMMAND = re.compile(
     r"/[\w:.-]*(?:\s|$)|!|</?(?:task-notification|command-\w+|local-command-\w+|system-reminder)\b"
@@ -101,7 +101,7 @@ class HookClient:
     foreign_fields: frozenset[str]
 
     def read_event(self, data: bytes) -> HookEvent:
-        """The event in the client's JSON. Raises InputError where it is none."""
+        """The event in the client's JSON. Raises InputError for anything else."""
         fields = _parse_object(data, self.name)
         # Copilot names no event where its settings spell events in its own way.
         name = _text(fields, "hook_event_name")
@@ -143,7 +143,7 @@ class HookClient:
 
     def find_used_name(self, tool: str, arguments: object) -> str:
         """The name of the skill or MCP tool that is used by a call of this tool of the client; ""
-        where it is neither, or the name is none.
+        where it is neither, or the name is not valid.
         """
         if tool.startswith("mcp__"):
             return find_name(tool.split("__", 2)[-1])
@@ -159,7 +159,7 @@ class HookClient:
 
 def find_name(text: str) -> str:
     """The name of a capability without that of its plugin, as in "plugin:skill"; "" for a text
-    that is no name.
+    that is not a name.
     """
     name = text.rpartition(":")[2].strip().lstrip("/")
     return name if _NAME.fullmatch(name) else ""

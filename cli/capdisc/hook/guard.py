@@ -120,10 +120,12 @@ def _write(stream: int, data: bytes) -> None:
 def _log_quietly(words: Sequence[str], failure: str) -> None:
     """Write the failure to the log, if that can be done."""
     try:
-        from capdisc.context import failure_log, surroundings
+        from capdisc.context import background_process, surroundings
         from capdisc.hook.clients import CLIENTS
 
         client = next((word for word in words if word in CLIENTS), "")
-        failure_log.log_failure(surroundings.current_runtime().user_state_dir(), client, failure)
+        background_process.log_failure(
+            surroundings.current_runtime().user_state_dir(), client, failure
+        )
     except BaseException:
         return

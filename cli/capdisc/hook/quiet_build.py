@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 from capdisc.args.command_table import run_command
-from capdisc.context import failure_log, surroundings
+from capdisc.context import background_process, surroundings
 from capdisc.context.background_process import FAILURE
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import CapdiscError
@@ -38,7 +38,7 @@ def main() -> None:
         failure = "; ".join(errors).removeprefix("error: ") or f"exit status {code}"
         with suppress(CapdiscError):
             folder = surroundings.current_runtime().user_state_dir()
-            failure_log.log_failure(folder, client, f"{FAILURE}: {failure}")
+            background_process.log_failure(folder, client, f"{FAILURE}: {failure}")
 
 
 def _build_home(runtime: surroundings.Runtime) -> None:

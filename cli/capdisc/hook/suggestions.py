@@ -43,6 +43,7 @@ from capdisc_indexer.suggestion.decision import (
     Decision,
     coding_share,
     decide_offers,
+    find_typed_names,
     is_talk,
     shorten_prompt,
 )
@@ -54,7 +55,6 @@ from capdisc_indexer.suggestion.turn_profile import (
     first_line,
     profile_turn,
 )
-from capdisc_indexer.suggestion.typed_names import find_typed_names
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
     end_sentence,
@@ -367,7 +367,7 @@ def _add_detail(
     """The suggestion with the section of its text that fits the prompt best, of those that fit
     whole into the tokens; as it is where none does, or it has no text.
     """
-    from capdisc.render.tier_selection import frame_key
+    from capdisc.render.frame_key import frame_key
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.formats.text import with_mark_key
     from capdisc_indexer.text.token_counts import find_tokenizer, make_counter

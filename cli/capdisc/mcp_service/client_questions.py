@@ -93,7 +93,7 @@ def _report_progress(
 
 def _confirm_by_retry(sdk: Any, responses: Any, question: str, binding: str) -> Consent:
     """The answer that came with the call. Its key holds what the question was about, so that a
-    yes to one call is none to another. Raises InputNeededError where there is no answer yet.
+    yes to one call is not a yes to another. Raises InputNeededError where there is no answer yet.
     """
     key = f"approve-{hashlib.sha256(binding.encode()).hexdigest()[:32]}"
     if (response := responses.get(key)) is not None:

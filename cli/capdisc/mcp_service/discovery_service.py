@@ -12,22 +12,18 @@ from typing import TYPE_CHECKING
 from capdisc.context import open_index, session_memory, surroundings
 from capdisc.context.user_files import STDIN
 from capdisc.mcp_service.live_index import LiveIndex
+from capdisc.mcp_service.served_skills import SkillOffer
 from capdisc.mcp_service.tool_offer import (
     ALL_TOOLS,
-    EXECUTE_TOOL,
-    RUN_TOOLS,
     ToolOffer,
     needs_index,
     offer_tools,
+    server_instructions,
 )
 from capdisc.output import console
 from capdisc.render.context import build_context
 from capdisc.render.render_context import prepare_render
-from capdisc.render.render_options import (
-    LayoutOptions,
-    QueryOptions,
-    RenderOptions,
-)
+from capdisc.render.render_options import RenderOptions
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -45,7 +41,6 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
     READ_TOOL,
-    RUN_TOOL,
     SOURCES_KEY,
     TEXT_KEY,
     overview_text,
@@ -62,8 +57,13 @@ from capdisc_indexer.tools.answer_pages import (
 from capdisc_indexer.tools.call_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.call_context import Caller, Consent
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
-from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED
+from capdisc_indexer.tools.function_definitions import (
+    EXECUTE_TOOL,
+    RUN_TOOL,
+    RUN_TOOLS,
+    WRITING_TOOLS,
+)
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 
@@ -114,15 +114,22 @@ class ResultStore:
 
 @frozen(kw_only=True)
 class DiscoveryService:
-    """What agents are offered from the index: the tools of these names, the capabilities `pins`, and
-    `run`, which builds an executor of capabilities, None where running is not allowed.
+    """What agents are offered from the index: the tools of these names, the capabilities `pins`, its
+    `skills`, and `run`, which builds an executor of capabilities, None where running is not
+    allowed. All methods may raise CapdiscError.
     """
 
     live: LiveIndex
     names: tuple[str, ...]
     run: Callable[[Index, Caller], Executor] | None
+    skills: SkillOffer
     pins: tuple[str, ...] = ()
     results: ResultStore = field(default_factory=ResultStore)
+
+    @property
+    def instructions(self) -> str:
+        """What a client tells its model about the server."""
+        return server_instructions(self.names)
 
     def tools(self) -> list[JsonObject]:
         """The definitions of the tools as `tools/list` of MCP has them."""
@@ -151,7 +158,7 @@ class DiscoveryService:
     def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
         name, arguments = self._name_run_tool(name, arguments)
         own_arguments, cursor = _take_cursor(name, arguments)
-        keeps_result = name in WRITING_TOOLS or name == RUN_TOOL
+        keeps_result = name in WRITING_TOOLS
         if cursor and keeps_result and self._offers(name):
             kept = self.results.find(cursor)
             return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
@@ -307,9 +314,7 @@ def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
     """
     if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
         raise UsageError("the task is empty", "say in a sentence what has to be done")
-    options = RenderOptions(
-        request=QueryOptions(words=[task]), shape=LayoutOptions(tier="1,2", hint="none")
-    )
+    options = RenderOptions(words=[task], tier="1,2", hint="none")
     render_ctx = prepare_render(ctx, options)
     if render_ctx.relevant.is_empty:
         return _NOTHING.format(task=task)

@@ -15,11 +15,11 @@ from capdisc.context import open_index, surroundings
 from capdisc.context.background_process import start_process
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.query_execution import build_tool_context
-from capdisc.context.shared_store import find_store
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, OlderIndexError
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_indexer.store.snapshot import Index
@@ -93,7 +93,7 @@ class BackgroundBuild:
 
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
-    call that answers from it ends. A call takes in the few files that changed before it.
+    call that answers from it ends. A call first updates the index with the few files that changed.
     `find_place` says before a call where the index lies now: a workspace that gets its first skill
     is answered from an index of its own from then on. None: where it lay at the start.
     `await_first` waits, before a first build, for another one that may be under way; its argument
@@ -154,7 +154,7 @@ class LiveIndex:
 
     def _is_older(self) -> bool:
         """Whether nothing was read so far, and what is published is of an earlier version, which a
-        command would build anew, too.
+        command would build again, too.
         """
         is_fixed = self._is_named or self._config["fresh"] == "off"
         if self._newest is not None or is_fixed:

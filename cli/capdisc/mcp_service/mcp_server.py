@@ -4,6 +4,7 @@ the SDK speaks, and tells its clients when the index has changed.
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import threading
@@ -14,21 +15,25 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from capdisc.mcp_service.client_questions import InputNeededError, make_caller
+from capdisc.mcp_service.discovery_service import DiscoveryService
 from capdisc.mcp_service.opening import SERVER_NAME, AnswerFilter, Opening, open_rest
-from capdisc.mcp_service.skill_methods import (
+from capdisc.mcp_service.served_skills import (
     SKILL_SCHEME,
+    DirectoryChild,
+    SkillEntry,
     SkillFile,
+    SkillOffer,
     SkillPage,
-    SkillService,
-    add_skill_methods,
-    file_contents,
-    skill_resource,
+    complete_path,
+    get_skill,
+    read_directory,
+    read_file,
 )
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, UsageError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.sources.formats.skill_answers import EXTENSION
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import Caller
 
@@ -44,35 +49,12 @@ CAPABILITY_URI = "capdisc://capability/"
 PROMPT = "find-capabilities"
 
 
-@frozen(kw_only=True)
-class ToolService:
-    """What the server answers from. All may raise CapdiscError.
-
-    `instructions` is what a client tells its model about the server. `tools` gives definitions as
-    `tools/list` has them. `answer` gives the text for a tool's name, its arguments and its
-    caller, and whether the text tells of a failure. `prompt` gives the capabilities that fit a task,
-    `capability` the text of the one with an id, `complete_id` the ids with a beginning. `version`
-    gives another text once the index has changed. `skills` answers for the skills.
-    """
-
-    instructions: str
-
-    tools: Callable[[], list[JsonObject]]
-    answer: Callable[[str, Arguments, Caller], tuple[str, bool]]
-    prompt: Callable[[str], str]
-    overview: Callable[[], str]
-    capability: Callable[[str], str]
-    complete_id: Callable[[str], list[str]]
-    version: Callable[[], str]
-    skills: SkillService
-
-
 class RequestTracker:
     """The calls that are being answered, each in a thread of its own, as a tool may run for long.
     When a caller cancels a call, or the server ends, what the call runs is killed.
     """
 
-    def __init__(self, sdk: Any, service: ToolService) -> None:
+    def __init__(self, sdk: Any, service: DiscoveryService) -> None:
         self._sdk, self._service = sdk, service
         self._unfinished: set[threading.Event] = set()
 
@@ -119,7 +101,7 @@ def format_error(error: CapdiscError) -> str:
     return f"{error.message}\nhint: {error.hint}" if error.hint else error.message
 
 
-def serve(service: ToolService, opening: Opening, stdin: int) -> None:
+def serve(service: DiscoveryService, opening: Opening, stdin: int) -> None:
     """Serves until stdin ends, of which `opening` was read before."""
     sdk = lazy_imports.mcp_sdk()
     # Not anyio's own threads, which read stdin: its end would be seen behind all waiting calls.
@@ -132,7 +114,7 @@ def serve(service: ToolService, opening: Opening, stdin: int) -> None:
 
 
 async def _serve(
-    sdk: Any, service: ToolService, calls: RequestTracker, opening: Opening, stdin: int
+    sdk: Any, service: DiscoveryService, calls: RequestTracker, opening: Opening, stdin: int
 ) -> None:
     bus = sdk.Bus()
     sessions: set[Any] = set()
@@ -155,7 +137,11 @@ async def _serve(
 
 
 def _build_server(
-    sdk: Any, service: ToolService, calls: RequestTracker, subscriptions: Any, sessions: set[Any]
+    sdk: Any,
+    service: DiscoveryService,
+    calls: RequestTracker,
+    subscriptions: Any,
+    sessions: set[Any],
 ) -> Any:
     """The server. Sessions of the older versions of the protocol are added to `sessions` as they
     begin.
@@ -189,14 +175,14 @@ def _build_server(
         **_resource_handlers(sdk, service),
         **_prompt_handlers(sdk, service),
     )
-    add_skill_methods(server, sdk, service.skills, partial(_answer_in_thread, sdk))
+    _add_skill_methods(server, sdk, service.skills)
     server.add_notification_handler(
         "notifications/initialized", types.NotificationParams, remember_session
     )
     return server
 
 
-def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
+def _resource_handlers(sdk: Any, service: DiscoveryService) -> dict[str, Any]:
     """What answers requests for the overview, for the capabilities and for the files of skills as
     resources. Of these, lists have each SKILL.md, on as many pages as it takes.
     """
@@ -205,7 +191,7 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
     async def list_resources(context: Any, params: Any) -> Any:
         cursor = (params.cursor if params else None) or ""
         page = await _answer_in_thread(sdk, _list_skills, service, cursor)
-        skills = [skill_resource(types, entry) for entry in page.entries]
+        skills = [_skill_resource(types, entry) for entry in page.entries]
         overview = types.Resource(
             uri=OVERVIEW_URI,
             name="overview",
@@ -237,8 +223,8 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
     async def read_resource(context: Any, params: Any) -> Any:
         uri = str(params.uri)
         if uri.startswith(SKILL_SCHEME):
-            file: SkillFile = await _answer_in_thread(sdk, service.skills.read, uri)
-            return types.ReadResourceResult(contents=[file_contents(types, file)])
+            file: SkillFile = await _answer_in_thread(sdk, service.skills.answer, read_file, uri)
+            return types.ReadResourceResult(contents=[_file_contents(types, file)])
         text = await _answer_in_thread(sdk, _read_resource, service, uri)
         mime_type = "text/plain" if uri == OVERVIEW_URI else "text/markdown"
         content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
@@ -251,7 +237,7 @@ def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
     }
 
 
-def _list_skills(service: ToolService, cursor: str) -> SkillPage:
+def _list_skills(service: DiscoveryService, cursor: str) -> SkillPage:
     """A page of the skills; none where there is no index yet, which the overview says."""
     try:
         return service.skills.list_page(cursor)
@@ -259,7 +245,7 @@ def _list_skills(service: ToolService, cursor: str) -> SkillPage:
         return SkillPage(entries=(), next_cursor="")
 
 
-def _read_resource(service: ToolService, uri: str) -> str:
+def _read_resource(service: DiscoveryService, uri: str) -> str:
     """The text of a resource. Raises UsageError for an unknown address."""
     if uri == OVERVIEW_URI:
         return service.overview()
@@ -270,10 +256,76 @@ def _read_resource(service: ToolService, uri: str) -> str:
     )
 
 
-def _prompt_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
+def _add_skill_methods(server: Any, sdk: Any, skills: SkillOffer) -> None:
+    """Declares the skills extension of MCP (`io.modelcontextprotocol/skills`, SEP-2640) with its
+    three methods.
+
+    The text followed is that of September 2026 in modelcontextprotocol/ext-skills, written against
+    revision 2026-07-28 of the protocol. Clients of older revisions get the same answers.
+    """
+    types, answer = sdk.types, partial(_answer_in_thread, sdk)
+
+    async def list_skills(context: Any, params: Any) -> JsonObject:
+        page: SkillPage = await answer(skills.list_page, params.cursor or "")
+        document: JsonObject = _complete_result(skills=list(page.entries))
+        return document | ({"nextCursor": page.next_cursor} if page.next_cursor else {})
+
+    async def answer_skill(context: Any, params: Any) -> JsonObject:
+        return _complete_result(skill=await answer(skills.answer, get_skill, params.uri))
+
+    async def answer_directory(context: Any, params: Any) -> JsonObject:
+        children: list[DirectoryChild] = await answer(skills.answer, read_directory, params.uri)
+        resources = [
+            {"uri": child.uri, "name": child.name, "mimeType": child.mime_type}
+            for child in children
+        ]
+        return {"resultType": "complete", "resources": resources}
+
+    server.extensions[EXTENSION] = {"directoryRead": True}
+    server.add_request_handler("skills/list", types.PaginatedRequestParams, list_skills)
+    server.add_request_handler("skills/get", types.ReadResourceRequestParams, answer_skill)
+    server.add_request_handler(
+        "resources/directory/read", types.ReadResourceRequestParams, answer_directory
+    )
+
+
+def _complete_result(**members: object) -> JsonObject:
+    """A result that no client may take for current later: a digest changes with its file."""
+    return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **members}
+
+
+def _skill_resource(types: Any, entry: SkillEntry) -> Any:
+    """The SKILL.md of an entry as `resources/list` names it."""
+    frontmatter = entry["frontmatter"]
+    size = next((file["size"] for file in entry["resources"] if file["uri"] == entry["uri"]), None)
+    return types.Resource(
+        uri=entry["uri"],
+        name=frontmatter["name"],
+        description=frontmatter["description"],
+        mime_type="text/markdown",
+        size=size,
+    )
+
+
+def _file_contents(types: Any, file: SkillFile) -> Any:
+    """A file as `resources/read` answers it: a text that has the file's very bytes in UTF-8, or a
+    blob.
+    """
+    try:
+        text = file.data.decode("utf-8")
+    except UnicodeDecodeError:
+        blob = base64.b64encode(file.data).decode("ascii")
+        return types.BlobResourceContents(uri=file.uri, blob=blob, mime_type=file.mime_type)
+    return types.TextResourceContents(uri=file.uri, text=text, mime_type=file.mime_type)
+
+
+def _prompt_handlers(sdk: Any, service: DiscoveryService) -> dict[str, Any]:
     """What answers requests for the prompt, and completes the ids and paths of resources."""
     types = sdk.types
-    completions = {"id": service.complete_id, "path": service.skills.complete_path}
+    completions: dict[str, Callable[[str], list[str]]] = {
+        "id": service.complete_id,
+        "path": partial(service.skills.answer, complete_path),
+    }
 
     async def list_prompts(context: Any, params: Any) -> Any:
         task = types.PromptArgument(
@@ -323,14 +375,16 @@ async def _answer_in_thread(sdk: Any, answer: Callable[..., T], *arguments: obje
     return value
 
 
-async def _notify_changes(sdk: Any, service: ToolService, bus: Any, sessions: set[Any]) -> None:
+async def _notify_changes(
+    sdk: Any, service: DiscoveryService, bus: Any, sessions: set[Any]
+) -> None:
     """Looks every _POLL_SECONDS whether the index has changed, and tells all clients, which then
     ask for the lists again.
     """
-    last_version = service.version()
+    last_version = service.live.version()
     while True:
         await sdk.anyio.sleep(_POLL_SECONDS)
-        if (version := service.version()) == last_version:
+        if (version := service.live.version()) == last_version:
             continue
         last_version = version
         for session in list(sessions):

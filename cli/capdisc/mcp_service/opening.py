@@ -93,7 +93,7 @@ def answer_opening(
 
 
 def _parse_message(line: bytes) -> JsonObject:
-    """The message of a line; empty for what is none."""
+    """The message of a line; empty for any other line."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

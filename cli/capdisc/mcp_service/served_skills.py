@@ -2,7 +2,7 @@
 
 A skill is offered as the Agent Skills format has it, and as it was indexed: one whose file has
 changed since, whose front matter breaks the format, or whose folder is too large, is not. Of its
-folder, the files are offered that `read_capability` reads, and files that are no text: no hidden
+folder, the files are offered that `read_capability` reads, and files that are not texts: no hidden
 ones, none behind a link, none that holds secrets. Keys in texts are masked before they are hashed.
 """
 
@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from mimetypes import MimeTypes
+from typing import TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 import capdisc_guard
-from capdisc.mcp_service.skill_methods import (
-    DIRECTORY_TYPE,
-    SKILL_SCHEME,
-    DirectoryChild,
-    SkillEntry,
-    SkillFile,
-    SkillPage,
-)
+from capdisc.mcp_service.live_index import LiveIndex, OpenGeneration
+from capdisc.output import console
 from capdisc_indexer.links import MAX_BYTES, capability_folder
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -45,14 +41,48 @@ from capdisc_indexer.tools.capability_reading import walk_folder
 
 # ruff: noqa: PTH120
 
-# A page of `skills/list` ends after so many skills, or with the one that brings it to so many files.
+SKILL_SCHEME = "skill://"
+DIRECTORY_TYPE = "inode/directory"
+# A page of `skills/list` ends after this many skills, or with the one that brings it to this many files.
 PAGE_SKILLS = 50
 _PAGE_FILES = 2_000
 _MAX_DEPTH = 12
 _MAX_COMPLETIONS = 100
+_SHOWN_PROBLEMS = 3
 # Without the tables of this machine, so that a file has the same type everywhere.
 _TYPES = MimeTypes(filenames=())
 _TYPES.add_type("text/markdown", ".md")
+
+
+T = TypeVar("T")
+# An entry of `skills/list`: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}.
+SkillEntry: TypeAlias = JsonObject
+
+
+@frozen(kw_only=True)
+class SkillPage:
+    """One page of a list of skills; `next_cursor` is "" on the last page."""
+
+    entries: Sequence[SkillEntry]
+    next_cursor: str
+
+
+@frozen(kw_only=True)
+class SkillFile:
+    """The bytes of one file of a skill."""
+
+    uri: str
+    mime_type: str
+    data: bytes
+
+
+@frozen(kw_only=True)
+class DirectoryChild:
+    """A file or folder directly in a folder of a skill; `mime_type` is DIRECTORY_TYPE for a folder."""
+
+    uri: str
+    name: str
+    mime_type: str
 
 
 @frozen(kw_only=True)
@@ -132,21 +162,22 @@ def list_skills(
     index: Index, catalogue: SkillCatalogue, cursor: str
 ) -> tuple[SkillPage, dict[str, str]]:
     """The entries of the skills after this cursor, which is the URI of the last one of the page
-    before; and by URI why others that would be among them are left out.
+    before; and why others that would be among them are left out, by URI or id.
     """
     entries: list[SkillEntry] = []
     problems: dict[str, str] = {}
+    bad_names = {} if cursor else dict.fromkeys(catalogue.left_out, "its name")
     file_count = 0
     for uri in islice(catalogue.listed, bisect_right(catalogue.listed, cursor), None):
         if len(entries) + len(problems) >= PAGE_SKILLS or file_count >= _PAGE_FILES:
-            return SkillPage(entries=entries, next_cursor=cursor), problems
+            return SkillPage(entries=entries, next_cursor=cursor), bad_names | problems
         cursor = uri
         try:
             entries.append(get_skill(index, catalogue, uri))
             file_count += len(entries[-1]["resources"])
         except UsageError as error:
             problems[uri] = error.message.partition(" is not served: ")[2] or error.message
-    return SkillPage(entries=entries, next_cursor=""), problems
+    return SkillPage(entries=entries, next_cursor=""), bad_names | problems
 
 
 def get_skill(index: Index, catalogue: SkillCatalogue, uri: str) -> SkillEntry:
@@ -200,11 +231,11 @@ def read_directory(index: Index, catalogue: SkillCatalogue, uri: str) -> list[Di
         mime_type = DIRECTORY_TYPE if inner else _mime_type(child, data)
         children[child] = DirectoryChild(uri=child_uri, name=child, mime_type=mime_type)
     if not children:
-        raise UsageError(f"{_show(uri)} is no folder of a skill that is served")
+        raise UsageError(f"{_show(uri)} is not a folder of a skill that is served")
     return [children[name] for name in sorted(children)]
 
 
-def complete_path(catalogue: SkillCatalogue, beginning: str) -> list[str]:
+def complete_path(_: Index, catalogue: SkillCatalogue, beginning: str) -> list[str]:
     """The first paths of SKILL.md files that begin so, without the scheme."""
     paths = (unquote(uri.removeprefix(SKILL_SCHEME)) for uri in catalogue.listed)
     return list(islice((path for path in paths if path.startswith(beginning)), _MAX_COMPLETIONS))
@@ -273,7 +304,7 @@ def _read_file(folder: str, name: str) -> bytes | None:
 
 
 def _mask(data: bytes) -> bytes:
-    """The bytes with keys masked; those of a file that is no text, as they are."""
+    """The bytes with keys masked; those of a file that is not a text, as they are."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -289,3 +320,47 @@ def _mime_type(name: str, data: bytes) -> str:
 
 def _show(uri: str) -> str:
     return one_line(uri, 200)
+
+
+class SkillOffer:
+    """The skills of the newest generation. Their catalogue is read once for each generation; what
+    is left out of a list is named on stderr, once.
+    """
+
+    def __init__(self, live: LiveIndex) -> None:
+        self._live = live
+        self._lock = threading.Lock()
+        self._version = ""
+        self._catalogue = SkillCatalogue(ids={}, listed=(), left_out=())
+        self._named: set[str] = set()
+
+    def answer(self, function: Callable[..., T], *arguments: str) -> T:
+        """What a function of this module gives for the newest index and its catalogue."""
+        with self._live.open_newest() as current:
+            catalogue = self._read_catalogue(current)
+            return function(current.ctx.index, catalogue, *arguments)
+
+    def list_page(self, cursor: str) -> SkillPage:
+        """The skills that follow the cursor."""
+        page, problems = self.answer(list_skills, cursor)
+        self._name_left_out(problems)
+        return page
+
+    def _read_catalogue(self, current: OpenGeneration) -> SkillCatalogue:
+        with self._lock:
+            if current.version != self._version:
+                self._catalogue = read_catalogue(current.ctx.index)
+                self._version = current.version
+            return self._catalogue
+
+    def _name_left_out(self, problems: Mapping[str, str]) -> None:
+        """Print which skills are left out and why, those of a page on one line."""
+        new = [
+            f"{name} ({reason})" for name, reason in problems.items() if name not in self._named
+        ]
+        self._named.update(problems)
+        if new:
+            console.print_notice(
+                f"notice: not served under skill://: {console.sanitise('; '.join(new[:_SHOWN_PROBLEMS]))}"
+                + (f" and {len(new) - _SHOWN_PROBLEMS} more" if len(new) > _SHOWN_PROBLEMS else "")
+            )

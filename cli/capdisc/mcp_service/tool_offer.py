@@ -10,15 +10,17 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line, readable_title
 from capdisc_indexer.text.similar_names import nearest_names
-from capdisc_indexer.tools import tool_selection, tool_table
-from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, RUN_TOOL
-from capdisc_indexer.tools.definitions import encode_definitions
-from capdisc_indexer.tools.definitions.builders import Definition, drop_guards
+from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.agent_tools import AGENT_TOOLS
+from capdisc_indexer.tools.function_definitions import (
+    EXECUTE_TOOL,
+    RUN_TOOLS,
+    Definition,
+    define_tool,
+)
+from capdisc_indexer.tools.provider_formats import encode_definitions
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
-EXECUTE_TOOL = "execute_tool"
-# The tools that run a capability, which nobody offers without leave.
-RUN_TOOLS = frozenset({EXECUTE_TOOL, RUN_TOOL})
 EVERY_TOOL = "all"
 # Those of the group `discovery`, whose definitions are the same for every index.
 _WITHOUT_INDEX = ("discover_capabilities", "tool_search", "search_tool", EXECUTE_TOOL)
@@ -101,19 +103,19 @@ def offer_tools(
     """The tools of these names and the pinned capabilities. Of every tool there is, those without
     data in the index are left out. Without an index (None), those that search.
     """
-    definitions = [_define(tool) for tool in AGENT_TOOLS.values() if tool.name in names]
+    definitions = [define_tool(tool) for tool in AGENT_TOOLS.values() if tool.name in names]
     if ctx is not None:
         is_every_tool = ALL_TOOLS.keys() <= set(names) | RUN_TOOLS
         definitions += [
             definition
-            for definition in tool_selection.discovery_definitions(ctx, hidden=not is_every_tool)
+            for definition in tool_table.discovery_definitions(ctx, hidden=not is_every_tool)
             if definition.name in names
         ]
     else:
         definitions += [
-            _define(tool_table.TOOLS[name]) for name in _WITHOUT_INDEX if name in names
+            define_tool(tool_table.TOOLS[name]) for name in _WITHOUT_INDEX if name in names
         ]
-    pinned, missing = tool_selection.pinned_definitions(ctx, pins) if ctx else ([], pins)
+    pinned, missing = tool_table.pinned_definitions(ctx, pins) if ctx else ([], pins)
     value, names_by_id = encode_definitions("mcp", [*definitions, *pinned])
     pinned_by_name = {names_by_id[definition.id]: definition for definition in pinned}
     always_loaded = AGENT_TOOLS.keys() | pinned_by_name.keys()
@@ -121,22 +123,6 @@ def offer_tools(
         documents=[_complete_document(document, always_loaded) for document in value["tools"]],
         pinned=pinned_by_name,
         missing=missing,
-    )
-
-
-def _define(tool: Tool) -> Definition:
-    """The definition of a tool that does not depend on the index."""
-    hints = {"readOnlyHint": tool.name not in RUN_TOOLS}
-    if tool.name == RUN_TOOL:
-        hints |= {"destructiveHint": True}
-    return Definition(
-        id=f"capdisc:{tool.name}",
-        name=tool.name,
-        description=tool.description,
-        schema=drop_guards(tool.input_schema),
-        kind=tool.group,
-        is_ours=True,
-        annotations=hints,
     )
 
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.output import console
-from capdisc.render import tier_selection
 from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (
     offered_headers,
@@ -36,16 +34,19 @@ from capdisc_indexer.rendering.index_context import (
     learn_stored_counts,
     load_guidance,
 )
-from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
+from capdisc_indexer.rendering.layout import (
+    DISCOVERY_INSTRUCTIONS,
+    PromptTemplate,
+    fill_template,
+    list_templates,
+    load_builtin,
+)
 from capdisc_indexer.rendering.render_job import Descriptors
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
 
-if TYPE_CHECKING:
-    from capdisc_indexer.rendering.templates import PromptTemplate
-
-# A format that repeats the request leaves at least so many tokens for everything else.
+# A format that repeats the request leaves at least this many tokens for everything else.
 _MIN_REMAINING_TOKENS = 40
 
 
@@ -85,7 +86,7 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
         ]
         hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
         ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        ctx, name = render_ctx.ctx, render_ctx.options.prompting.session
+        ctx, name = render_ctx.ctx, render_ctx.options.session
         if name is not None:
             session_memory.remember_printed(ctx.runtime, name, ids)
             session_memory.remember_request(ctx.runtime, name, "\n".join(render_ctx.texts))
@@ -95,7 +96,7 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
     """What the tiers are made of."""
-    shape, is_full = render_ctx.options.shape, render_ctx.catalogue_mode.is_full
+    options, is_full = render_ctx.options, render_ctx.catalogue_mode.is_full
     active = _learn_counts(render_ctx, render_ctx.session.active)
     pinned = _learn_counts(render_ctx, render_ctx.pinned)
     descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in pinned})
@@ -106,7 +107,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         details = 0
     levels = _select_levels(render_ctx)
     lines = (
-        overview_lines(render_ctx.ctx, render_ctx.relevant.ranking.query, shape.by_kind)
+        overview_lines(render_ctx.ctx, render_ctx.relevant.ranking.query, options.by_kind)
         if 0 in levels
         else ()
     )
@@ -130,10 +131,10 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         memory=render_ctx.session.memory,
         appended=_appended_texts(render_ctx),
         is_overview_last=_is_overview_last(render_ctx),
-        ids_only=shape.detail == "name",
-        hints=shape.hints,
+        ids_only=options.detail == "name",
+        hints=options.hints,
         equal_shares=is_full,
-        max_tokens_each=render_ctx.options.limits.max_each
+        max_tokens_each=render_ctx.options.max_each
         if is_full and render_ctx.catalogue_mode.style
         else 0,
         workspace=render_ctx.ctx.runtime.path_base,
@@ -177,7 +178,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
     """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and
     are left out where nothing is, unless the text must begin as it does with a query.
     """
-    levels = tier_selection.parse_levels(render_ctx.options.shape)
+    levels = render_ctx.options.levels
     if render_ctx.form.is_catalogue:
         return (1,)
     if render_ctx.catalogue_mode.is_full:
@@ -191,7 +192,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
 
 def _is_stable(render_ctx: RenderContext) -> bool:
     """Whether the text begins alike from turn to turn."""
-    is_split = render_ctx.options.shape.split or render_ctx.form.is_always_split
+    is_split = render_ctx.options.split or render_ctx.form.is_always_split
     return bool(is_split or _has_layout(render_ctx))
 
 
@@ -199,8 +200,8 @@ def _is_overview_last(render_ctx: RenderContext) -> bool:
     """Whether the answer goes before the overview: where there is one, and nobody asks for an
     overview or for a text that begins alike from turn to turn.
     """
-    shape = render_ctx.options.shape
-    is_chosen = shape.tier or shape.by_kind or shape.hint or _is_stable(render_ctx)
+    options = render_ctx.options
+    is_chosen = options.tier or options.by_kind or options.hint or _is_stable(render_ctx)
     return bool(render_ctx.relevant.ranking.hits) and not is_chosen
 
 
@@ -218,15 +219,14 @@ def _select_budgets(render_ctx: RenderContext) -> Budgets:
 
 
 def _has_layout(render_ctx: RenderContext) -> bool:
-    return bool(render_ctx.options.prompting.template or render_ctx.catalogue_mode.style)
+    return bool(render_ctx.options.template or render_ctx.catalogue_mode.style)
 
 
 def _build_printing(render_ctx: RenderContext) -> PrintOptions:
-    shape = render_ctx.options.shape
     layout = _template_layout(render_ctx) if _has_layout(render_ctx) else ()
     return PrintOptions(
         layout=add_to_layout(layout, render_ctx.preload) if render_ctx.preload.text else layout,
-        split=shape.split,
+        split=render_ctx.options.split,
         request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
         facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
     )
@@ -236,15 +236,7 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
     # Imported here, since most calls need none of it.
     from capdisc.render.render_notices import build_context_facts
 
-    return build_context_facts(
-        render_ctx.relevant,
-        render_ctx.pinned,
-        render_ctx.catalogue_mode,
-        render_ctx.options.shape.diagnostics,
-        render_ctx.ctx.runtime.path_base,
-        render_ctx.working_mode,
-        render_ctx.preload,
-    )
+    return build_context_facts(render_ctx)
 
 
 def _request_text(render_ctx: RenderContext) -> str:
@@ -256,19 +248,19 @@ def _request_text(render_ctx: RenderContext) -> str:
     if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
         raise UsageError(
             f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
-            f"beside it: {total:,} are too few",
+            f"besides it: {total:,} are too few",
             "give a larger --budget, or a format that does not repeat it",
         )
     return text
 
 
-# What the tiers are made of beside the hits.
+# What the tiers are made of besides the hits.
 
 
 def overview_lines(
     ctx: open_index.CommandContext, query: Query, kinds_first: bool
 ) -> Sequence[CategoryRecord]:
-    """The categories of the overview: as the build stored them, or made anew of what passes the
+    """The categories of the overview: as the build stored them, or made again of what passes the
     filters.
     """
     if not kinds_first and not query.filters:
@@ -310,34 +302,10 @@ MAX_TEMPLATE_BYTES = 256 * 1024
 _SUFFIXES = (".txt", ".md")
 
 
-def load_layout(
-    runtime: surroundings.Runtime,
-    template: str,
-    hint: str,
-    model: str,
-    texts: tuple[str, ...],
-    required_parts: tuple[str, ...],
-) -> tuple[LayoutPiece, ...]:
-    """The pieces of the template, by path or by name, filled in. Raises UsageError for an unknown
-    name or placeholder, InputError for a file that cannot be read.
-    """
-    from capdisc_indexer.rendering.templates import fill_template
-
-    values = {
-        "tools": DISCOVERY_INSTRUCTIONS[hint],
-        "model": model,
-        "query": strip_controls("\n".join(texts)),
-        "date": surroundings.today(),
-    }
-    return fill_template(_load_template(runtime, template), values, required_parts)
-
-
 def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTemplate:
     """The template at a path, or of this name: a built-in one, else a file in a folder of
     templates. Any text that looks like a path is one.
     """
-    from capdisc_indexer.rendering.templates import PromptTemplate, list_templates, load_builtin
-
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
     if template in list_templates():
@@ -371,24 +339,22 @@ def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
 
 
 def _appended_texts(render_ctx: RenderContext) -> list[str]:
-    names = render_ctx.options.prompting.append or ()
-    return [read_text_file(render_ctx.ctx.runtime, name) for name in names]
+    runtime = render_ctx.ctx.runtime
+    return [read_text_file(runtime, name) for name in render_ctx.options.append or ()]
 
 
 def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
-    prompting, style = render_ctx.options.prompting, render_ctx.catalogue_mode.style
-    name = prompting.template or (style.name if style else "")
-    required_parts = []
-    if prompting.append:
-        required_parts.append("append")
-    if prompting.session:
-        required_parts.append("memory")
-    hint = render_ctx.options.shape.hint or "cli"
-    return load_layout(
-        render_ctx.ctx.runtime,
-        name,
-        hint,
-        prompting.model,
-        render_ctx.texts,
-        tuple(required_parts),
-    )
+    """The pieces of the template or of the style's prompt, filled in. Raises UsageError for an
+    unknown name or placeholder, InputError for a file that cannot be read.
+    """
+    options, style = render_ctx.options, render_ctx.catalogue_mode.style
+    values = {
+        "tools": DISCOVERY_INSTRUCTIONS[options.hint or "cli"],
+        "model": options.model,
+        "query": strip_controls("\n".join(render_ctx.texts)),
+        "date": surroundings.today(),
+    }
+    required = {"append": options.append, "memory": options.session}
+    name = options.template or (style.name if style else "")
+    template = _load_template(render_ctx.ctx.runtime, name)
+    return fill_template(template, values, [part for part, given in required.items() if given])

@@ -20,7 +20,7 @@ _REASONS = {
 Gate = Annotated[
     str,
     option(
-        help='auto: talk such as "thanks!" is no request; off: all is one.',
+        help='auto: print nothing for talk such as "thanks!"; off: answer every query.',
         panel="Searching",
         choices=("auto", "off"),
     ),

@@ -1,7 +1,7 @@
 """What is loaded ahead into the part of a context that stays the same from turn to turn: one line
 for each capability that fits a pattern of the setting `preload`.
 
-The choice is searched for once and stored in the state folder. It is made anew when the patterns,
+The choice is searched for once and stored in the state folder. It is made again when the patterns,
 their limits or the index change, so that it never names what is gone.
 """
 

@@ -5,24 +5,20 @@ a prompt shows the catalogue in full.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from capdisc.context import open_index, query_execution
 from capdisc.render.gate import is_talk
-from capdisc.render.render_options import PromptOptions, QueryOptions
-from capdisc.render.tier_selection import check_choice
+from capdisc.render.render_options import RenderOptions, check_choice
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.layout import STYLE_NAMES, PromptStyle, select_style
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
-
-if TYPE_CHECKING:
-    from capdisc_indexer.rendering.templates import PromptStyle
 
 _BATCH_SIZE = 128
 # A fit by bisection reads the first batches again in each step.
@@ -127,38 +123,35 @@ class RelevantCapabilities:
 
 def find_relevant(
     ctx: open_index.CommandContext,
-    request: QueryOptions,
+    options: RenderOptions,
     query: Query,
     read_catalogue: Callable[[], CatalogueReader],
+    *,
+    is_listed_whole: bool,
     with_distant_hits: bool,
     details: int,
 ) -> RelevantCapabilities:
     """The capabilities that fit a query which `check_query` accepts, the first `details` whole;
-    where none does, what `--on-empty` names. With `with_distant_hits`, also those far behind the
-    best one.
+    where none does, what `--on-empty` names. Without a query, `is_listed_whole` stands for the
+    whole catalogue. With `with_distant_hits`, also those far behind the best one.
     """
+    prints_all = options.on_empty == "all"
     if not query.texts:
-        if request.on_empty == "all":
-            return RelevantCapabilities(
-                ranking=empty_ranking(query),
-                is_whole_catalogue=True,
-                catalogue_reader=read_catalogue(),
-            )
-        return RelevantCapabilities(ranking=empty_ranking(query))
-    ranking = drop_hits_of_talk(
-        query_execution.rank_query(ctx, query, request.mode, request.encoder, request.gate)
-    )
-    threshold = query_execution.relevance_threshold(ctx, request.min_relevance)
-    hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
-    ranking = replace(ranking, hits=hits)
-    if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
+        ranking, prints_all = empty_ranking(query), prints_all or is_listed_whole
+    else:
+        ranking = drop_hits_of_talk(
+            query_execution.rank_query(ctx, query, options.mode, options.encoder, options.gate)
+        )
+        threshold = query_execution.relevance_threshold(ctx, options.min_relevance)
+        hits = select_context_hits(ranking.hits, threshold, with_distant_hits=with_distant_hits)
+        ranking = replace(ranking, hits=hits)
+    if prints_all and not ranking.hits and not is_talk(ranking):
         return RelevantCapabilities(
             ranking=ranking, is_whole_catalogue=True, catalogue_reader=read_catalogue()
         )
-    return RelevantCapabilities(
-        ranking=ranking,
-        stored=ctx.index.list_with_counts([hit.id for hit in ranking.hits], details),
-    )
+    ids = [hit.id for hit in ranking.hits]
+    stored = ctx.index.list_with_counts(ids, details) if ids else ()
+    return RelevantCapabilities(ranking=ranking, stored=stored)
 
 
 def empty_ranking(query: Query) -> Ranking:
@@ -194,19 +187,19 @@ class CatalogueMode:
 
 
 def select_catalogue_mode(
-    ctx: open_index.CommandContext, prompting: PromptOptions, query: Query, tokenizer: Tokenizer
+    ctx: open_index.CommandContext, options: RenderOptions, query: Query, tokenizer: Tokenizer
 ) -> CatalogueMode:
     """The mode by style, by model, or with `--auto` by the cost of the whole catalogue. Raises
     UsageError for an unknown style.
     """
-    style = _select_style(prompting) if prompting.has_style else None
+    style = _select_style(options) if options.has_style else None
     static_tokens = count_size(tokenizer, _catalogue_size(ctx, query))
     is_full = style is not None and not style.use_tools
-    if not prompting.auto or is_full:
+    if not options.auto or is_full:
         return CatalogueMode(style=style, is_full=is_full, static_tokens=static_tokens)
-    allowed_tokens = int(prompting.context_size * prompting.threshold_pct / 100)
+    allowed_tokens = int(options.context_size * options.threshold_pct / 100)
     if style and static_tokens <= allowed_tokens:
-        style = replace(style, name="full", reason="all of it is small beside the context")
+        style = replace(style, name="full", reason="all of it is small compared with the context")
     return CatalogueMode(
         style=style,
         is_full=static_tokens <= allowed_tokens,
@@ -215,11 +208,9 @@ def select_catalogue_mode(
     )
 
 
-def _select_style(prompting: PromptOptions) -> PromptStyle:
-    from capdisc_indexer.rendering.templates import STYLE_NAMES, select_style
-
-    check_choice("style", prompting.style, STYLE_NAMES)
-    return select_style(prompting.model, prompting.style or "auto")
+def _select_style(options: RenderOptions) -> PromptStyle:
+    check_choice("style", options.style, STYLE_NAMES)
+    return select_style(options.model, options.style or "auto")
 
 
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:

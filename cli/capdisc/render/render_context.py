@@ -5,12 +5,13 @@ the session.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from capdisc.args import params
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console
-from capdisc.render import tier_selection
+from capdisc.render.frame_key import frame_key
 from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
@@ -22,13 +23,16 @@ from capdisc.render.relevant_capabilities import (
     offered_headers,
     select_catalogue_mode,
 )
-from capdisc.render.render_options import LimitOptions, RenderOptions
+from capdisc.render.render_options import RenderOptions, check_choice, check_options
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
+from capdisc_indexer.rendering.formats import find_format
 from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.index_context import split_total
+from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
 from capdisc_indexer.rendering.render_job import SessionMemory, count_lines
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
@@ -70,20 +74,20 @@ class TokenLimits:
         )
 
 
-def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
+def build_token_limits(config: Config, options: RenderOptions) -> TokenLimits:
     """The limits. What the total has beyond the budgets of the tiers goes to lines and details,
     unless their budgets were named. Where a total is named, it says how many lines there are.
     """
-    tier_budgets = _parse_tier_numbers("--tier-budget", limits.tier_budget, _BUDGET_SETTINGS)
-    tops = _parse_tier_numbers("--tier-top", limits.tier_top, _TOP_SETTINGS)
+    tier_budgets = _parse_tier_numbers("--tier-budget", options.tier_budget, _BUDGET_SETTINGS)
+    tops = _parse_tier_numbers("--tier-top", options.tier_top, _TOP_SETTINGS)
     tier0, tier1, tier2, memory = (
         tier_budgets.get(key, config[name]) for key, name in _BUDGET_SETTINGS.items()
     )
-    total = limits.budget or config["budget"]
+    total = options.budget or config["budget"]
     budgets = Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total)
     shares = split_total(budgets, total)
     is_lines_set = "1" in tier_budgets or config.origins["tier1_budget"] != "default"
-    is_total_set = limits.budget is not None or config.origins["budget"] != "default"
+    is_total_set = options.budget is not None or config.origins["budget"] != "default"
     is_summary_count_set = "1" in tops or config.origins["tier1_top_k"] != "default"
     summaries = tops.get("1", config["tier1_top_k"])
     return TokenLimits(
@@ -176,25 +180,28 @@ class RenderContext:
     preload: Preload = Preload()
 
 
-def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> RenderContext:
+def prepare_render(
+    ctx: open_index.CommandContext,
+    options: RenderOptions,
+    filters: params.Filters = params.Filters(),
+) -> RenderContext:
     """Everything that a context is made of. Raises UsageError for options that make no sense,
     IndexStateError for an index without capabilities.
     """
-    tier_selection.check_options(options)
+    check_options(options)
     texts = _request_texts(ctx, options)
     working_mode = _choose_working_mode(ctx, options, texts)
-    if working_mode or options.prompting.template == NO_TEMPLATE:
-        template = working_mode.mode if working_mode else ""
-        options = replace(options, prompting=replace(options.prompting, template=template))
-    form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
-    limits = build_token_limits(ctx.config, options.limits)
+    if working_mode or options.template == NO_TEMPLATE:
+        options = replace(options, template=working_mode.mode if working_mode else "")
+    form = _select_format(ctx, options)
+    limits = build_token_limits(ctx.config, options)
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
-    query = options.filters.query(texts, max(limits.summaries, limits.details, 1))
+    query = filters.query(texts, max(limits.summaries, limits.details, 1))
     query = query_execution.check_query(ctx, query)
     tokenizer = _select_tokenizer(ctx, options)
-    catalogue_mode = select_catalogue_mode(ctx, options.prompting, query, tokenizer)
+    catalogue_mode = select_catalogue_mode(ctx, options, query, tokenizer)
     counter = make_counter(tokenizer)
     counter.learn(ctx.index.overview["counts"])
     return RenderContext(
@@ -206,11 +213,19 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         counter=counter,
         relevant=_find_capabilities(ctx, options, query, form, catalogue_mode, counter, limits),
         catalogue_mode=catalogue_mode,
-        session=load_session_context(ctx, options.prompting.session),
+        session=load_session_context(ctx, options.session),
         pinned=load_pinned(ctx, query),
         working_mode=working_mode,
         preload=_load_preload(ctx, options, query, form, catalogue_mode, counter, limits),
     )
+
+
+def _select_format(ctx: open_index.CommandContext, options: RenderOptions) -> RenderFormat:
+    """The format with the hint that the options name, and with frame marks of this user's secret."""
+    state_dir = ctx.runtime.user_state_dir()
+    form = with_mark_key(find_format(options.format), cache(lambda: frame_key(state_dir)))
+    check_choice("hint", options.hint, OVERVIEW_HINTS)
+    return form if options.hint is None else with_hint(form, options.hint)
 
 
 def _load_preload(
@@ -225,8 +240,11 @@ def _load_preload(
     """What is loaded ahead, a line each; nothing where the tier of lines is not printed, or the
     context holds the whole catalogue anyway.
     """
-    has_lines = 1 in tier_selection.parse_levels(options.shape)
-    if not (ctx.config["preload"] and has_lines) or form.is_fixed_form or catalogue_mode.is_full:
+    if (
+        not (ctx.config["preload"] and 1 in options.levels)
+        or form.is_fixed_form
+        or catalogue_mode.is_full
+    ):
         return Preload()
     return load_preload(ctx, query, counter, limits.budgets.total)
 
@@ -245,13 +263,10 @@ def _choose_working_mode(
 
     An option leaves it to the request, or the setting, unless other options lay the prompt out.
     """
-    prompting = options.prompting
     is_auto_by_setting = ctx.config["template"] == AUTO_TEMPLATE and options.may_have_template
-    if prompting.template != AUTO_TEMPLATE and not is_auto_by_setting:
+    if options.template != AUTO_TEMPLATE and not is_auto_by_setting:
         return None
-    choice = session_memory.choose_mode(
-        ctx.runtime.state_dir(), prompting.session, "\n".join(texts)
-    )
+    choice = session_memory.choose_mode(ctx.runtime.state_dir(), options.session, "\n".join(texts))
     if choice.mode:
         why = f"for {', '.join(choice.words)}" if choice.words else "of the session"
         console.print_notice(
@@ -264,18 +279,17 @@ def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tu
     """The texts of the query. Stdin is not read for them where it is an added text or a
     template.
     """
-    request, prompting = options.request, options.prompting
-    names = [*(prompting.append or ()), prompting.template, *(request.words or ())]
+    names = [*(options.append or ()), options.template, *(options.words or ())]
     if names.count(user_files.STDIN) > 1:
         raise UsageError("stdin can be read once", "give - in one place")
-    if user_files.STDIN in names and user_files.STDIN not in (request.words or ()):
-        texts: Sequence[str] = (" ".join(request.words or ()), *(request.also or ()))
+    if user_files.STDIN in names and user_files.STDIN not in (options.words or ()):
+        texts: Sequence[str] = (" ".join(options.words or ()), *(options.also or ()))
         return tuple(text.strip() for text in texts if text.strip())
-    return params.prompt_texts(ctx.runtime, request.words, request.also)
+    return params.prompt_texts(ctx.runtime, options.words, options.also)
 
 
 def _select_tokenizer(ctx: open_index.CommandContext, options: RenderOptions) -> Tokenizer:
-    tokenizer = find_tokenizer(options.limits.tokenizer or ctx.config["tokenizer"])
+    tokenizer = find_tokenizer(options.tokenizer or ctx.config["tokenizer"])
     if tokenizer.about:
         console.print_notice(f"notice: {tokenizer.about}")
     return tokenizer
@@ -290,18 +304,16 @@ def _find_capabilities(
     counter: TokenCounter,
     limits: TokenLimits,
 ) -> RelevantCapabilities:
-    def read_catalogue() -> CatalogueReader:
-        return CatalogueReader(ctx, query, form, counter)
-
     if catalogue_mode.is_full:
         return RelevantCapabilities(
             ranking=empty_ranking(query), stored=all_in_full(ctx, query), is_whole_catalogue=True
         )
-    if form.is_catalogue and not query.texts:
-        return RelevantCapabilities(
-            ranking=empty_ranking(query),
-            is_whole_catalogue=True,
-            catalogue_reader=read_catalogue(),
-        )
-    is_named = limits.is_summary_count_set or limits.is_total_set
-    return find_relevant(ctx, options.request, query, read_catalogue, is_named, limits.details)
+    return find_relevant(
+        ctx,
+        options,
+        query,
+        lambda: CatalogueReader(ctx, query, form, counter),
+        is_listed_whole=form.is_catalogue,
+        with_distant_hits=limits.is_summary_count_set or limits.is_total_set,
+        details=limits.details,
+    )

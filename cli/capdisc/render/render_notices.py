@@ -1,8 +1,7 @@
-"""What `render` reports beside a context: facts for formats of data, and notices on stderr."""
+"""What `render` reports besides a context: facts for formats of data, and notices on stderr."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
 
@@ -13,68 +12,53 @@ from capdisc.render.gate import (
     format_decision,
     print_unmatched,
 )
-from capdisc.render.preload import Preload
-from capdisc.render.relevant_capabilities import (
-    CatalogueMode,
-    RelevantCapabilities,
-)
+from capdisc.render.relevant_capabilities import RelevantCapabilities
+from capdisc.render.render_context import RenderContext
+from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Context, Descriptor, Hit, ModeChoice, Ranking
+from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
-from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 
 
-def build_context_facts(
-    relevant: RelevantCapabilities,
-    pinned: Sequence[CountedDescriptor],
-    catalogue_mode: CatalogueMode,
-    with_diagnostics: bool,
-    workspace: PurePath | None,
-    working_mode: ModeChoice | None = None,
-    preload: Preload | None = None,
-) -> JsonObject:
-    """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
-    `with_diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
+def build_context_facts(render_ctx: RenderContext) -> JsonObject:
+    """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, with
+    `--diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
     """
+    relevant, with_diagnostics = render_ctx.relevant, render_ctx.options.diagnostics
+    mode, style, preload = (
+        render_ctx.catalogue_mode,
+        render_ctx.catalogue_mode.style,
+        render_ctx.preload,
+    )
     facts: JsonObject = {
-        "static_tokens": catalogue_mode.static_tokens,
-        "results": _result_facts(relevant, pinned, workspace),
+        "static_tokens": mode.static_tokens,
+        "results": _result_facts(render_ctx),
         "gate": decision_document(relevant.ranking.gate, with_diagnostics),
     }
-    if catalogue_mode.style:
-        facts["style"] = catalogue_mode.style.name
-        facts["use_tools"] = catalogue_mode.style.use_tools
-        facts["reason"] = catalogue_mode.style.reason
-        if catalogue_mode.style.model:
-            facts["model"] = one_line(catalogue_mode.style.model, 80)
-    if preload and preload.ids:
+    if style:
+        facts |= {"style": style.name, "use_tools": style.use_tools, "reason": style.reason}
+        if style.model:
+            facts["model"] = one_line(style.model, 80)
+    if preload.ids:
         facts["preload"] = {"ids": preload.ids, "cached": preload.is_cached}
-    if working_mode:
-        facts["working_mode"] = {
-            "mode": working_mode.mode,
-            "words": working_mode.words,
-            "confidence": working_mode.confidence,
-        }
-    if catalogue_mode.allowed_tokens is not None:
-        facts["disclosure"] = catalogue_mode.choice
-        facts["allowed_tokens"] = catalogue_mode.allowed_tokens
+    if working_mode := render_ctx.working_mode:
+        facts["working_mode"] = shallow_dict(working_mode)
+    if mode.allowed_tokens is not None:
+        facts |= {"disclosure": mode.choice, "allowed_tokens": mode.allowed_tokens}
     if with_diagnostics:
         facts["diagnostics"] = query_diagnostics(relevant.ranking)
     return facts
 
 
-def _result_facts(
-    relevant: RelevantCapabilities,
-    pinned: Sequence[CountedDescriptor],
-    workspace: PurePath | None,
-) -> ResultFacts:
+def _result_facts(render_ctx: RenderContext) -> ResultFacts:
     """A function from an id to how well that capability fits, and where it comes from."""
+    relevant, workspace = render_ctx.relevant, render_ctx.ctx.runtime.path_base
     hits = {hit.id: hit for hit in relevant.ranking.hits}
-    stored = {d.id: d for d, _ in (*pinned, *relevant.stored)}
+    stored = {d.id: d for d, _ in (*render_ctx.pinned, *relevant.stored)}
 
     @cache  # a fit by bisection asks for the same in each step
     def find_facts(identifier: str) -> JsonObject:
@@ -131,32 +115,23 @@ def query_diagnostics(ranking: Ranking) -> dict[str, float]:
 _SECTION_NAMES = {MEMORY: "session memory", APPENDED: "appended text"}
 
 
-def print_notices(
-    relevant: RelevantCapabilities, catalogue_mode: CatalogueMode, context: Context
-) -> None:
+def print_notices(render_ctx: RenderContext, context: Context) -> None:
     """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
-    if relevant.is_empty and not catalogue_mode.is_full:
+    relevant, mode = render_ctx.relevant, render_ctx.catalogue_mode
+    if relevant.is_empty and not mode.is_full:
         console.print_notice(
             f"notice: {describe_refusal(relevant.ranking)}{_fallback_note(relevant, context)}"
         )
     else:
         print_unmatched(relevant.ranking)
-    if catalogue_mode.allowed_tokens is not None:
-        printed = "all is printed" if catalogue_mode.is_full else "a part is printed"
+    if mode.allowed_tokens is not None:
+        printed = "all is printed" if mode.is_full else "a part is printed"
         console.print_notice(
-            f"notice: all capabilities have {catalogue_mode.static_tokens:,} tokens, {catalogue_mode.allowed_tokens:,} are allowed: {printed}"
+            f"notice: all capabilities have {mode.static_tokens:,} tokens, {mode.allowed_tokens:,} are allowed: {printed}"
         )
-    if (
-        catalogue_mode.style
-        and catalogue_mode.style.model
-        and (
-            catalogue_mode.style.reason == "unknown model"
-            or "against" in catalogue_mode.style.reason
-        )
-    ):
-        console.print_notice(
-            f"notice: style {catalogue_mode.style.name} for {catalogue_mode.style.model}: {catalogue_mode.style.reason}"
-        )
+    style = mode.style
+    if style and style.model and (style.reason == "unknown model" or "against" in style.reason):
+        console.print_notice(f"notice: style {style.name} for {style.model}: {style.reason}")
     _print_warnings(relevant, context)
     _print_imitations(context)
     _print_shortened(context)

@@ -1,43 +1,35 @@
-"""The options of `capdisc render`, declared in groups by topic."""
+"""The options of `capdisc render`, each declared once, and the checks of what they name together."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import Filters, option
+from capdisc.args.params import option
 from capdisc.render.gate import Gate
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.rendering.formats import FORMATS, list_added_formats
+from capdisc_indexer.rendering.formats import FORMATS, find_format, list_added_formats
+from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+
+DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
+ON_EMPTY = ("none", "all", "error")
 
 
 @frozen(kw_only=True)
-class QueryOptions:
-    """The query, and what to print where little or nothing fits."""
+class RenderOptions:
+    """The options as they were typed, or as a server or session sets them."""
 
     words: params.Words = None
     also: params.Also = None
-    min_relevance: params.MinRelevance = None
-    on_empty: Annotated[
-        str,
-        option(
-            help="If nothing fits, print the overview (none), a line for each capability (all), or nothing (error).",
-            panel="Searching",
-            choices=("none", "all", "error"),
-        ),
-    ] = "none"
-    gate: Gate = "auto"
-    mode: params.Mode = None
-    encoder: params.EncoderName = None
-
-
-@frozen(kw_only=True)
-class LimitOptions:
-    """How many tokens may be printed."""
-
     budget: Annotated[
         int | None,
-        option(min=1, help="At most this many tokens in all; a hard limit.", panel="Budget"),
+        option(
+            min=1,
+            help="At most this many tokens in all; a hard limit.",
+            panel="Budget",
+        ),
     ] = None
     tier_budget: Annotated[
         str,
@@ -55,15 +47,6 @@ class LimitOptions:
             panel="Budget",
         ),
     ] = ""
-    max_each: Annotated[
-        int,
-        option(
-            min=0,
-            metavar="N",
-            help="With --style full: at most this many tokens of a capability; 0: all.",
-            panel="Budget",
-        ),
-    ] = 1_250
     tokenizer: Annotated[
         str | None,
         option(
@@ -72,12 +55,6 @@ class LimitOptions:
             choices=("o200k", "claude", "chars4"),
         ),
     ] = None
-
-
-@frozen(kw_only=True)
-class LayoutOptions:
-    """Which parts are printed, and in which format."""
-
     format: Annotated[
         str,
         option(
@@ -99,7 +76,7 @@ class LayoutOptions:
         option(
             help="What is printed of each hit.",
             panel="Context",
-            choices=("name", "summary", "full"),
+            choices=tuple(DETAIL_LEVELS),
         ),
     ] = None
     split: Annotated[
@@ -107,43 +84,20 @@ class LayoutOptions:
         option(
             help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
             panel="Context",
-            choices=("prefix", "suffix", "both"),
+            choices=SPLIT_MODES,
         ),
     ] = ""
-    hint: Annotated[
-        str | None,
-        option(
-            help="How the overview says to find more.",
-            panel="Context",
-            choices=("cli", "tool", "none"),
-        ),
-    ] = None
-    hints: Annotated[
-        bool, option(help="Print in summaries when to use a capability.", panel="Context")
-    ] = False
-    by_kind: Annotated[bool, option(help="Group the overview by kind first.", panel="Context")] = (
-        False
-    )
-    diagnostics: Annotated[
-        bool,
-        option(help="Print the times of the query: in JSON, else on stderr.", panel="Output"),
-    ] = False
-
-
-@frozen(kw_only=True)
-class PromptOptions:
-    """The prompt around the parts: style, model, template, added texts, session."""
-
     style: Annotated[
         str | None,
         option(
             help="tools: a short prompt; full: everything; auto: by --model.",
             panel="Prompt",
-            choices=("auto", "tools", "full"),
+            choices=STYLE_NAMES,
         ),
     ] = None
     model: Annotated[
-        str, option(metavar="NAME", help="The model that will read the context.", panel="Prompt")
+        str,
+        option(metavar="NAME", help="The model that will read the context.", panel="Prompt"),
     ] = ""
     template: Annotated[
         str,
@@ -156,7 +110,11 @@ class PromptOptions:
     ] = ""
     append: Annotated[
         list[str] | None,
-        option(metavar="FILE", help="Add this text; - is stdin (repeatable).", panel="Prompt"),
+        option(
+            metavar="FILE",
+            help="Add this text; - is stdin (repeatable).",
+            panel="Prompt",
+        ),
     ] = None
     session: Annotated[
         str | None,
@@ -169,41 +127,112 @@ class PromptOptions:
     auto: Annotated[
         bool,
         option(
-            help="Print everything in full where it is small compared with the context.",
+            help="Print everything in full if it is small compared with the context.",
             panel="Budget",
         ),
     ] = False
     context_size: params.ContextSize = 200_000
     threshold_pct: params.ThresholdPct = 10.0
+    max_each: Annotated[
+        int,
+        option(
+            min=0,
+            metavar="N",
+            help="With --style full: at most this many tokens of a capability; 0: all.",
+            panel="Budget",
+        ),
+    ] = 1_250
+    hint: Annotated[
+        str | None,
+        option(
+            help="How the overview says to find more.",
+            panel="Context",
+            choices=tuple(OVERVIEW_HINTS),
+        ),
+    ] = None
+    hints: Annotated[
+        bool,
+        option(help="Print in summaries when to use a capability.", panel="Context"),
+    ] = False
+    by_kind: Annotated[bool, option(help="Group the overview by kind first.", panel="Context")] = (
+        False
+    )
+    diagnostics: Annotated[
+        bool,
+        option(
+            help="Print the times of the query: in JSON, else on stderr.",
+            panel="Output",
+        ),
+    ] = False
+    min_relevance: params.MinRelevance = None
+    on_empty: Annotated[
+        str,
+        option(
+            help="If nothing fits, print the overview (none), a line for each capability (all), or nothing (error).",
+            panel="Searching",
+            choices=ON_EMPTY,
+        ),
+    ] = "none"
+    gate: Gate = "auto"
+    mode: params.Mode = None
+    encoder: params.EncoderName = None
 
     @property
     def has_style(self) -> bool:
         """Whether an option names a style or a model, which has one."""
         return bool(self.style or self.model)
 
-
-@frozen(kw_only=True)
-class RenderOptions:
-    """All options of `capdisc render`."""
-
-    request: QueryOptions = QueryOptions()
-    filters: Filters = Filters()
-    limits: LimitOptions = LimitOptions()
-    shape: LayoutOptions = LayoutOptions()
-    prompting: PromptOptions = PromptOptions()
-
     @property
     def may_have_template(self) -> bool:
         """Whether a setting may choose a template: no option lays the prompt out."""
-        shape, prompting = self.shape, self.prompting
-        return shape.format == "text" and not (
-            prompting.template or shape.split or prompting.has_style or prompting.auto
+        return self.format == "text" and not (
+            self.template or self.split or self.has_style or self.auto
         )
 
     @property
     def has_default_layout(self) -> bool:
         """Whether no option chooses a format, parts or a prompt around them."""
-        shape, prompting = self.shape, self.prompting
-        choices = (shape.tier, shape.detail, shape.split, shape.hint, shape.by_kind)
-        additions = (prompting.template, prompting.append, prompting.session, prompting.auto)
-        return shape.format == "text" and not any((*choices, *additions, prompting.has_style))
+        choices = (self.tier, self.detail, self.hint, self.by_kind, self.append, self.session)
+        return self.may_have_template and not any(choices)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The tiers that the options name. Raises UsageError for an unknown tier."""
+        if self.detail:
+            return DETAIL_LEVELS[self.detail]
+        tiers = {part.strip() for part in (self.tier or "0,1,2").split(",")}
+        if tiers - {"0", "1", "2"}:
+            raise UsageError(f"unknown tier {self.tier!r}", "give 0, 1, 2 or several: --tier 1,2")
+        return tuple(sorted(int(tier) for tier in tiers))
+
+
+def check_options(options: RenderOptions) -> None:
+    """Raises UsageError for an unknown value, and for options that do not go together."""
+    form = find_format(options.format)
+    check_choice("detail", options.detail, DETAIL_LEVELS)
+    check_choice("split", options.split or None, SPLIT_MODES)
+    check_choice("--on-empty", options.on_empty, ON_EMPTY)
+    if options.tier and options.detail:
+        raise UsageError("--tier and --detail exclude each other", "give one of them")
+    _ = options.levels  # raises for an unknown tier
+    additions = {
+        "--split": options.split,
+        "--template": options.template,
+        "--style": options.has_style,
+        "--append": options.append,
+        "--session": options.session,
+        "--auto": options.auto,
+    }
+    conflicting = [name for name, value in additions.items() if value]
+    if form.is_fixed_form and conflicting:
+        raise UsageError(
+            f"{conflicting[0]} does not go with {options.format}", "choose another format"
+        )
+
+
+def check_choice(option: str, value: str | None, choices: Collection[str]) -> None:
+    """Raises UsageError where the value is neither None nor one of the choices."""
+    if value is not None and value not in choices:
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice(option, value, choices)

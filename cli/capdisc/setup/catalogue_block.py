@@ -33,7 +33,7 @@ Before you begin a task, look for an entry that fits it. If there is one, read i
 anything else, and follow it.
 
 """
-_NOTHING = "There is none at present.\n"
+_NOTHING = "None at present.\n"
 _MORE = "- and {count:,} more: `capdisc list`\n"
 # Characters of descriptions: the longest with which all entries fit into the budget.
 _LENGTHS = (200, 140, 100, 70, 40, 0)
@@ -66,7 +66,7 @@ class _Entry:
     description: str
 
     def format(self, length: int) -> str:
-        """The line, with at most so many characters of the description."""
+        """The line, with at most this many characters of the description."""
         description = one_line(self.description, length) if length else ""
         return f"- {self.label}: {description}\n" if description else f"- {self.label}\n"
 

@@ -86,6 +86,11 @@ def guard_line(word: str, line: str) -> str:
     return f"command -v {word} >/dev/null && {line} || true"
 
 
+def guard_windows_line(word: str, line: str) -> str:
+    """The same for cmd and PowerShell, neither of which reads the other's conditions."""
+    return f'cmd /c "where /q {word} && {line} || exit /b 0"'
+
+
 # How each dialect writes a hook and a server. Most take those of Claude Code.
 
 
@@ -101,16 +106,19 @@ def _write_hook(
     if section["dialect"] == "opencode":
         text = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
         return text.replace(_PLUGIN_COMMAND, json.dumps(words, ensure_ascii=False))
-    line = " ".join(map(system.quote_word, words))
+    line = windows_line = " ".join(map(system.quote_word, words))
     if scope == PROJECT:  # others read the file, too, and may not have capdisc
-        line = guard_line(system.quote_word(words[0]), line)
+        word = system.quote_word(words[0])
+        line, windows_line = guard_line(word, line), guard_windows_line(word, line)
+    lines = {section["windows_key"]: windows_line} if "windows_key" in section else {}
     if section["dialect"] == "copilot":
-        return {"type": "command", "bash": line, "timeoutSec": _HOOK_SECONDS}
+        return {"type": "command", "bash": line, **lines, "timeoutSec": _HOOK_SECONDS}
+    lines = lines if scope == PROJECT else {}  # a file of the user is written for this system
     timeout = section.get("timeout", _HOOK_SECONDS)
     if section["dialect"] == "cursor":
         return {"command": line, "timeout": timeout}
     fields = section.get("fields", {})
-    hooks = [{**fields, "type": "command", "command": line, "timeout": timeout}]
+    hooks = [{**fields, "type": "command", "command": line, **lines, "timeout": timeout}]
     # Without one, the hook would run after every tool, and Gemini CLI's for no compression.
     matchers = {**section.get("triggers", {}), uses.get("event"): uses.get("matcher")}
     matcher = matchers.get(keys[-1])

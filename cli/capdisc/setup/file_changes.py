@@ -309,7 +309,7 @@ def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, 
         if not isinstance(value, list if is_list else dict):
             name, kind = ".".join(entry.keys[:depth]), "array" if is_list else "object"
             raise InputError(
-                f"{entry.path}: {name} is no {kind}", "repair it; the file was left as it is"
+                f"{entry.path}: {name} is not an {kind}", "repair it; the file was left as it is"
             )
     if entry.part == MCP:
         return (*entry.keys, SERVER_NAME), depth

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from capdisc.context.surroundings import Runtime
+from capdisc.setup import settings_files
 from capdisc.setup.client_settings import CLIENTS, HOOK, MCP, USER, base_folders
+from capdisc.setup.file_changes import FileChange, plan_undo
 from capdisc.setup.settings_entries import (
     BEHIND,
     BLOCK,
@@ -24,11 +26,13 @@ from capdisc.setup.settings_files import SetupRecord, read_text
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.config.client_table import client_entry, client_sections
 from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
 
 # What a client may list of a skill, as Claude Code calls it.
 NAME_ONLY, OFF = "name-only", "off"
 _OWN_TABLE = ("mcpServers",)
+_PARTS = (HOOK, MCP, BLOCK, SKILLS, BEHIND, MOVED)
 
 
 def list_visibility_files(runtime: Runtime, client: str) -> list[Path]:
@@ -195,3 +199,93 @@ def _write_server(server: ServerDeclaration) -> JsonObject:
         "excludeTools": list(server.without),
     }
     return entry | {name: value for name, value in fields.items() if value}
+
+
+# Which changes take out what setup put into the files of some clients, or of all.
+
+
+def plan_undo_of_clients(
+    runtime: Runtime,
+    clients: Sequence[str],
+    entries: Sequence[SettingsEntry],
+    selected: Sequence[SettingsEntry],
+) -> list[FileChange]:
+    """The changes that take out the selected entries of files into which setup put some, and with
+    the MCP server what moved behind the gateway.
+    """
+    has_server = any(entry.part == MCP for entry in selected)
+    paths = [entry.path for entry in selected]
+    # Last, since a server leaves this file only if it comes back into the client's own.
+    paths += [runtime.user_config.with_name("mcp.json")] if has_server else []
+    returning: set[str] = set()
+    changes = []
+    for path in dict.fromkeys(paths):
+        record = settings_files.load_record(runtime.user_state_dir(), path)
+        if record is None:
+            continue
+        recorded = list_recorded("", path, record, (SKILLS, BEHIND, MOVED))
+        group = [entry for entry in selected if entry.path == path]
+        moves = [entry for entry in recorded if has_server and entry.client in clients]
+        if path.exists():
+            returning |= {entry.keys[-1] for entry in moves if entry.part == MOVED}
+        group += [entry for entry in moves if entry.part != SKILLS and entry.keys[-1] in returning]
+        # With a previous one, an undo may have been killed at its end.
+        if record.previous or any(entry.name in record.entries for entry in group):
+            # Claude Code and Copilot CLI read one file of a project.
+            others = list_recorded("", path, record, (HOOK, MCP))
+            here = [entry for entry in entries if entry.path == path]
+            here += [entry for entry in others if entry.client not in clients]
+            kept_entries = [entry for entry in (*here, *recorded) if entry not in group]
+            changes.append(plan_undo(path, group, kept_entries, record))
+    # The first file of setup goes last: it remembers the folders that were created for all.
+    return changes[::-1]
+
+
+def plan_undo_of_all(
+    runtime: Runtime,
+) -> tuple[list[FileChange], list[InputError]]:
+    """The changes that take out all that setup put into any file, and why some file is left as it
+    is. Raises InputError for a record that cannot be read.
+    """
+    state_dir = runtime.user_state_dir()
+    own_path = runtime.user_config.with_name("mcp.json")
+    paths = sorted(settings_files.list_files(state_dir), key=lambda path: path == own_path)
+    returning: set[str] = set()
+    changes: list[FileChange] = []
+    problems: list[InputError] = []
+    for path in paths:
+        try:
+            record = settings_files.load_record(state_dir, path)
+            if record is None:
+                continue
+            recorded = list_recorded("", path, record, _PARTS)
+            group = [
+                entry
+                for entry in recorded
+                if entry.part != BEHIND or entry.keys[-1] in returning or not path.exists()
+            ]
+            if len(group) < len(record.entries):
+                problems.append(_describe_rest(path, record, group))
+            if not group:
+                continue
+            kept_entries = [entry for entry in recorded if entry not in group]
+            change = plan_undo(path, group, kept_entries, record)
+            if change.is_change:
+                settings_files.check_link(path, runtime.workspace, runtime.home)
+                settings_files.check_writable(path)
+        except InputError as error:
+            problems.append(error)
+            continue
+        if path.exists():
+            returning |= {entry.keys[-1] for entry in group if entry.part == MOVED}
+        changes.append(change)
+    # A folder that was created for one file may have got others, so that the last one removes it.
+    folders = sorted({folder for change in changes for folder in change.folders})
+    return [replace(change, folders=folders) for change in changes], problems
+
+
+def _describe_rest(
+    path: object, record: SetupRecord, group: Sequence[SettingsEntry]
+) -> InputError:
+    names = record.entries.keys() - {entry.name for entry in group}
+    return InputError(f"{path} keeps {', '.join(sorted(names))}", "take it out by hand")

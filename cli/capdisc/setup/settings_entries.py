@@ -42,6 +42,8 @@ SKILLS, BEHIND, MOVED = "skills", "behind", "moved"
 # The name of capdisc's own plugin, of the clients that have one.
 _OWN_PLUGINS = {"claude": "capdisc"}
 BYTE_ORDER_MARK = "\ufeff"
+# Where clients read the line for a shell of Windows.
+_WINDOWS_KEYS = frozenset({"commandWindows", "powershell"})
 # A word of a line of a shell, as far as setup writes them.
 _WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
 
@@ -212,7 +214,7 @@ def load_data(path: Path, text: str) -> tuple[JsonObject, bool]:
     except ValueError as error:
         raise InputError(f"{path}: {error}", "repair it; it was left as it is") from error
     if not isinstance(data, dict):
-        raise InputError(f"{path} is no JSON object", "repair it; it was left as it is")
+        raise InputError(f"{path} is not a JSON object", "repair it; it was left as it is")
     return data, is_editable
 
 
@@ -297,10 +299,12 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
     assert isinstance(entry.content, dict)
     if entry.part == MCP:
         return _update_server(entry.content, value)
-    hook = entry.content["hooks"][0] if "hooks" in entry.content else entry.content
+    hook, before = entry.content.get("hooks", [entry.content])[0], value
     expected, line = hook[_line_key(hook)], value[_line_key(value)]
+    # What this version writes besides the command, and an earlier one did not.
+    value = {key: hook[key] for key in _WINDOWS_KEYS & hook.keys()} | value
     if line == expected:
-        return None
+        return None if value == before else value
     match = re.fullmatch(rf"{_WORD}(?: -m capdisc)? hook {entry.client}((?: .*)?)", _unguard(line))
     if match is None:  # somebody made more of the command
         return None
@@ -326,7 +330,7 @@ def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
         is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
         options = words[words.index("mcp") + 1 :] if is_ours else []
     command = [*expected[:start], *_merge_options(options, expected[start:])]
-    # What this version writes beside the command, and an earlier one did not.
+    # What this version writes besides the command, and an earlier one did not.
     updated = value | {key: content[key] for key in content if key not in value}
     if words == command:
         return None if updated == value else updated

@@ -69,7 +69,7 @@ class SetupRecord:
 
 def read_text(path: Path) -> str | None:
     """The text of a file with its line ends; None where there is none. Raises InputError for a
-    file that cannot be read, or is no text in UTF-8.
+    file that cannot be read, or is not text in UTF-8.
     """
     try:
         return settings_reader.read_text(path, settings_reader.MAX_CLIENT_BYTES)
@@ -82,7 +82,7 @@ def read_text(path: Path) -> str | None:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8", "save it as UTF-8") from error
     except ValueError as error:
-        raise InputError(f"{path} is no settings file: {error}", "move it away") from error
+        raise InputError(f"{path} is not a settings file: {error}", "move it away") from error
 
 
 def check_writable(path: Path) -> None:
@@ -99,7 +99,7 @@ def check_writable(path: Path) -> None:
                 f"make it writable (chmod u+w {quote_word(str(place))}), or add the lines by hand",
             )
     if not folder.is_dir():
-        raise InputError(f"cannot write {path}: {folder} is no folder", "move it away")
+        raise InputError(f"cannot write {path}: {folder} is not a folder", "move it away")
 
 
 def check_link(path: Path, workspace: Path, home: Path) -> None:
@@ -165,7 +165,7 @@ def write_with_record(
 
 
 def _remove_files(real: Path, text: str | None, folders: Sequence[str]) -> None:
-    """Remove what a killed process left beside the file; without a text the file as well, and those
+    """Remove what a killed process left next to the file; without a text the file as well, and those
     of `folders` that are empty then. Raises InputError where the disk refuses.
     """
     try:

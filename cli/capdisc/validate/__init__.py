@@ -14,7 +14,7 @@ import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
 from capdisc.context.client_places import find_plugins_here, link_rules
 from capdisc.context.coverage import USUAL, name_absent_roots
-from capdisc.context.index_scope import list_scan_roots, place_sources
+from capdisc.context.index_scope import list_declared_sources, list_scan_roots, place_sources
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import fixed_part
@@ -231,7 +231,10 @@ def _select_places(
     """The typed paths, or the folders that exist of the workspace or of the user, and the sources in
     them. Raises InputError where there are none.
     """
-    sources = (*runtime.sources(config, paths or ()), *place_sources(runtime, config, paths or ()))
+    sources = (
+        *list_declared_sources(runtime, config, paths or ()),
+        *place_sources(runtime, config, paths or ()),
+    )
     if paths:
         if is_of_user:
             raise UsageError("--user goes without PATH", "leave one of both out")

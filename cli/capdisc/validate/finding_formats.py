@@ -22,7 +22,7 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.similar_names import unknown_choice
-from capdisc_indexer.validation.rules import explain_rule
+from capdisc_indexer.validation.rules import load_rules
 
 # For a person, `full`: where, how bad, what, the line itself with a mark, and what to do.
 
@@ -212,7 +212,7 @@ def _driver_document(codes: Iterable[str]) -> JsonObject:
         "name": "capdisc",
         "version": __version__,
         "informationUri": "urn:capdisc:validate",
-        "rules": [_rule_document(explain_rule(code)) for code in codes],
+        "rules": [_rule_document(load_rules()[code]) for code in codes],
     }
 
 

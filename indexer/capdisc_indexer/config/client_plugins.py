@@ -113,7 +113,7 @@ class _Reader:
         self._tables: dict[Path, _Table] = {}
 
     def table(self, path: Path) -> _Table:
-        """The JSON or TOML table of the file; an empty one where it is none, or not there."""
+        """The JSON or TOML table of the file; an empty one for a file that is missing or holds something else."""
         if path not in self._tables:
             self._tables[path] = self._read(path)
         return self._tables[path]
@@ -134,7 +134,9 @@ class _Reader:
             self.problems.append(f"{path} cannot be read: {error.strerror or error}")
             return _EMPTY
         except ValueError:
-            self.problems.append(f"{path} cannot be read: it is no {path.suffix[1:].upper()}")
+            self.problems.append(
+                f"{path} cannot be read: it is not valid {path.suffix[1:].upper()}"
+            )
             return _EMPTY
         return value if isinstance(value, dict) else _EMPTY
 
@@ -147,6 +149,43 @@ def _text(table: _Table, key: str) -> str:
 def _table(table: _Table, key: str) -> _Table:
     value = table.get(key)
     return value if isinstance(value, dict) else _EMPTY
+
+
+def _tables(value: object) -> list[_Table]:
+    """The tables in a list; none in anything else."""
+    return [item for item in (value if isinstance(value, list) else ()) if isinstance(item, dict)]
+
+
+def _find_entry(catalogue: _Table, name: str) -> _Table:
+    """What the catalogue of a marketplace says of the plugin; an empty table for nothing."""
+    entries = _tables(catalogue.get("plugins"))
+    return next((entry for entry in entries if entry.get("name") == name), _EMPTY)
+
+
+def _make_plugin(
+    client: str,
+    plugin_id: str,
+    folder: Path,
+    manifest: _Table,
+    manifest_name: str,
+    **parts: tuple[Path, ...],
+) -> ClientPlugin:
+    """The plugin with what its manifest names, else with the usual folders; `parts` take the place
+    of those.
+    """
+    usual = {
+        kind: _paths(folder, manifest.get(kind) or kind)
+        for kind in ("skills", "agents", "commands")
+    }
+    servers = _merge(_paths(folder, ".mcp.json"), _server_files(folder, manifest, manifest_name))
+    name = _text(manifest, "name") or plugin_id.rpartition("@")[0] or plugin_id
+    return ClientPlugin(
+        client=client,
+        id=plugin_id,
+        name=name,
+        folder=folder,
+        **{**usual, "servers": servers, **parts},
+    )
 
 
 # Claude Code: plugins/installed_plugins.json says what is installed where, `enabledPlugins` of the
@@ -163,11 +202,15 @@ def _claude_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Cl
     for plugin_id, records in list(installed.items())[:MAX_PLUGINS]:
         folder = _claude_folder(records, reader.workspace) if is_enabled.get(plugin_id) else None
         if folder is not None and folder.is_dir():
-            name, _, marketplace = plugin_id.rpartition("@")
-            manifest, adds_skills = _claude_manifest(
-                reader, plugins_folder, folder, name, marketplace
-            )
-            yield _claude_plugin(plugin_id, name, folder, manifest, adds_skills)
+            manifest, adds_skills = _claude_manifest(reader, plugins_folder, folder, plugin_id)
+            # The key skills adds to the folder; commands and agents take its place.
+            skills = _paths(folder, manifest.get("skills"))
+            if adds_skills or not skills:
+                skills = _merge(_paths(folder, "skills"), skills)
+            if not skills and not manifest.get("skills"):
+                skills = _paths(folder, "SKILL.md")
+            name = _MANIFESTS["claude"]
+            yield _make_plugin("claude", plugin_id, folder, manifest, name, skills=skills)
 
 
 def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
@@ -195,31 +238,25 @@ def _claude_folder(records: object, workspace: Path) -> Path | None:
     user. Version 1 of the file has one record for each plugin, version 2 a list of them.
     """
     by_scope: dict[str, str] = {}
-    for record in records if isinstance(records, list) else [records]:
-        if not isinstance(record, dict) or not isinstance(path := record.get("installPath"), str):
-            continue
-        scope = record.get("scope", "user")
-        if scope in ("project", "local") and not _is_here(record.get("projectPath"), workspace):
-            continue
-        by_scope.setdefault(str(scope), path)
-    chosen = next(
-        (
-            by_scope[scope]
-            for scope in ("local", "project", "user", "managed")
-            if scope in by_scope
-        ),
-        "",
-    )
+    for record in _tables(records if isinstance(records, list) else [records]):
+        scope = str(record.get("scope", "user"))
+        is_here = scope not in ("project", "local") or _is_same_folder(
+            _text(record, "projectPath"), workspace
+        )
+        if is_here and isinstance(path := record.get("installPath"), str):
+            by_scope.setdefault(scope, path)
+    paths = (by_scope.get(scope) for scope in ("local", "project", "user", "managed"))
+    chosen = next((path for path in paths if path is not None), "")
     # Only whole paths: a relative one would lead into whatever folder is the current one.
     return Path(chosen) if os.path.isabs(chosen) else None
 
 
-def _is_here(project: object, workspace: Path) -> bool:
-    return isinstance(project, str) and resolve_path(project) == resolve_path(workspace)
+def _is_same_folder(project: str, workspace: Path) -> bool:
+    return bool(project) and resolve_path(project) == resolve_path(workspace)
 
 
 def _claude_manifest(
-    reader: _Reader, plugins_folder: Path, folder: Path, name: str, marketplace: str
+    reader: _Reader, plugins_folder: Path, folder: Path, plugin_id: str
 ) -> tuple[_Table, bool]:
     """What says where the plugin's parts lie, and whether its key `skills` adds to the folder of
     that name. A plugin without a manifest is described by its entry in the marketplace; the
@@ -228,40 +265,14 @@ def _claude_manifest(
     manifest = reader.table(folder / _MANIFESTS["claude"])
     if manifest:
         return manifest, True
+    name, _, marketplace = plugin_id.rpartition("@")
     known = reader.table(plugins_folder / "known_marketplaces.json")
     location = _text(_table(known, marketplace), "installLocation")
     if not location:
         return _EMPTY, True
     catalogue = reader.table(Path(location) / ".claude-plugin" / "marketplace.json")
-    entries = catalogue.get("plugins")
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, dict) and entry.get("name") == name:
-            return entry, entry.get("source") not in ("./", ".")
-    return _EMPTY, True
-
-
-def _claude_plugin(
-    plugin_id: str, name: str, folder: Path, manifest: _Table, adds_skills: bool
-) -> ClientPlugin:
-    # Claude Code 2.1: the key skills adds to the folder, commands and agents take its place.
-    skills = _paths(folder, manifest.get("skills"))
-    if adds_skills or not skills:
-        skills = _merge(_paths(folder, "skills"), skills)
-    if not skills and not manifest.get("skills"):
-        skills = _paths(folder, "SKILL.md")
-    return ClientPlugin(
-        client="claude",
-        id=plugin_id,
-        name=_text(manifest, "name") or name,
-        folder=folder,
-        skills=skills,
-        agents=_paths(folder, manifest.get("agents") or "agents"),
-        commands=_paths(folder, manifest.get("commands") or "commands"),
-        servers=_merge(
-            _paths(folder, ".mcp.json"),
-            _server_files(folder, manifest, _MANIFESTS["claude"]),
-        ),
-    )
+    entry = _find_entry(catalogue, name)
+    return entry, entry.get("source") not in ("./", ".")
 
 
 # Codex: `[plugins."name@marketplace"]` of config.toml switches a plugin on; the folder of its one
@@ -282,15 +293,18 @@ def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Cli
             continue
         folder = versions[-1]
         manifest = reader.table(folder / _MANIFESTS["codex"])
-        yield ClientPlugin(
-            client="codex",
-            id=plugin_id,
-            name=_text(manifest, "name") or name,
-            folder=folder,
-            skills=_merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills"))),
-            servers=_merge(
-                _paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers"))
-            ),
+        skills = _merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills")))
+        servers = _merge(_paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers")))
+        yield _make_plugin(
+            "codex",
+            plugin_id,
+            folder,
+            manifest,
+            "",
+            skills=skills,
+            agents=(),
+            commands=(),
+            servers=servers,
         )
 
 
@@ -313,55 +327,33 @@ def _copilot_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[C
     settings = reader.table(folder / "settings.json")
     has_switches = isinstance(settings.get("enabledPlugins"), dict)
     switches = _table(settings, "enabledPlugins")
-    records = reader.table(folder / "config.json").get("installedPlugins")
-    for record in (records if isinstance(records, list) else [])[:MAX_PLUGINS]:
-        if not isinstance(record, dict) or not (name := _text(record, "name")):
+    records = _tables(reader.table(folder / "config.json").get("installedPlugins"))
+    for record in records[:MAX_PLUGINS]:
+        if not (name := _text(record, "name")):
             continue
         marketplace, path = _text(record, "marketplace"), _text(record, "cache_path")
         plugin_id = f"{name}@{marketplace}" if marketplace else name
         by_settings = has_switches and bool(marketplace)
         is_on = (switches.get(plugin_id) if by_settings else record.get("enabled")) is True
         if is_on and os.path.isabs(path) and Path(path).is_dir():
-            yield _copilot_plugin(reader, plugin_id, name, Path(path))
+            yield _copilot_plugin(reader, plugin_id, Path(path))
     for plugin_id in [key for key, value in switches.items() if value is True][:MAX_PLUGINS]:
         name, _, marketplace = plugin_id.rpartition("@")
         known = _table(_table(settings, "extraKnownMarketplaces"), marketplace)
         source = _table(known, "source")
         root = _text(source, "path")
         if _text(source, "source") == "directory" and os.path.isabs(root):
-            for place in _listed_folders(reader, Path(root), name):
-                yield _copilot_plugin(reader, plugin_id, name, place)
+            catalogues = (reader.table(Path(root) / path) for path in _COPILOT_CATALOGUES)
+            listed = next((table for table in catalogues if "plugins" in table), _EMPTY)
+            for place in _paths(Path(root), _find_entry(listed, name).get("source")):
+                yield _copilot_plugin(reader, plugin_id, place)
 
 
-def _listed_folders(reader: _Reader, marketplace: Path, name: str) -> tuple[Path, ...]:
-    """The folder of the plugin in a marketplace that is a folder itself; none where its catalogue
-    names none in it.
-    """
-    tables = (reader.table(marketplace / path) for path in _COPILOT_CATALOGUES)
-    entries = next((table["plugins"] for table in tables if "plugins" in table), ())
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, dict) and entry.get("name") == name:
-            return _paths(marketplace, entry.get("source"))
-    return ()
-
-
-def _copilot_plugin(reader: _Reader, plugin_id: str, name: str, folder: Path) -> ClientPlugin:
-    manifest_name = next(
+def _copilot_plugin(reader: _Reader, plugin_id: str, folder: Path) -> ClientPlugin:
+    name = next(
         (path for path in _COPILOT_MANIFESTS if (folder / path).is_file()), _COPILOT_MANIFESTS[1]
     )
-    manifest = reader.table(folder / manifest_name)
-    return ClientPlugin(
-        client="copilot",
-        id=plugin_id,
-        name=_text(manifest, "name") or name,
-        folder=folder,
-        skills=_paths(folder, manifest.get("skills") or "skills"),
-        agents=_paths(folder, manifest.get("agents") or "agents"),
-        commands=_paths(folder, manifest.get("commands") or "commands"),
-        servers=_merge(
-            _paths(folder, ".mcp.json"), _server_files(folder, manifest, manifest_name)
-        ),
-    )
+    return _make_plugin("copilot", plugin_id, folder, reader.table(folder / name), name)
 
 
 # Cursor, and clients that the table describes in the same way: every folder in one folder counts.
@@ -459,7 +451,7 @@ def _is_part(path: str, folder: str) -> bool:
         status = os.lstat(path)
     except OSError:
         return False
-    # Of an entry of the folder itself that is no link, nothing has to be resolved.
+    # For an entry of the folder itself that is not a link, nothing has to be resolved.
     if os.path.dirname(path) == folder and not stat.S_ISLNK(status.st_mode):
         return True
     return is_inside(resolve_path(path), [resolve_path(folder)])

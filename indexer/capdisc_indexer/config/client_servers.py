@@ -265,7 +265,7 @@ def _read_entry(
     file: ClientFile, name: str, entry: _Value, notation: _Notation
 ) -> ServerDeclaration:
     if not isinstance(entry, Mapping):
-        return _declaration(file, name, "its entry is no object")
+        return _declaration(file, name, "its entry is not an object")
     words = _words(entry, notation)
     url = _text(entry, ("httpUrl", "url", "serverUrl", "uri"), notation)
     headers = _pairs(entry, ("headers", "http_headers"), notation)

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings import (
     ALIAS_NAMES,
-    ALIAS_VARIABLES,
     SETTINGS,
     USER_ONLY_SETTINGS,
     SettingValues,
@@ -48,7 +47,7 @@ _COLLECTION_NAME = compile_late(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def collection_dir(index_dir: Path, name: str) -> Path:
-    """The folder of the index of this name beside the usual one; the usual one for "". Raises
+    """The folder of the index of this name next to the usual one; the usual one for "". Raises
     InputError for a name that could lead elsewhere.
     """
     if not name:
@@ -109,19 +108,19 @@ class _FileSettings:
     all empty where there is no such file.
     """
 
-    values: SettingValues
-    sources: tuple[DeclaredSource, ...]
-    overlays: tuple[Overlay, ...]
-    presets: Presets
-    unknown: tuple[str, ...]
-    digest: str
+    values: SettingValues = field(default_factory=dict)
+    sources: tuple[DeclaredSource, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
+    presets: Presets = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @frozen(kw_only=True)
 class _Permitted:
     """What a workspace's file may set, what it requests, and what of that is refused."""
 
-    values: SettingValues
+    values: SettingValues = field(default_factory=dict)
     sources: tuple[DeclaredSource, ...] = ()
     left_out: tuple[DeclaredSource, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
@@ -149,10 +148,8 @@ def load_config(
     owners = owner_requests(file.as_posix(), workspace.as_posix(), own_users) if file else ()
     grant = load_grant() if owners else Grant()
     foreign = tuple(request for request in owners if not grant.covers(request, ""))
-    if file is None or foreign:
-        workspace_settings = None
-        permitted = _Permitted(values={}, requests=owners, refused=foreign)
-    else:
+    permitted, workspace_settings = _Permitted(requests=owners, refused=foreign), _FileSettings()
+    if file and not foreign:
         workspace_settings = _load_file(file, is_users=False)
         bounds = Bounds(
             folder=real_path(workspace, str(file)),
@@ -172,7 +169,7 @@ def load_config(
         **_read_environment(environ, path_separator),
     }
     origins = {name: origin for name, (_, origin) in effective.items()}
-    overridden = {name for name, origin in origins.items() if origin in _variables(name)}
+    overridden = {name for name, origin in origins.items() if origin in SETTINGS[name].variables}
     waiting = [
         request
         for request in permitted.refused
@@ -181,22 +178,13 @@ def load_config(
     return Config(
         values={name: value for name, (value, _) in effective.items()},
         origins=origins,
-        unknown=(
-            *user_settings.unknown,
-            *(workspace_settings.unknown if workspace_settings else ()),
-        ),
+        unknown=(*user_settings.unknown, *workspace_settings.unknown),
         sources=(*user_settings.sources, *permitted.sources),
-        overlays=(
-            *user_settings.overlays,
-            *(workspace_settings.overlays if workspace_settings else ()),
-        ),
+        overlays=(*user_settings.overlays, *workspace_settings.overlays),
         # Names alone: they lead to nothing that the index does not hold.
-        presets={
-            **user_settings.presets,
-            **(workspace_settings.presets if workspace_settings else {}),
-        },
+        presets={**user_settings.presets, **workspace_settings.presets},
         file=str(file) if file else "",
-        digest=workspace_settings.digest if workspace_settings else "",
+        digest=workspace_settings.digest,
         requests=permitted.requests,
         refused=permitted.refused,
         waiting=tuple(waiting),
@@ -393,13 +381,9 @@ def _resolve_paths(name: str, value: Any, base: Path) -> Any:
 def _read_environment(environ: Mapping[str, str], path_separator: str) -> _Layer:
     """The settings that a variable sets; a setting's own variable wins over an alias."""
     layer: _Layer = {}
-    for name in SETTINGS:
-        variable = next((variable for variable in _variables(name) if environ.get(variable)), None)
+    for name, setting in SETTINGS.items():
+        variable = next(filter(environ.get, setting.variables), None)
         if variable:
             value = parse_variable(name, environ[variable], variable, path_separator)
             layer[name] = (value, variable)
     return layer
-
-
-def _variables(name: str) -> tuple[str, ...]:
-    return (SETTINGS[name].variable, *ALIAS_VARIABLES.get(name, ()))

@@ -30,205 +30,200 @@ class Reach(Enum):
     OWN = "nothing, trusted or not: only the user's own file and environment"
 
 
+# The least and the greatest value of a number.
+_SHARE, _A_DAY, _A_THOUSAND = (0, 1), (0, 86_400), (1, 1000)
+_FROM_ZERO, _FROM_ONE = (0, math.inf), (1, math.inf)
+
+
 @frozen
 class Setting:
-    """A setting: its default, which also decides its type, the environment variable that sets it,
-    and what it is for; `harmless` are the values that `Reach.HARMLESS` lets pass.
+    """A setting: its default, which also decides its type, what it is for, and within which limits a
+    number has to be; `harmless` are the values that `Reach.HARMLESS` lets pass. `own_variable` is the
+    environment variable where its name does not follow the setting's; `aliases` are read where that
+    is not set: another program of the same format uses them.
     """
 
+    name: str
     default: Any
-    variable: str
     about: str
     reach: Reach = Reach.FREE
     harmless: tuple[str, ...] = ()
+    limits: tuple[float, float] = _FROM_ONE
+    own_variable: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return self.own_variable or f"CAPDISC_{self.name.upper().replace('.', '_')}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The same with the aliases, the strongest first."""
+        return (self.variable, *self.aliases)
 
 
 # Values by the name of their setting, each of the type of its default.
 SettingValues: TypeAlias = Mapping[str, Any]
 
-SETTINGS: dict[str, Setting] = {
-    "roots": Setting(
-        [], "CAPDISC_DIRS", "folders to scan beside the conventional ones", Reach.INSIDE
+_SETTINGS = (
+    Setting(
+        "roots",
+        [],
+        "folders to scan besides the conventional ones",
+        Reach.INSIDE,
+        own_variable="CAPDISC_DIRS",
+        aliases=("WUNDERLAND_CAPABILITY_DIRS",),
     ),
-    "folders": Setting(
-        "all",
-        "CAPDISC_FOLDERS",
-        "whose conventional folders: all, agents, claude, codex, gemini, …",
-    ),
-    "index_dir": Setting(
+    Setting("folders", "all", "whose conventional folders: all, agents, claude, codex, gemini, …"),
+    Setting(
+        "index_dir",
         "",
-        "CAPDISC_INDEX_DIR",
         "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder",
         Reach.INSIDE,
     ),
-    "collection_name": Setting(
+    Setting(
+        "collection_name",
         "",
-        "CAPDISC_COLLECTION_NAME",
-        "the name of another index beside the usual one: letters, digits, - and _",
+        "the name of another index next to the usual one: letters, digits, - and _",
     ),
-    "encoder": Setting(
+    Setting(
+        "encoder",
         "",
-        "CAPDISC_ENCODER",
         "static, or a sentence-transformers model; empty: as the index was made",
         Reach.HARMLESS,  # a folder or a name on a hub: loading a model may run what comes with it
         ("", "static"),
     ),
-    "reranker": Setting(
+    Setting(
+        "reranker",
         "",
-        "CAPDISC_RERANKER",
         "an encoder that reorders the first hits in mcp, or none; empty: as the index was made",
         Reach.HARMLESS,
         ("", "none"),
     ),
-    "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical, vector or rerank"),
-    "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
-    "min_relevance": Setting(
+    Setting("mode", "auto", "auto, hybrid, lexical, vector or rerank"),
+    Setting("limit", 10, "how many hits a search prints", limits=_A_THOUSAND),
+    Setting(
+        "min_relevance",
         0.05,
-        "CAPDISC_MIN_RELEVANCE",
         "the least relevance, 0 to 1, of a hit that is shown, printed or offered",
+        limits=_SHARE,
     ),
-    "graph_boost": Setting(
+    Setting(
+        "graph_boost",
         0.15,
-        "CAPDISC_GRAPH_BOOST",
         "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
+        limits=_SHARE,
     ),
-    "preload": Setting(
-        [],
-        "CAPDISC_PRELOAD",
-        "patterns: what fits one has a line in the stable part of every prompt",
+    Setting(
+        "preload", [], "patterns: what fits one has a line in the stable part of every prompt"
     ),
-    "preload_threshold": Setting(
-        0.3, "CAPDISC_PRELOAD_THRESHOLD", "the least relevance, 0 to 1, of what is loaded ahead"
+    Setting(
+        "preload_threshold",
+        0.3,
+        "the least relevance, 0 to 1, of what is loaded ahead",
+        limits=_SHARE,
     ),
-    "preload_limit": Setting(
-        50, "CAPDISC_PRELOAD_LIMIT", "how many capabilities are loaded ahead at most"
+    Setting(
+        "preload_limit", 50, "how many capabilities are loaded ahead at most", limits=_A_THOUSAND
     ),
-    "split_queries": Setting(
-        True,
-        "CAPDISC_SPLIT_QUERIES",
-        "whether a query of several clauses is searched in parts, too",
-    ),
-    "synonyms": Setting(
+    Setting("split_queries", True, "whether a query of several clauses is searched in parts, too"),
+    Setting(
+        "synonyms",
         "",
-        "CAPDISC_SYNONYMS",
         "a file of synonyms for queries, with lines such as ticket = issue, bug report",
         Reach.INSIDE,
     ),
-    "log": Setting(
-        False,
-        "CAPDISC_LOG",
-        "keep a local log of requests and uses: see capdisc log --help",
-        Reach.OWN,
+    Setting(
+        "log", False, "keep a local log of requests and uses: see capdisc log --help", Reach.OWN
     ),
-    "hook.show": Setting(
+    Setting(
+        "hook.show",
         True,
-        "CAPDISC_HOOK_SHOW",
         "a line on your screen where capdisc hook adds to a prompt, in clients that can show one",
         Reach.OWN,
     ),
-    "hook.mode": Setting(
+    Setting(
+        "hook.mode",
         "speak",
-        "CAPDISC_HOOK_MODE",
         "speak, or shadow: capdisc hook only counts what it would add, for capdisc audit",
         Reach.OWN,
     ),
-    "usage_boost": Setting(
+    Setting(
+        "usage_boost",
         0.0,
-        "CAPDISC_USAGE_BOOST",
         "by which share of its score, 0 to 1, what the log says is used most rises; 0: none",
         Reach.OWN,
+        limits=_SHARE,
     ),
-    "use_graph_reranking": Setting(
-        True, "CAPDISC_USE_GRAPH_RERANKING", "whether a search with mode auto follows relations"
+    Setting("use_graph_reranking", True, "whether a search with mode auto follows relations"),
+    Setting("budget", 3000, "tokens that a rendered context may have in all"),
+    Setting("tier0_budget", 200, "tokens of the overview", limits=_FROM_ZERO),
+    Setting("tier1_budget", 800, "tokens of the summaries", limits=_FROM_ZERO),
+    Setting("tier2_budget", 2000, "tokens of the details", limits=_FROM_ZERO),
+    Setting(
+        "memory_budget",
+        200,
+        "tokens of a session's memory in a rendered context",
+        limits=_FROM_ZERO,
     ),
-    "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
-    "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
-    "tier1_budget": Setting(800, "CAPDISC_TIER1_BUDGET", "tokens of the summaries"),
-    "tier2_budget": Setting(2000, "CAPDISC_TIER2_BUDGET", "tokens of the details"),
-    "memory_budget": Setting(
-        200, "CAPDISC_MEMORY_BUDGET", "tokens of a session's memory in a rendered context"
+    Setting(
+        "body.passages", 200, "how many passages of a body are indexed; 0: none", limits=_FROM_ZERO
     ),
-    "body.passages": Setting(
-        200, "CAPDISC_BODY_PASSAGES", "how many passages of a body are indexed; 0: none"
+    Setting("body.bytes", 262_144, "of how many bytes of a body passages are indexed"),
+    Setting(
+        "template", "", "auto: the prompt that render prints is chosen by the words of the query"
     ),
-    "body.bytes": Setting(
-        262_144, "CAPDISC_BODY_BYTES", "of how many bytes of a body passages are indexed"
-    ),
-    "template": Setting(
-        "",
-        "CAPDISC_TEMPLATE",
-        "auto: the prompt that render prints is chosen by the words of the query",
-    ),
-    "tokenizer": Setting(
-        "o200k",
-        "CAPDISC_TOKENIZER",
-        "whose tokens a rendered context counts: o200k, claude, chars4",
-    ),
-    "tier1_top_k": Setting(30, "CAPDISC_TIER1_TOP_K", "how many summaries at most"),
-    "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
-    "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
-    "keep_indexes_days": Setting(
+    Setting("tokenizer", "o200k", "whose tokens a rendered context counts: o200k, claude, chars4"),
+    Setting("tier1_top_k", 30, "how many summaries at most"),
+    Setting("tier2_top_k", 2, "how many details"),
+    Setting("lock_timeout", 10.0, "seconds to wait for another writer", limits=_A_DAY),
+    Setting(
+        "keep_indexes_days",
         60,
-        "CAPDISC_KEEP_INDEXES_DAYS",
         "days without use after which an index in the cache folder is removed; 0: never",
         Reach.OWN,
     ),
-    "fresh": Setting(
+    Setting(
+        "fresh",
         "auto",
-        "CAPDISC_FRESH",
         "a look at the folders before an answer: auto (take in what changed), require, off",
     ),
-    "engine": Setting(
+    Setting(
+        "engine",
         "auto",
-        "CAPDISC_ENGINE",
         "what finds the candidates: matrix (text index and matrix), lancedb (its table), auto",
     ),
-    "table": Setting(
+    Setting(
+        "table",
         "aside",
-        "CAPDISC_TABLE",
         "how the LanceDB table, where there is one, follows: aside (hourly), wait (at once), off",
     ),
-    "preset": Setting(
-        [], "CAPDISC_PRESET", "names from the table presets whose members come along with hits"
-    ),
-    "pin": Setting(
-        [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
-    ),
-    "progressive": Setting(
+    Setting("preset", [], "names from the table presets whose members come along with hits"),
+    Setting("pin", [], "names of capabilities that every list of tools and every prompt has"),
+    Setting(
+        "progressive",
         "on",
-        "CAPDISC_PROGRESSIVE",
         "tools without a query: on (the few that find), off (all), auto",
+        aliases=("PROGRESSIVE_DISCLOSURE",),
     ),
-    "store.fresh_for": Setting(
-        0.0, "CAPDISC_STORE_FRESH_FOR", "seconds until a shared index is looked at again"
+    Setting(
+        "store.fresh_for", 0.0, "seconds until a shared index is looked at again", limits=_A_DAY
     ),
-    "store.allow": Setting(
-        [],
-        "CAPDISC_STORE_ALLOW",
-        "addresses that a workspace's file may name as the index",
-        Reach.OWN,
+    Setting(
+        "store.allow", [], "addresses that a workspace's file may name as the index", Reach.OWN
     ),
-    "allow_secret_files": Setting(
+    Setting(
+        "allow_secret_files",
         False,
-        "CAPDISC_ALLOW_SECRET_FILES",
         "read declared sources that hold keys, passwords or tokens",
         Reach.OWN,
     ),
-    "validate.profile": Setting(
-        "spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"
-    ),
-    "validate.select": Setting(
-        [], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them", Reach.TIGHTEN
-    ),
-    "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out", Reach.TIGHTEN),
-}
-
-
-# Variables that are read where ours is not set: another program of the same format uses them.
-ALIAS_VARIABLES = {
-    "roots": ("WUNDERLAND_CAPABILITY_DIRS",),
-    "progressive": ("PROGRESSIVE_DISCLOSURE",),
-}
+    Setting("validate.profile", "spec", "whose rules: see capdisc validate --help"),
+    Setting("validate.select", [], "only these rules; empty: all of them", Reach.TIGHTEN),
+    Setting("validate.ignore", [], "rules to leave out", Reach.TIGHTEN),
+)
+SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _SETTINGS}
 
 # Names that AgentOS and constat have for the same settings, and a table of theirs.
 ALIAS_NAMES = {
@@ -247,24 +242,6 @@ ALIAS_NAMES = {
 USER_ONLY_SETTINGS = frozenset(
     name for name, setting in SETTINGS.items() if setting.reach is Reach.OWN
 )
-
-# The least and the greatest value of numbers; the others are at least 1.
-VALUE_RANGES: dict[str, tuple[float, float]] = {
-    "limit": (1, 1000),
-    "min_relevance": (0, 1),
-    "graph_boost": (0, 1),
-    "usage_boost": (0, 1),
-    "preload_threshold": (0, 1),
-    "preload_limit": (1, 1000),
-    "lock_timeout": (0, 86_400),
-    "store.fresh_for": (0, 86_400),
-    "tier0_budget": (0, math.inf),
-    "tier1_budget": (0, math.inf),
-    "tier2_budget": (0, math.inf),
-    "memory_budget": (0, math.inf),
-    "body.passages": (0, math.inf),
-}
-
 
 # The values of settings, checked.
 
@@ -327,7 +304,7 @@ def _type_name(default: Any) -> str:
 def _check_range(name: str, value: Any, origin: str) -> Any:
     if isinstance(value, bool):
         return value
-    minimum, maximum = VALUE_RANGES.get(name, (1, math.inf))
+    minimum, maximum = SETTINGS[name].limits
     if isinstance(value, int | float) and not minimum <= value <= maximum:
         limits = (
             f"at least {minimum}" if maximum == math.inf else f"between {minimum} and {maximum:g}"
@@ -351,7 +328,7 @@ def parse_declarations(
     """The sources that `file` declares; their relative paths start at `base`, `~` stays for who
     knows the home folder.
 
-    Raises InputError for what is no declaration. Formats and their options are checked later, by
+    Raises InputError for what is not a declaration. Formats and their options are checked later, by
     those who read them.
     """
     tables = declarations if isinstance(declarations, list) else [declarations]
@@ -415,7 +392,7 @@ _PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "s
 
 def parse_presets(table: object, file: Path) -> Presets:
     """The names of the members by preset, from the table `[presets]` of a configuration. Raises
-    InputError for what is no table of lists of texts.
+    InputError for anything but a table of lists of texts.
     """
     if not isinstance(table, dict):
         raise InputError(f"{file}: presets must be a table", _PRESETS_HINT)
@@ -478,7 +455,7 @@ def fixed_part(path: str) -> tuple[str, str]:
 
 
 def _check_secret_name(name: object, file: Path) -> None:
-    """Raises InputError for what is no name of a variable, without repeating it: it may be the
+    """Raises InputError for what is not the name of a variable, without repeating it: it may be the
     secret itself.
     """
     if not isinstance(name, str) or not _VARIABLE_NAME.fullmatch(name):

@@ -64,7 +64,7 @@ def read_text(path: Path, limit_bytes: int = MAX_BYTES) -> str:
     fd = system.open_file(path, follow_link=True)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ValueError("it is no plain file")
+            raise ValueError("it is not a regular file")
         with os.fdopen(fd, "rb", closefd=False) as stream:
             data = stream.read(limit_bytes + 1)
     finally:

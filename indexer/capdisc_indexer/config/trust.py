@@ -108,7 +108,7 @@ def real_path(path: Path, origin: str) -> str:
     try:
         return resolve_path(path)
     except ValueError as error:
-        message = f"{origin}: {escape_line(str(path))} can be no path: {error}"
+        message = f"{origin}: {escape_line(str(path))} cannot be a path: {error}"
         raise InputError(message, "see: capdisc config") from error
 
 

@@ -10,7 +10,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_command, quote_path
+from capdisc_indexer.diagnosis.surroundings import (
+    NOTICE,
+    OK,
+    PROBLEM,
+    UNUSABLE,
+    Check,
+    index_command,
+    quote_path,
+)
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Generation, Severity
@@ -31,7 +39,7 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
 from capdisc_indexer.text.normalization import name_first
 
-# So many files that a build left out are named in a command; of more, their folders.
+# Up to this many files that a build left out are named in a command; of more, their folders.
 _MAX_NAMED_FILES = 3
 
 
@@ -39,26 +47,16 @@ def examine_presence(index_dir: Path) -> Check:
     """Whether the folder exists, can be read, and holds an index."""
     name = "folder"
     if not os.path.lexists(index_dir):
-        return Check(
-            name=name,
-            state=CheckState.UNUSABLE,
-            text=f"there is no {index_dir}",
-            fix=index_command(index_dir),
-        )
+        return Check(name, UNUSABLE, f"there is no {index_dir}", index_command(index_dir))
     try:
         generation.check_folder(index_dir)
         os.listdir(index_dir)
     except CapdiscError as error:
-        return Check(name=name, state=CheckState.UNUSABLE, text=error.message, fix=error.hint)
+        return Check(name, UNUSABLE, error.message, error.hint)
     except OSError as error:
         text = f"{index_dir} cannot be read: {error.strerror}"
-        return Check(
-            name=name,
-            state=CheckState.UNUSABLE,
-            text=text,
-            fix=f"chmod u+rwx {quote_path(index_dir)}",
-        )
-    return Check(name=name, state=CheckState.OK, text=index_dir.as_posix())
+        return Check(name, UNUSABLE, text, f"chmod u+rwx {quote_path(index_dir)}")
+    return Check(name, OK, index_dir.as_posix())
 
 
 def examine_folder(index_dir: Path) -> Iterator[Check]:
@@ -78,13 +76,11 @@ def _examine_permissions(index_dir: Path) -> Check:
             if "others" in reason
             else "run capdisc index as that user"
         )
-        return Check(name=name, state=CheckState.PROBLEM, text=f"{folder}: {reason}", fix=fix)
+        return Check(name, PROBLEM, f"{folder}: {reason}", fix)
     if not os.access(index_dir, os.W_OK):
         text = "may only be read: searching works, indexing does not"
-        return Check(
-            name=name, state=CheckState.NOTICE, text=text, fix=f"chmod u+w {quote_path(index_dir)}"
-        )
-    return Check(name=name, state=CheckState.OK, text="only its owner may write to it")
+        return Check(name, NOTICE, text, f"chmod u+w {quote_path(index_dir)}")
+    return Check(name, OK, "only its owner may write to it")
 
 
 def _examine_lock(index_dir: Path) -> Check:
@@ -93,22 +89,15 @@ def _examine_lock(index_dir: Path) -> Check:
         return _writing_check(holder)
     if holder and holder.is_on_other_host and find_mount(index_dir).is_shared:
         text = f"{holder} is writing, or was killed while it wrote"
-        return Check(
-            name="lock",
-            state=CheckState.PROBLEM,
-            text=text,
-            fix=f"rm {quote_path(index_dir / 'LOCK')}",
-        )
-    return Check(name="lock", state=CheckState.OK, text="no process is writing")
+        return Check("lock", PROBLEM, text, f"rm {quote_path(index_dir / 'LOCK')}")
+    return Check("lock", OK, "no process is writing")
 
 
 def _writing_check(holder: LockHolder | None) -> Check:
     name, text = "lock", f"{holder or 'another process'} is writing"
     if holder and holder.state == "stopped":
-        return Check(
-            name=name, state=CheckState.PROBLEM, text=text, fix=f"kill -CONT {holder.pid}"
-        )
-    return Check(name=name, state=CheckState.NOTICE, text=text)
+        return Check(name, PROBLEM, text, f"kill -CONT {holder.pid}")
+    return Check(name, NOTICE, text)
 
 
 def _examine_file_system(index_dir: Path) -> Check:
@@ -126,14 +115,12 @@ def _examine_file_system(index_dir: Path) -> Check:
     elif mount.kind == "overlay":
         text = f"{description}: in a container, what is there may go with it"
     else:
-        return Check(name=name, state=CheckState.OK, text=description)
-    return Check(
-        name=name, state=CheckState.NOTICE, text=text, fix="choose another with --index-dir DIR"
-    )
+        return Check(name, OK, description)
+    return Check(name, NOTICE, text, "choose another with --index-dir DIR")
 
 
 def _examine_space(index_dir: Path) -> Check:
-    """Whether a build has space for an index beside the last one, and for half as much again that
+    """Whether a build has space for an index next to the last one, and for half as much again that
     it compresses later.
     """
     free, free_files = system.find_free_space(index_dir)
@@ -141,29 +128,24 @@ def _examine_space(index_dir: Path) -> Check:
     text = f"{free / 1e6:,.0f} MB free, {used / 1e6:,.1f} MB used"
     is_full = free < max(1_000_000, used) * 1.5 or (free_files is not None and free_files < 100)
     if not is_full:
-        return Check(name="space", state=CheckState.OK, text=text)
+        return Check("space", OK, text)
     fix = f"free some space on {find_mount(index_dir).point or 'that disk'}"
-    return Check(name="space", state=CheckState.PROBLEM, text=text, fix=fix)
+    return Check("space", PROBLEM, text, fix)
 
 
 def examine_leftovers(index_dir: Path, published: int) -> Check:
     """Whether killed writers left something behind; not checked while one is writing."""
     name = "leftovers"
     if locks.lock_status(index_dir)[0]:
-        return Check(name=name, state=CheckState.OK, text="not checked while a process is writing")
+        return Check(name, OK, "not checked while a process is writing")
     leftover_names = [path.name for path in publication.list_unfinished(index_dir)]
     leftover_names += [
         f"generation {number}" for number in publication.surplus_generations(index_dir, published)
     ]
     if leftover_names:
         fix = index_command(index_dir)
-        return Check(
-            name=name,
-            state=CheckState.NOTICE,
-            text=f"left by a writer: {', '.join(leftover_names[:5])}",
-            fix=fix,
-        )
-    return Check(name=name, state=CheckState.OK, text="none")
+        return Check(name, NOTICE, f"left by a writer: {', '.join(leftover_names[:5])}", fix)
+    return Check(name, OK, "none")
 
 
 def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
@@ -182,11 +164,9 @@ def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
         return None, _unusable_check(name, index_dir, text)
     text = f"{manifest.number}, of {manifest.built_at}, by capdisc {manifest.made_by}"
     if manifest.made_by != describe_release():
-        text = f"{text}; the next build of this release, {describe_release()}, starts anew"
-        return manifest, Check(
-            name=name, state=CheckState.NOTICE, text=text, fix=index_command(index_dir)
-        )
-    return manifest, Check(name=name, state=CheckState.OK, text=text)
+        text = f"{text}; the next build of this release, {describe_release()}, starts from scratch"
+        return manifest, Check(name, NOTICE, text, index_command(index_dir))
+    return manifest, Check(name, OK, text)
 
 
 def is_built_by_user(index_dir: Path, manifest: Generation | None, builder_id: str) -> bool:
@@ -203,15 +183,15 @@ def foreign_check(index_dir: Path, problem: Check | None) -> Check:
     place = quote_path(index_dir)
     text = f"it was not built by you; to see whose it is: capdisc trust {place}"
     return Check(
-        name="generation",
-        state=CheckState.UNUSABLE,
-        text=problem.text if problem else text,
-        fix=f"capdisc index --index-dir {place}",
+        "generation",
+        UNUSABLE,
+        problem.text if problem else text,
+        f"capdisc index --index-dir {place}",
     )
 
 
 def _find_missing_vectors(index: Index) -> str:
-    """How many texts have no vector, in the vector store or beside it; "" for none."""
+    """How many texts have no vector, in the vector store or next to it; "" for none."""
     pending_hashes, _ = vector_files.read_pending(index.folder / "pending")
     texts = StateDatabase(index.folder).text_hashes()
     needed = set(chain.from_iterable(texts.values()))
@@ -237,10 +217,10 @@ def examine_contents(
     """
     files = _examine_files(index_dir, manifest, deep)
     yield files
-    if files.state is CheckState.OK:
+    if files.state is OK:
         stores = _examine_stores(index_dir, find_missing_vectors if deep else None)
         yield stores
-        if stores.state is CheckState.OK:
+        if stores.state is OK:
             yield from _examine_sources(index_dir, manifest)
 
 
@@ -250,15 +230,15 @@ def examine_table(index_dir: Path) -> Check:
     state = lance_table.read_state(index_dir)
     if state is None:
         text = "there is no LanceDB table; capdisc index --wait writes one"
-        return Check(name=name, state=CheckState.OK, text=text)
+        return Check(name, OK, text)
     if not lance_table.equals_index(index_dir):
         text = f"of generation {state.generation}; capdisc index --wait brings it up to date"
-        return Check(name=name, state=CheckState.OK, text=text)
+        return Check(name, OK, text)
     if problem := _find_table_damage(index_dir):
         fix = index_command(index_dir, "--wait --verify")
-        return Check(name=name, state=CheckState.PROBLEM, text=problem, fix=fix)
+        return Check(name, PROBLEM, problem, fix)
     text = f"{state.rows:,} rows, every id and hash as in the documents"
-    return Check(name=name, state=CheckState.OK, text=text)
+    return Check(name, OK, text)
 
 
 def _find_table_damage(index_dir: Path) -> str:
@@ -279,9 +259,7 @@ def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
     except (CapdiscError, OSError) as error:
         return _unusable_check(name, index_dir, str(error))
     if not deep:
-        return Check(
-            name=name, state=CheckState.OK, text=f"{len(manifest.files)}, of the right sizes"
-        )
+        return Check(name, OK, f"{len(manifest.files)}, of the right sizes")
     if changed := native_errors.find_changed_files(folder, manifest.files):
         text = f"changed since they were published: {', '.join(changed[:5])}"
         return _unusable_check(name, index_dir, text)
@@ -289,9 +267,7 @@ def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
         return _unusable_check(
             name, index_dir, f"files that were never published: {', '.join(unknown[:5])}"
         )
-    return Check(
-        name=name, state=CheckState.OK, text=f"{len(manifest.files)}, every byte as published"
-    )
+    return Check(name, OK, f"{len(manifest.files)}, every byte as published")
 
 
 def _examine_stores(index_dir: Path, find_missing_vectors: FindMissingVectors | None) -> Check:
@@ -308,7 +284,7 @@ def _examine_stores(index_dir: Path, find_missing_vectors: FindMissingVectors | 
         return _unusable_check(name, index_dir, problem)
     capabilities = f"{count:,} {'capability' if count == 1 else 'capabilities'}"
     text = f"{capabilities}, {rows:,} vector{'' if rows == 1 else 's'}"
-    return Check(name=name, state=CheckState.OK, text=text)
+    return Check(name, OK, text)
 
 
 def _find_disagreement(index: Index, find_missing_vectors: FindMissingVectors) -> str:
@@ -328,9 +304,7 @@ def _find_disagreement(index: Index, find_missing_vectors: FindMissingVectors) -
 
 
 def _unusable_check(name: str, index_dir: Path, text: str) -> Check:
-    return Check(
-        name=name, state=CheckState.UNUSABLE, text=text, fix=index_command(index_dir, "--rebuild")
-    )
+    return Check(name, UNUSABLE, text, index_command(index_dir, "--rebuild"))
 
 
 def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
@@ -351,16 +325,18 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
         named_paths = paths if len(paths) <= _MAX_NAMED_FILES else roots
         verb = "is" if len(paths) == 1 else "are"
         yield Check(
-            name="files left out",
-            state=CheckState.NOTICE,
-            text=f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
-            f"{name_first(paths, 1)}",
-            fix=f"capdisc validate {' '.join(map(system.quote_word, named_paths))}",
+            "files left out",
+            NOTICE,
+            (
+                f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
+                f"{name_first(paths, 1)}"
+            ),
+            f"capdisc validate {' '.join(map(system.quote_word, named_paths))}",
         )
     if held_ids := files.held_ids():
         yield Check(
-            name="definitions",
-            state=CheckState.NOTICE,
-            text=f"held back, since their definitions changed: {name_first(held_ids, 1)}",
-            fix=f"capdisc trust {system.quote_word(held_ids[0])}",
+            "definitions",
+            NOTICE,
+            f"held back, since their definitions changed: {name_first(held_ids, 1)}",
+            f"capdisc trust {system.quote_word(held_ids[0])}",
         )

@@ -28,7 +28,10 @@ class CheckState(StrEnum):
     UNUSABLE = "unusable"
 
 
-@frozen(kw_only=True)
+OK, NOTICE, PROBLEM, UNUSABLE = CheckState
+
+
+@frozen
 class Check:
     """One check: its result in words, and the command that mends it (or advice, where no command
     can).
@@ -43,7 +46,7 @@ class Check:
 def worst_state(checks: Iterable[Check]) -> CheckState:
     """The worst state of all checks; OK without checks."""
     severity = list(CheckState)
-    return max((check.state for check in checks), key=severity.index, default=CheckState.OK)
+    return max((check.state for check in checks), key=severity.index, default=OK)
 
 
 def quote_path(path: Path) -> str:
@@ -77,12 +80,12 @@ def _examine_roots(index_dir: Path, roots: Sequence[str]) -> Check:
     name = "roots"
     unreadable = [root for root in roots if not os.access(root, os.R_OK)]
     if not unreadable:
-        return Check(name=name, state=CheckState.OK, text=", ".join(roots) or "none")
+        return Check(name, OK, ", ".join(roots) or "none")
     text = f"cannot be read: {', '.join(unreadable)}"
     fix = f"capdisc index PATH --index-dir {quote_path(index_dir)}"
     if len(unreadable) < len(roots):
         fix = index_command(index_dir)
-    return Check(name=name, state=CheckState.PROBLEM, text=text, fix=fix)
+    return Check(name, PROBLEM, text, fix)
 
 
 def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
@@ -97,19 +100,17 @@ def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
             encoder = encoders.load_encoder(manifest.encoder)
             encoder.check()
     except CapdiscError as error:
-        return Check(name=name, state=CheckState.PROBLEM, text=error.message, fix=error.hint)
+        return Check(name, PROBLEM, error.message, error.hint)
     if not manifest.fingerprint:
         fix = index_command(index_dir, "--encoder static")
-        return Check(
-            name=name, state=CheckState.NOTICE, text="none: search uses words alone", fix=fix
-        )
+        return Check(name, NOTICE, "none: search uses words alone", fix)
     if encoder and encoder.fingerprint != manifest.fingerprint:
         text = f"the vectors were made by {manifest.fingerprint}, not by {encoder.fingerprint}"
-        return Check(name=name, state=CheckState.PROBLEM, text=text, fix=index_command(index_dir))
+        return Check(name, PROBLEM, text, index_command(index_dir))
     text = manifest.fingerprint
     if not encoders.is_static(manifest.encoder):
         text = f"{manifest.encoder}; it takes seconds to load, so that capdisc hook goes by words alone"
-    return Check(name=name, state=CheckState.OK, text=text)
+    return Check(name, OK, text)
 
 
 def _examine_reranker(index_dir: Path, manifest: Generation, deep: bool) -> Check:
@@ -122,11 +123,11 @@ def _examine_reranker(index_dir: Path, manifest: Generation, deep: bool) -> Chec
         if encoder is None:
             reason, _, fix = problem.rpartition("; ")
             text = f"hits are not reranked: {reason}"
-            return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+            return Check(name, NOTICE, text, fix)
         if encoder.fingerprint != manifest.reranker_fingerprint:
             text = f"{text} has made no vectors yet"
-            return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
-    return Check(name=name, state=CheckState.OK, text=text)
+            return Check(name, NOTICE, text, fix)
+    return Check(name, OK, text)
 
 
 def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
@@ -136,38 +137,29 @@ def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
     ahead_s = (scanned_at_ns - now_ns) / 1e9
     if scanned_at_ns > now_ns + GRAIN_NS:
         text = f"the last scan was {ahead_s:,.0f} s in the future: the clock was set back"
-        return Check(
-            name="clock",
-            state=CheckState.PROBLEM,
-            text=text,
-            fix=index_command(index_dir, "--verify"),
-        )
-    return Check(name="clock", state=CheckState.OK, text="after the last scan")
+        return Check("clock", PROBLEM, text, index_command(index_dir, "--verify"))
+    return Check("clock", OK, "after the last scan")
 
 
 def _examine_watch_limits(roots: Sequence[str]) -> Check:
     """Whether the kernel would report events of every folder; where not, a watcher polls."""
     name = "watching"
     if not system.WATCH_LIMITS:
-        return Check(name=name, state=CheckState.OK, text="the system sets no limit to watching")
+        return Check(name, OK, "the system sets no limit to watching")
     limits = {
         limit: _read_number(_INOTIFY_FOLDER / limit)
         for limit in ("max_user_watches", "max_user_instances")
     }
     if not all(limits.values()):
-        return Check(
-            name=name,
-            state=CheckState.NOTICE,
-            text="the kernel gives no events: watch polls instead",
-        )
+        return Check(name, NOTICE, "the kernel gives no events: watch polls instead")
     max_watches = limits["max_user_watches"]
     folders = _count_folders(roots, max_watches)
     text = f"{folders:,} folders of {max_watches:,} that may be watched"
     if folders < max_watches:
-        return Check(name=name, state=CheckState.OK, text=text)
+        return Check(name, OK, text)
     text = f"more than the {max_watches:,} folders that may be watched: watch polls instead"
     fix = f"sudo sysctl fs.inotify.max_user_watches={max(2 * folders, 65_536)}"
-    return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+    return Check(name, NOTICE, text, fix)
 
 
 def _read_number(path: Path) -> int:

@@ -27,10 +27,12 @@ from capdisc_indexer.graph.interfaces import (
     READING_VERBS,
     SHOWING_VERBS,
     InterfaceOwner,
+    Words,
     is_general_search,
+    name_words,
     object_words,
+    resource_before,
 )
-from capdisc_indexer.graph.words import Words, name_words, resource_before
 from capdisc_indexer.model.types import ProducerEdge
 
 # A larger group is a collection of many APIs, in which equal names mean different things.

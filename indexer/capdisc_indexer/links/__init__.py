@@ -145,7 +145,9 @@ def _fetch_link(
 ) -> ResolvedLink:
     parse_url(target)
     if target not in _links_by_target(descriptor):
-        message = f"{one_line(target, 200)} is no link of {one_line(descriptor.id)}; not fetched"
+        message = (
+            f"{one_line(target, 200)} is not a link of {one_line(descriptor.id)}; not fetched"
+        )
         raise LinkRefusedError(
             message, f"capdisc show {one_line(descriptor.id)} --links prints those it has"
         )
@@ -260,5 +262,5 @@ def _outside_error(target: str) -> LinkRefusedError:
 def _secret_error(target: str, holds: str) -> LinkRefusedError:
     message = f"the link {one_line(target, 200)} leads to a file that holds {holds}; not read"
     return LinkRefusedError(
-        message, "look at it yourself; what is printed here goes to agents and logs"
+        message, "open it yourself; what is printed here goes to agents and logs"
     )

@@ -52,11 +52,11 @@ class IndexStateError(CapdiscError):
 
 
 class OlderIndexError(IndexStateError):
-    """The index has the format of an earlier version; a build makes it anew."""
+    """The index has the format of an earlier version; a build replaces it."""
 
 
 class DamagedIndexError(IndexStateError):
-    """The content of the index cannot be read; a build makes it anew."""
+    """The content of the index cannot be read; a build replaces it."""
 
 
 class ForeignIndexError(IndexStateError):
@@ -116,7 +116,7 @@ class LinkRefusedError(CapdiscError):
 
 
 class WiderChangeError(Exception):
-    """A change reaches more than the part of a tree that was looked at; the text says how."""
+    """A change reaches more than the part of a tree that was checked; the text says how."""
 
 
 def require_narrow_change(holds: bool, reason: str) -> None:

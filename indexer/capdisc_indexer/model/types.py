@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@frozen(kw_only=True)
+@frozen
 class Finding:
     """One problem of one file, and what to do about it. Lines and columns count from 1."""
 
@@ -29,6 +29,11 @@ class Finding:
     path: str = ""
     line: int = 1
     column: int = 1
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether one of the findings keeps its capability out."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 @frozen(kw_only=True)
@@ -273,7 +278,7 @@ class Verdict:
     score 0..1 that says whether it asks, and what the score comes from.
 
     `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
-    why a text is no request for anything here: `talk`, `unclear` (something fits, and the text
+    why a text is not a request for anything here: `talk`, `unclear` (something fits, and the text
     hardly asks for it), `unknown-words` (no capability mentions the words that say the most) or
     `nothing-fits`; "" for a request.
     """
@@ -514,8 +519,8 @@ class HeldDefinition:
 
 @frozen
 class PassageLimits:
-    """How much of one body is indexed in passages: so many of them, of the first bytes; with 0
-    passages none is.
+    """How much of one body is indexed in passages: up to this many of them, from this many of its
+    first bytes; 0 passages: none.
     """
 
     passages: int = 200
@@ -552,8 +557,8 @@ class BuildOptions:
     `last_coverage`: where the index covers anything else by now, nothing is built (None: whatever
     it covers). `places` are the paths that the coverage stands for now, whether they exist or not:
     of a folder among them that is gone, the capabilities stay for a while. `awaited` are paths
-    that need not exist and whose change makes another build worth while. With `max_files`, only
-    the first so many files are read, those of the first roots; the next build reads the others.
+    that need not exist and that trigger a rebuild when they appear or change. With `max_files`, only
+    at most that many files are read, those of the first roots; the next build reads the others.
     With other `passage_limits` than those of the last build, which hold for None, nothing of it is
     reused. `seeds` are other indexes of the same user, each with the id of its builder: a build
     from nothing takes over what the first has that holds most of the same files. With
@@ -597,7 +602,7 @@ class BuildReport:
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
     `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted. `missing` are
     the covered folders that are gone and whose capabilities stay, each with the time since when,
-    in seconds of the epoch. `widened_by` says why a change made the build look at all folders.
+    in seconds of the epoch. `widened_by` says why a change made the build read all folders.
     """
 
     generation: Generation

@@ -2,7 +2,6 @@
 which one that is.
 """
 
-from capdisc_indexer.platforms.current import system
-from capdisc_indexer.platforms.file_names import resolve_path, spell_path, to_nfc
+from capdisc_indexer.platforms.file_names import resolve_path, spell_path, system, to_nfc
 
 __all__ = ["resolve_path", "spell_path", "system", "to_nfc"]

@@ -5,9 +5,8 @@ form, so that paths are compared as their folders list them.
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
-
-from capdisc_indexer.platforms.current import system
 
 # Paths are strings: a Path for each takes long.
 
@@ -71,3 +70,11 @@ def _list_names(folder: str, mtime_ns: int) -> frozenset[str]:
 def _fold(name: str) -> str:
     """What all spellings of the name have in common."""
     return to_nfc(to_nfc(name).casefold())
+
+
+if sys.platform == "win32":
+    from capdisc_indexer.platforms import windows as system
+else:
+    from capdisc_indexer.platforms import posix as system
+
+__all__ = ["system"]

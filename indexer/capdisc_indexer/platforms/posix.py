@@ -50,6 +50,7 @@ NO_LOCK_ERRNOS = frozenset(
 # The errors of network and FUSE file systems when a folder is synced.
 _UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _BLOCK_BYTES = 65_536
+_NICENESS = 5  # of what runs in the background
 
 # Calls of `os.path` whose answers hold separators.
 abspath, realpath, normpath = os.path.abspath, os.path.realpath, os.path.normpath
@@ -464,17 +465,21 @@ def reset_sigchld() -> None:
 
 
 def run_with_limits(
-    run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
+    run: Callable[[], None],
+    command: Sequence[str],
+    cpu_s: int,
+    memory_share: float,
+    min_bytes: int,
 ) -> int:
-    """Run the function in a child with little priority and with limits on the processor's time and
-    on memory: a share of the machine's, but not less than `min_bytes`. Returns its exit code; a
-    negative one is the signal that ended it.
+    """Run the function in a child with low priority and with limits on the processor's time and on
+    memory: a share of the machine's, but not less than `min_bytes`. Returns its exit code; a
+    negative one is the signal that ended it. Where nothing can fork, `command` does the same.
     """
     reset_sigchld()
     child = os.fork()
     if not child:
         with suppress(OSError):
-            os.nice(niceness)
+            os.nice(_NICENESS)
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         # Not addresses: with LanceDB, 1,500 skills take 2.5 GiB of them, 1.3 of the sort that is
         # limited here, and 0.4 of memory.

@@ -58,7 +58,13 @@ _ERROR_ACCESS_DENIED, _ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 5, 33, 997
 _QUERY, _STILL_ACTIVE = 0x1000, 259
 # CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of winbase.h. Without a console of its own, which is not
 # shown, each program that a process starts would open a window.
-_NEW_GROUP, _NO_WINDOW = 0x200, 0x08000000
+_NEW_GROUP, _NO_WINDOW, _LOW_PRIORITY = 0x200, 0x08000000, 0x4000
+# JOBOBJECT_EXTENDED_LIMIT_INFORMATION of winnt.h as 18 numbers: its class, the flags of a limit on the
+# time and on the memory of each process, and the places of flags, time and memory.
+_JOB_LIMITS, _LIMIT_TIME, _LIMIT_MEMORY = 9, 0x2, 0x100
+_TIME_PLACE, _FLAGS_PLACE, _MEMORY_PLACE = 0, 2, 14
+# ERROR_NOT_ENOUGH_QUOTA: the time was over. Codes from the other one on are those of crashes.
+_OUT_OF_TIME, _FIRST_CRASH = 1816, 0xC0000000
 
 
 def find_user_folder(kind: str, environ: Mapping[str, str], home: str) -> str:
@@ -192,7 +198,7 @@ def wait_for_input(handle: int, limit_s: float | None) -> bool:
 
 
 def _has_input(handle: int) -> bool:
-    """PeekNamedPipe: whether there are bytes, or nobody writes any more, or it is no pipe."""
+    """PeekNamedPipe: whether there are bytes, or nobody writes any more, or it is not a pipe."""
     count = ctypes.c_uint32()
     kernel = _load_kernel()
     is_open = kernel.PeekNamedPipe(_os_handle(handle), None, 0, None, ctypes.byref(count), None)
@@ -387,7 +393,23 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 def limit_process(
     cpu_s: int, address_bytes: int | None = None, data_bytes: int | None = None
 ) -> None:
-    """There are no such limits."""
+    """By a job, which holds this process and all that it starts; each of them may take this much."""
+    memory = address_bytes or data_bytes or 0
+    limits = (ctypes.c_uint64 * 18)()
+    limits[_TIME_PLACE] = cpu_s * 10_000_000  # in units of 100 ns
+    limits[_FLAGS_PLACE] = _LIMIT_TIME | (_LIMIT_MEMORY if memory else 0)
+    limits[_MEMORY_PLACE] = memory
+    _enter_job(limits)
+
+
+def _enter_job(limits: ctypes.Array[ctypes.c_uint64]) -> None:
+    """Put this process into a new job, which lasts as long as a process is in it."""
+    kernel = _load_kernel()
+    kernel.CreateJobObjectW.restype = ctypes.c_void_p
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    kernel.SetInformationJobObject(job, _JOB_LIMITS, limits, ctypes.sizeof(limits))
+    this_process = ctypes.c_void_p(-1)
+    kernel.AssignProcessToJobObject(job, this_process)
 
 
 def memory_limit_bytes() -> int | None:
@@ -399,11 +421,24 @@ def reset_sigchld() -> None:
 
 
 def run_with_limits(
-    run: Callable[[], None], niceness: int, cpu_s: int, memory_share: float, min_bytes: int
+    run: Callable[[], None],
+    command: Sequence[str],
+    cpu_s: int,
+    memory_share: float,
+    min_bytes: int,
 ) -> int:
-    """In this process, without limits."""
-    run()
-    return 0
+    """By the command: nothing can fork. A negative answer is the code of a crash or of a limit."""
+    limit_process(cpu_s, data_bytes=max(int(_count_memory() * memory_share), min_bytes))
+    flags = _NO_WINDOW | _LOW_PRIORITY
+    code = subprocess.run(command, check=False, creationflags=flags).returncode
+    return -code if code == _OUT_OF_TIME or code >= _FIRST_CRASH else code
+
+
+def _count_memory() -> int:
+    """The bytes of memory in this machine."""
+    kilobytes = ctypes.c_uint64()
+    _load_kernel().GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
+    return kilobytes.value * 1024
 
 
 def capture_output(
@@ -426,7 +461,9 @@ def open_signal_pipe() -> int | None:
 
 
 def describe_end(number: int, max_cpu_s: int) -> str:
-    return f"signal {number} ended it"
+    if number == _OUT_OF_TIME:
+        return f"it took more than {max_cpu_s / 60:g} minutes of processor time"
+    return f"it ended with the code {number:#x}"
 
 
 def discard_typed_text(handle: int) -> None:

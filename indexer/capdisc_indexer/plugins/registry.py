@@ -4,11 +4,12 @@ code is imported only where a command meets a name that the core does not have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from capdisc_indexer.model.errors import PluginError
+from capdisc_indexer.model.errors import PluginError, UsageError
 from capdisc_indexer.plugins.entry_points import PluginSource, read_environment
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ BUNDLED = tuple(
 _REINSTALL_HINT = "install capdisc again"
 # Of an error that the code of others raised.
 _MAX_CHARACTERS = 300
+# The scheme of an address; one slash is enough, as `Path` makes one of two.
+_SCHEME = re.compile(r"([a-z][a-z0-9]+):/")
 
 
 def load_plugins() -> tuple[Plugin, ...]:
@@ -159,3 +162,20 @@ def _load_all() -> tuple[Mapping[PluginSource, Plugin], Sequence[str]]:
         finally:
             _LOADING.pop()
     return plugins, problems
+
+
+def find_store(address: str) -> Any:
+    """The module that reaches this address, by its scheme; None where it is a path. Raises
+    UsageError for a scheme that no plug-in has, PluginError where the plug-in cannot be loaded.
+    """
+    match = _SCHEME.match(address)
+    if not match:
+        return None
+    stores = find_references("stores")
+    if match[1] in stores:
+        return load_attribute(stores[match[1]])
+    if not stores:
+        raise missing_error("an index on an object store")
+    raise UsageError(
+        "an index lies in a folder or at s3://BUCKET/PREFIX", "other stores speak S3, too"
+    )

@@ -34,7 +34,7 @@ from capdisc_indexer.rendering.details import (
 )
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_layout
-from capdisc_indexer.rendering.render_job import RenderInputs, RenderJob
+from capdisc_indexer.rendering.render_job import RenderInputs, RenderJob, list_dropped, make_tier
 from capdisc_indexer.rendering.summaries import build_summaries
 from capdisc_indexer.rendering.truncation import enclose_text
 from capdisc_indexer.text.normalization import strip_controls
@@ -78,7 +78,7 @@ def assemble(
 
 def _fit_context(job: RenderJob) -> Context:
     """The context with the most tokens whose whole printed text fits, with the longest overview
-    beside which there is one. Raises UsageError where there is none.
+    with which there is one. Raises UsageError where there is none.
     """
     overviews: Iterable[Tier | None] = ()
     if is_level_printed(job, 0):
@@ -193,7 +193,7 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
 
 
 def _add_overview(job: RenderJob, budget_left: int) -> Tier:
-    """The overview of what an answer leaves of the budget; what it leaves out is no loss then."""
+    """The overview of what an answer leaves of the budget; what it leaves out is not a loss then."""
     tier_frame = tier_frame_tokens(job, 0)
     tier = build_overview(job, min(tier_cap(job.budgets, 0), budget_left) - tier_frame)
     tokens = tier.tokens + tier_frame if tier.blocks else 0
@@ -242,14 +242,13 @@ def frame_tokens(job: RenderJob) -> int:
 
 def tier_cap(budgets: Budgets, level: int) -> int:
     """The most tokens that a level may have."""
-    caps = {
+    return {
         0: budgets.tier0,
         1: budgets.tier1,
         2: budgets.tier2,
         MEMORY: budgets.memory,
         APPENDED: UNLIMITED,
-    }
-    return caps[level]
+    }[level]
 
 
 def is_level_printed(job: RenderJob, level: int) -> bool:
@@ -257,20 +256,17 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
     above 0.
     """
     layout = job.printing.layout
-    shown = not layout or level in {LAYOUT_PARTS[piece.part] for piece in layout if piece.part}
-    if level in (MEMORY, APPENDED):
-        present = bool(job.inputs.appended) if level == APPENDED else job.inputs.memory is not None
-        return present and shown and 0 in job.form.levels and tier_cap(job.budgets, level) > 0
-    return (
-        level in job.form.levels
-        and level in job.inputs.levels
-        and shown
-        and tier_cap(job.budgets, level) > 0
-    )
+    if layout and level not in {LAYOUT_PARTS[piece.part] for piece in layout if piece.part}:
+        return False
+    is_requested = {
+        APPENDED: bool(job.inputs.appended) and 0 in job.form.levels,
+        MEMORY: job.inputs.memory is not None and 0 in job.form.levels,
+    }.get(level, level in job.form.levels and level in job.inputs.levels)
+    return is_requested and tier_cap(job.budgets, level) > 0
 
 
 def overview_budget(job: RenderJob, budget_left: int) -> int:
-    """The most tokens of the overview beside an answer: a third of the budget, and no more than what
+    """The most tokens of the overview next to an answer: a third of the budget, and no more than what
     is left after the first tokens of the answer. It does not depend on whether there is an answer,
     so that the overview stays the same from turn to turn.
     """
@@ -312,7 +308,7 @@ def has_content(job: RenderJob, context: Context) -> bool:
     return fits_its_budget and has_answer_tiers(job) and has_answer
 
 
-# The tiers beside 0, 1 and 2: the caller's texts, and the memory of a session.
+# The tiers besides 0, 1 and 2: the caller's texts, and the memory of a session.
 
 
 def build_appended(job: RenderJob, tokens_left: int) -> Tier:
@@ -323,34 +319,23 @@ def build_appended(job: RenderJob, tokens_left: int) -> Tier:
     dropped: list[DroppedBlock] = []
     tokens_left = tokens_left // 2 if has_answer_tiers(job) else tokens_left
     for number, text in enumerate(job.inputs.appended, 1):
-        block, full_tokens = enclose_text(
-            job, f"append:{number}", ((), _clean_text(text), ()), tokens_left
-        )
+        identifier = f"append:{number}"
+        parts = ((), _clean_text(text), ())
+        block, full_tokens = enclose_text(job, identifier, parts, tokens_left)
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []
-        if block is None or block.tokens < full_tokens:
-            dropped.append(
-                DroppedBlock(
-                    id=f"append:{number}",
-                    tier=APPENDED,
-                    tokens=full_tokens,
-                    clipped=block is not None,
-                )
-            )
-    return _extra_tier(APPENDED, blocks, dropped)
+        dropped += list_dropped(APPENDED, identifier, block, full_tokens)
+    return make_tier(APPENDED, blocks, dropped)
 
 
 def build_memory(job: RenderJob, tokens_left: int) -> Tier:
     """The memory of the session, which shortens itself to fit."""
-    if job.inputs.memory is None or tokens_left <= 0:
-        return _extra_tier(MEMORY, [], [])
-    lines = job.inputs.memory(tokens_left, lambda text: job.counter.count(job.form.chunk(text)))
-    blocks = (
-        [job.block("memory", job.form.chunk("".join(f"{line}\n" for line in lines)))]
-        if lines
-        else []
-    )
-    return _extra_tier(MEMORY, blocks, [])
+    lines: Sequence[str] = ()
+    if job.inputs.memory is not None and tokens_left > 0:
+        count = job.counter.count
+        lines = job.inputs.memory(tokens_left, lambda text: count(job.form.chunk(text)))
+    text = job.form.chunk("".join(f"{line}\n" for line in lines))
+    return make_tier(MEMORY, [job.block("memory", text)] if lines else [])
 
 
 def _clean_text(text: str) -> str:
@@ -359,15 +344,6 @@ def _clean_text(text: str) -> str:
     """
     cleaned = strip_controls(text).strip() + "\n"
     return f" {cleaned}" if cleaned.startswith("/") else cleaned
-
-
-def _extra_tier(level: int, blocks: list[Block], dropped: list[DroppedBlock]) -> Tier:
-    return Tier(
-        level=level,
-        blocks=tuple(blocks),
-        tokens=sum(block.tokens for block in blocks),
-        dropped=tuple(dropped),
-    )
 
 
 # In the order in which they take from the budget: what stays the same from turn to turn, what the

@@ -343,7 +343,7 @@ def request_words(texts: Iterable[str]) -> Set[str]:
 
 
 def fitting_text(description: str, words: Set[str], characters: int) -> str:
-    """The description in at most so many characters: from its beginning or, where that has none of
+    """The description in at most this many characters: from its beginning or, where that has none of
     the request's words and a later sentence has several, from that sentence on.
     """
     beginning = one_line(_ANNOUNCEMENT.sub("", description.lstrip()), characters)

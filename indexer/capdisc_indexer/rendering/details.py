@@ -23,7 +23,7 @@ from capdisc_indexer.model.types import (
 from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
 from capdisc_indexer.rendering.excerpt import frame_excerpt
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
-from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, Guidance, RenderJob
+from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, RenderJob, list_dropped, make_tier
 from capdisc_indexer.rendering.summaries import fit_lines
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 
@@ -37,11 +37,13 @@ def fit_categories(
     first as fit the next longer line; else of as many categories the shortest as fit. `fits` is
     called with lines, and with how many categories they leave out.
     """
-    for length in range(len(categories[0]["lines"]) if categories else 0):
-        lines = [category["lines"][length] for category in categories]
+    lengths = max((len(category["lines"]) for category in categories), default=0)
+    for length in range(lengths):
+        lines = _lines_of_length(categories, lengths - length)
         if fits(lines, 0):
-            return _lengthen_first(categories, lines, length - 1, fits) if length else lines
-    shortest = [category["lines"][-1] for category in categories]
+            longer = _lines_of_length(categories, lengths - length + 1)
+            return _lengthen_first(longer, lines, fits) if length else lines
+    shortest = _lines_of_length(categories, 1)
     count = bisect_left(
         range(1, len(shortest)),
         True,
@@ -50,14 +52,17 @@ def fit_categories(
     return shortest[:count]
 
 
+def _lines_of_length(categories: Sequence[CategoryRecord], place: int) -> list[str]:
+    """The line of each category at this place from the shortest one (1), or its longest: of two
+    kinds in an overview by kind, one may have too many names for the longest.
+    """
+    return [category["lines"][-min(place, len(category["lines"]))] for category in categories]
+
+
 def _lengthen_first(
-    categories: Sequence[CategoryRecord],
-    lines: Sequence[str],
-    length: int,
-    fits: Callable[[Sequence[str], int], bool],
+    longer: Sequence[str], lines: Sequence[str], fits: Callable[[Sequence[str], int], bool]
 ) -> list[str]:
-    """The lines, with those of this length in place of as many of the first as fit."""
-    longer = [category["lines"][length] for category in categories]
+    """The lines, with the longer ones in place of as many of the first as fit."""
     count = bisect_left(
         range(1, len(lines)),
         True,
@@ -67,7 +72,7 @@ def _lengthen_first(
 
 
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 0 of at most so many tokens: what `fit_categories` chooses, and how many more there
+    """Tier 0 of at most `tokens_left` tokens: what `fit_categories` chooses, and how many more there
     are.
     """
     categories = job.inputs.overview
@@ -84,25 +89,17 @@ def build_overview(job: RenderJob, tokens_left: int) -> Tier:
 
     lines = fit_categories(categories, fits)
     if not lines:
-        return Tier(level=0, blocks=(), tokens=0)
-    blocks = _overview_blocks(job, lines, len(categories) - len(lines))
-    left_out = [_category_block(job, entry, -1) for entry in categories[len(lines) :]]
-    return Tier(
-        level=0,
-        blocks=blocks,
-        tokens=sum(block.tokens for block in blocks),
-        dropped=tuple(
-            DroppedBlock(id=block.id, tier=0, tokens=block.tokens) for block in left_out
-        ),
-    )
-
-
-def _overview_blocks(job: RenderJob, lines: Sequence[str], omitted: int) -> tuple[Block, ...]:
+        return make_tier(0, ())
     blocks = [
-        job.block(entry["category"], job.form.category(line))
-        for entry, line in zip(job.inputs.overview, lines, strict=False)
+        *(
+            job.block(entry["category"], job.form.category(line))
+            for entry, line in zip(categories, lines, strict=False)
+        ),
+        *_remainder_blocks(job, len(categories) - len(lines)),
     ]
-    return (*blocks, *_remainder_blocks(job, omitted))
+    left_out = [_shortest_block(job, entry) for entry in categories[len(lines) :]]
+    dropped = [DroppedBlock(id=block.id, tier=0, tokens=block.tokens) for block in left_out]
+    return make_tier(0, blocks, dropped)
 
 
 def has_answer_tiers(job: RenderJob) -> bool:
@@ -111,7 +108,7 @@ def has_answer_tiers(job: RenderJob) -> bool:
 
 
 def share_for_overview(tokens: int) -> int:
-    """How much of so many tokens an overview beside an answer may take."""
+    """How many of these tokens an overview next to an answer may take."""
     return max(0, min(tokens // 3, tokens - ANSWER_TOKENS))
 
 
@@ -120,10 +117,8 @@ def min_overview_tokens(job: RenderJob) -> int:
     categories = job.inputs.overview
     if not categories:
         return 0
-    remainder = _remainder_blocks(job, len(categories) - 1)
-    return _category_block(job, categories[0], -1).tokens + sum(
-        block.tokens for block in remainder
-    )
+    blocks = (_shortest_block(job, categories[0]), *_remainder_blocks(job, len(categories) - 1))
+    return sum(block.tokens for block in blocks)
 
 
 def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
@@ -159,8 +154,8 @@ def _count_empty_query_tokens(job: RenderJob, tiers: tuple[Tier, ...]) -> int:
     return job.counter.exact(job.form.format_context(job.form, context))
 
 
-def _category_block(job: RenderJob, entry: CategoryRecord, length: int) -> Block:
-    return job.block(entry["category"], job.form.category(entry["lines"][length]))
+def _shortest_block(job: RenderJob, entry: CategoryRecord) -> Block:
+    return job.block(entry["category"], job.form.category(entry["lines"][-1]))
 
 
 def _remainder_blocks(job: RenderJob, count: int) -> tuple[Block, ...]:
@@ -178,7 +173,7 @@ _MIN_SHARE = 3 * MIN_DETAIL_TOKENS
 
 
 def build_details(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 2 of at most so many tokens: the capabilities in order. One that is too long loses some of
+    """Tier 2 of at most `tokens_left` tokens: the capabilities in order. One that is too long loses some of
     its sections, and the next is still tried.
     """
     hits = islice(job.inputs.descriptors, job.inputs.details)
@@ -187,37 +182,15 @@ def build_details(job: RenderJob, tokens_left: int) -> Tier:
     tokens_left -= sum(block.tokens for block in blocks)
     if job.inputs.equal_shares:
         equal_tier = _build_equal_shares(job, selected, tokens_left)
-        return _details_tier([*blocks, *equal_tier.blocks], [*dropped, *equal_tier.dropped])
+        return make_tier(2, [*blocks, *equal_tier.blocks], [*dropped, *equal_tier.dropped])
     for d in _deduplicate_guidance(selected):
         # Where the best capability has no room, another one's text would stand in its place.
         is_possible = d is selected[0] or any(block.id == selected[0].id for block in blocks)
-        block, full_tokens = build_detail(job, d, tokens_left if is_possible else 0)
+        block, full_tokens = frame_excerpt(job, d, tokens_left if is_possible else 0)
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []
-        dropped += _list_dropped(d.id, block, full_tokens)
-    return _details_tier(blocks, dropped)
-
-
-def build_detail(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Block | None, int]:
-    """One capability, without some sections where that is needed to fit (None: not even its fields
-    do), and the tokens that it has in full.
-    """
-    return frame_excerpt(job, d, tokens_left)
-
-
-def _details_tier(blocks: Sequence[Block], dropped: Sequence[DroppedBlock]) -> Tier:
-    return Tier(
-        level=2,
-        blocks=tuple(blocks),
-        tokens=sum(block.tokens for block in blocks),
-        dropped=tuple(dropped),
-    )
-
-
-def _list_dropped(identifier: str, block: Block | None, full_tokens: int) -> list[DroppedBlock]:
-    if block is not None and block.tokens == full_tokens:
-        return []
-    return [DroppedBlock(id=identifier, tier=2, tokens=full_tokens, clipped=block is not None)]
+        dropped += list_dropped(2, d.id, block, full_tokens)
+    return make_tier(2, blocks, dropped)
 
 
 def _deduplicate_guidance(descriptors: Iterable[Descriptor]) -> Iterable[Descriptor]:
@@ -235,22 +208,14 @@ def _build_guidance(
     blocks: list[Block] = []
     dropped: list[DroppedBlock] = []
     tokens_left = int(tokens_left * _GUIDANCE_SHARE)
-    for guidance in _find_guidance(job, descriptors):
+    names = dict.fromkeys(d.category.casefold() for d in descriptors)
+    for guidance in (job.inputs.guidance[name] for name in names if name in job.inputs.guidance):
         identifier = guidance_id(guidance.category)
         block, full_tokens = frame_text(job, identifier, guidance_text(guidance.text), tokens_left)
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []
-        dropped += _list_dropped(identifier, block, full_tokens)
+        dropped += list_dropped(2, identifier, block, full_tokens)
     return blocks, dropped
-
-
-def _find_guidance(job: RenderJob, descriptors: Sequence[Descriptor]) -> list[Guidance]:
-    guidance = job.inputs.guidance
-    return [
-        guidance[name]
-        for name in dict.fromkeys(d.category.casefold() for d in descriptors)
-        if name in guidance
-    ]
 
 
 def _build_equal_shares(
@@ -260,27 +225,23 @@ def _build_equal_shares(
     where a share would hold too little.
     """
     full_counts = [_count_full_tokens(job, d) for d in descriptors]
-    share = _find_largest_share(
-        full_counts, min(tokens_left, job.inputs.max_tokens_each or tokens_left), tokens_left
+    limit = min(tokens_left, job.inputs.max_tokens_each or tokens_left)
+    share = bisect_left(
+        range(1, limit + 1),
+        True,
+        key=lambda share: sum(min(tokens, share) for tokens in full_counts) > tokens_left,
     )
     if share < min(max(full_counts, default=0), _MIN_SHARE):
         return _build_lines(job, descriptors, full_counts, tokens_left)
-    details = [(d.id, *build_detail(job, d, share)) for d in descriptors]
-    blocks = [block for _, block, _ in details if block]
-    return _details_tier(
-        blocks,
-        [
-            dropped
-            for identifier, block, full_tokens in details
-            for dropped in _list_dropped(identifier, block, full_tokens)
-        ],
-    )
+    details = [(d.id, *frame_excerpt(job, d, share)) for d in descriptors]
+    dropped = [entry for detail in details for entry in list_dropped(2, *detail)]
+    return make_tier(2, [block for _, block, _ in details if block], dropped)
 
 
 def _count_full_tokens(job: RenderJob, d: Descriptor) -> int:
     """The tokens of a capability in full, counted once."""
     if d.id not in job.full_tokens:
-        job.full_tokens[d.id] = build_detail(job, d, -1)[1]
+        job.full_tokens[d.id] = frame_excerpt(job, d, -1)[1]
     return job.full_tokens[d.id]
 
 
@@ -289,24 +250,8 @@ def _build_lines(
 ) -> Tier:
     blocks = fit_lines(job, descriptors, tokens_left, 2).blocks
     shown_ids = {block.id for block in blocks}
-    pairs = zip(descriptors, full_counts, strict=True)
-    return _details_tier(
-        blocks,
-        [
-            DroppedBlock(id=d.id, tier=2, tokens=full_tokens, clipped=d.id in shown_ids)
-            for d, full_tokens in pairs
-        ],
-    )
-
-
-def _find_largest_share(full_counts: Sequence[int], limit: int, tokens_left: int) -> int:
-    """The largest share, up to `limit`, at which all of them together fit, by bisection."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high)
-            if sum(min(full_tokens, middle) for full_tokens in full_counts) <= tokens_left
-            else (low, middle - 1)
-        )
-    return low
+    dropped = [
+        DroppedBlock(id=d.id, tier=2, tokens=full_tokens, clipped=d.id in shown_ids)
+        for d, full_tokens in zip(descriptors, full_counts, strict=True)
+    ]
+    return make_tier(2, blocks, dropped)

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.types import Block, Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
@@ -40,7 +40,7 @@ _LOWEST_LEVEL = 6
 # So many texts are cached in chunks for the next step of a fit: those of a whole catalogue would
 # take too much memory.
 _MAX_CACHED_TEXTS = 16
-# A word of the request in a heading counts as much as so many in the text.
+# A word of the request in a heading counts as much as this many in the text.
 _HEADING_WEIGHT = 3
 # `## Step 2: …`, `### 3. …`, `## Phase IV`
 _STEP = compile_late(r" {0,3}#+[ \t]+(?:\W*\w+[ \t]+)?(?:\d+|[IVX]+)(?:[.:)\]—–-]|\s|$)")
@@ -71,27 +71,25 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
         framed = _frame_text(job, d)
         if len(job.texts) < _MAX_CACHED_TEXTS:
             job.texts[d.id, d.guidance] = framed
-    text, chunks, start, end = framed.text, framed.chunks, framed.start, framed.end
-    frame_tokens, full_tokens = framed.frame_tokens, framed.full_tokens
+    chunks, full_tokens = framed.chunks, framed.frame_tokens + sum(framed.counts)
     if full_tokens <= tokens_left:
-        return _block(d.id, [*start, *map(form.chunk, chunks), *end], full_tokens), full_tokens
+        return framed.block(d.id, map(form.chunk, chunks), full_tokens), full_tokens
     mark = form.chunk(CLIPPED_MARK.format(id=d.id))
     gap = form.chunk(LEFT_OUT_MARK)
-    tokens_for_text = tokens_left - frame_tokens - count(mark)
-    units = framed.units
-    if not units:
-        units.extend(split_units(text, len(fields_text(d)), chunks, framed.counts))
-    outline = _choose_outline(units, tokens_for_text, count(gap))
+    tokens_for_text = tokens_left - framed.frame_tokens - count(mark)
+    if not framed.units:
+        framed.units.extend(split_units(framed.text, len(fields_text(d)), chunks, framed.counts))
+    outline = _choose_outline(framed.units, tokens_for_text, count(gap))
     if outline is None:
         return None, full_tokens
     section = next((hit.section for hit in job.ranking.hits if hit.id == d.id), "")
-    first = _find_unit(text, section, chunks, units) if section else None
+    first = _find_unit(framed, section) if section else None
     outline = _add_sections(outline, job.ranking.query.texts, tokens_for_text, first)
-    used_tokens = frame_tokens + count(mark) + outline.tokens
+    used_tokens = framed.frame_tokens + count(mark) + outline.tokens
     if used_tokens < min(MIN_DETAIL_TOKENS, full_tokens):
         return None, full_tokens
     pieces = [gap if place is None else form.chunk(chunks[place]) for place in outline.places()]
-    return _block(d.id, [*start, *pieces, mark, *end], used_tokens), full_tokens
+    return framed.block(d.id, [*pieces, mark], used_tokens), full_tokens
 
 
 @frozen(kw_only=True)
@@ -106,8 +104,12 @@ class _FramedText:
     start: Sequence[str]
     end: Sequence[str]
     frame_tokens: int
-    full_tokens: int
-    units: list[Unit]
+    units: list[Unit] = field(default_factory=list)
+
+    def block(self, identifier: str, pieces: Iterable[str], tokens: int) -> Block:
+        """The block of these pieces in the frame."""
+        text = "".join([*self.start, *pieces, *self.end])
+        return Block(id=identifier, text=text, tokens=tokens)
 
 
 def _frame_text(job: RenderJob, d: Descriptor) -> _FramedText:
@@ -117,22 +119,14 @@ def _frame_text(job: RenderJob, d: Descriptor) -> _FramedText:
     start = [form.frame_open(label, text), *map(form.chunk, lead)]
     end = [form.frame_close(label, text)]
     chunks = split_chunks(text)
-    counts = [count(form.chunk(chunk)) for chunk in chunks]
-    frame_tokens = sum(map(count, (*start, *end)))
     return _FramedText(
         text=text,
         chunks=chunks,
-        counts=counts,
+        counts=[count(form.chunk(chunk)) for chunk in chunks],
         start=start,
         end=end,
-        frame_tokens=frame_tokens,
-        full_tokens=frame_tokens + sum(counts),
-        units=[],
+        frame_tokens=sum(map(count, (*start, *end))),
     )
-
-
-def _block(identifier: str, pieces: Iterable[str], tokens: int) -> Block:
-    return Block(id=identifier, text="".join(pieces), tokens=tokens)
 
 
 def split_units(
@@ -217,15 +211,13 @@ def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outl
     return next((outline for outline in outlines if outline.tokens <= max_tokens), bare)
 
 
-def _find_unit(
-    text: str, section: str, chunks: Sequence[str], units: Sequence[Unit]
-) -> int | None:
+def _find_unit(framed: _FramedText, section: str) -> int | None:
     """The unit that begins with the section of this name, None where there is none."""
-    span = find_section(text, section)
+    span = find_section(framed.text, section)
     if span is None:
         return None
-    place = bisect_left([0, *accumulate(map(len, chunks))], span.start)
-    return next((number for number, unit in enumerate(units) if unit.start == place), None)
+    place = bisect_left([0, *accumulate(map(len, framed.chunks))], span.start)
+    return next((number for number, unit in enumerate(framed.units) if unit.start == place), None)
 
 
 def _add_sections(

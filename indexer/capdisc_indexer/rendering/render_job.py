@@ -10,18 +10,26 @@ from typing import Any, Protocol, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CategoryRecord
-from capdisc_indexer.model.types import Block, Budgets, Descriptor, PrintOptions, Ranking
+from capdisc_indexer.model.types import (
+    Block,
+    Budgets,
+    Descriptor,
+    DroppedBlock,
+    PrintOptions,
+    Ranking,
+    Tier,
+)
 from capdisc_indexer.rendering.capability_text import availability_note
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Tier 1 has so many lines at most where nobody names a budget, and then of the hits near the best
+# Tier 1 has at most this many lines where nobody names a budget, and then of the hits near the best
 # one alone (`select_context_hits`): over ten judged sets 20 lines hold 1.6 points fewer of the right
 # answers for 110 tokens less, and 5 lines 11 points fewer.
 TOP_SUMMARIES = 30
 TOP_DETAILS = 2
-# Where somebody names a budget, it may have a line for so many of its tokens, up to a limit: a short
+# Where somebody names a budget, it may have a line for each 15 of its tokens, up to a limit: a short
 # one has 15 to 25.
 TOKENS_OF_A_LINE, MOST_SUMMARIES = 15, 100
 # So many tokens of a budget are for the answer before the overview gets any.
@@ -29,17 +37,17 @@ ANSWER_TOKENS = 500
 # Up to this budget lines go before the text of the best hits, which takes what they leave; of what
 # lies above it, the text gets half.
 DETAIL_FREE_TOKENS = 600
-# Gives the lines of a session's memory that fit so many tokens, counted by the function.
+# Gives the lines of a session's memory that fit a number of tokens, counted by the function.
 SessionMemory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
 
 
 def count_lines(budget: int) -> int:
-    """How many hits a context of so many tokens may list."""
+    """How many hits a context of this budget may list."""
     return min(MOST_SUMMARIES, max(TOP_SUMMARIES, budget // TOKENS_OF_A_LINE))
 
 
 def share_for_lines(budget: int) -> int:
-    """How many of so many tokens lines may take before the text of the best hits has its share."""
+    """How many tokens of a budget lines may take before the text of the best hits has its share."""
     return budget - max(0, budget - DETAIL_FREE_TOKENS) // 2
 
 
@@ -145,3 +153,28 @@ class RenderJob:
         if location is None:
             location = self.locations[descriptor.id] = locate(descriptor, self.inputs.workspace)
         return location
+
+
+def make_tier(
+    level: int, blocks: Sequence[Block], dropped: Sequence[DroppedBlock] = (), omitted: int = 0
+) -> Tier:
+    """The tier of these blocks, with their tokens."""
+    return Tier(
+        level=level,
+        blocks=tuple(blocks),
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(dropped),
+        omitted=omitted,
+    )
+
+
+def list_dropped(
+    level: int, identifier: str, block: Block | None, full_tokens: int
+) -> list[DroppedBlock]:
+    """What was lost of a text with this many tokens in full, printed as this block (None: not
+    printed).
+    """
+    if block is not None and block.tokens == full_tokens:
+        return []
+    clipped = block is not None
+    return [DroppedBlock(id=identifier, tier=level, tokens=full_tokens, clipped=clipped)]

@@ -17,23 +17,23 @@ from capdisc_indexer.rendering.capability_text import (
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, share_for_lines
+from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, make_tier, share_for_lines
 from capdisc_indexer.text.location import find_common_rules, location_rule
 
-# After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
+# After this many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
 # for the last tokens of a budget was looked for in all of 80,000 capabilities, and one of hits named
 # the seventeenth in place of the first.
 _MAX_MISSES_OF_HITS, _MAX_MISSES = 3, 200
-# Before hits with less than this share of the best score get a line, so many of the first get a
+# Before hits with less than this share of the best score get a line, this many of the first get a
 # longer one. It costs 0.1 of 82 points of what 150 tokens tell, and reads better.
 _NEAR_SHARE, _LONGER_LINES = 0.5, 3
-# Where the paths follow from the ids is looked for in so many of the first capabilities.
+# Where the paths follow from the ids is looked for in this many of the first capabilities.
 _RULED_LINES = 100
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 1 of at most so many tokens. Of hits those that do not fit are counted, not named: in
-    JSON their names would cost as many tokens as the lines. A short line is no loss to report.
+    """Tier 1 of at most `tokens_left` tokens. Of hits those that do not fit are counted, not named: in
+    JSON their names would cost as many tokens as the lines. A short line is not reported as a loss.
     """
     descriptors = _select_descriptors(job)
     tokens_left = min(tokens_left, _tokens_beside_details(job))
@@ -78,7 +78,7 @@ class _ChainedDescriptors:
 
 
 def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
-    """A tier of lines for these capabilities, of at most so many tokens; `dropped` names what was
+    """A tier of lines for these capabilities, of at most `tokens_left` tokens; `dropped` names what was
     shortened or left out for it.
 
     In a listing a line may be the id alone; of hits only that of the first one, where no line fits.
@@ -92,7 +92,7 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
     if not is_before_details:
         full = _choose_lines(job, descriptors, tokens_left, rules, is_listing, is_longest=True)
         if not full.left_out:
-            return _tier(level, [lines[-1] for lines in full.lines], [])
+            return make_tier(level, [lines[-1] for lines in full.lines], [])
     short = _choose_lines(job, descriptors, tokens_left, rules, is_listing)
     if not (short.lines or is_listing):
         first = list(islice(descriptors, 1))
@@ -108,16 +108,7 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
         DroppedBlock(id=block.id, tier=level, tokens=block.tokens) for block in short.left_out
     ]
     omitted = len(descriptors) - len(short.lines) - len(short.left_out)
-    return _tier(level, blocks, dropped, omitted)
-
-
-def _tier(
-    level: int, blocks: Sequence[Block], dropped: Sequence[DroppedBlock], omitted: int = 0
-) -> Tier:
-    tokens = sum(block.tokens for block in blocks)
-    return Tier(
-        level=level, blocks=tuple(blocks), tokens=tokens, dropped=tuple(dropped), omitted=omitted
-    )
+    return make_tier(level, blocks, dropped, omitted)
 
 
 @frozen

@@ -46,7 +46,7 @@ _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ah
 _COUNTED_LATE_FORMATS = tuple(
     form for form in FORMATS.values() if form.additive and not form.is_counted_ahead
 )
-# Up to so many secrets and programs, the note for every combination of missing ones is counted.
+# Up to this many secrets and programs, the note for every combination of missing ones is counted.
 _MAX_COUNTED_NEEDS = 3
 
 
@@ -78,70 +78,60 @@ def count_pieces(
     """
     all_texts = [_collect_texts(descriptor, workspace) for descriptor in descriptors]
     counts = iter(
-        counter.count_many(
-            [text for texts in all_texts for text in (*texts.different, *texts.chunks)]
-        )
+        counter.count_many([text for texts in all_texts for text in (*texts.once, *texts.chunks)])
     )
-    return [
-        _make_counts(
-            texts,
-            dict(zip(texts.different, counts, strict=False)),
-            list(islice(counts, len(texts.chunks))),
-        )
-        for texts in all_texts
-    ]
+    return [_make_counts(texts, counts) for texts in all_texts]
 
 
 @frozen(kw_only=True)
 class _CountedTexts:
-    """What is counted of one capability: the pieces by format, its line in a listing, the lines of
-    its location, and all of these once in `different`; the chunks of its text in full.
+    """What is counted of one capability: the pieces by format, its line in a listing, and the lines
+    of its location; the chunks of its text in full.
     """
 
     pieces: dict[str, list[str]]
     listing: str
     locations: list[str]
-    different: list[str]
     chunks: list[str]
     characters: int
+
+    @property
+    def once(self) -> dict[str, None]:
+        """All but the chunks, each once: most pieces are the same in each format."""
+        pieces = chain.from_iterable(self.pieces.values())
+        return dict.fromkeys([*pieces, self.listing, *self.locations])
 
 
 def _collect_texts(descriptor: Descriptor, workspace: PurePath | None) -> _CountedTexts:
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
-    pieces = {
-        form.name: [
-            *_render_pieces(form, descriptor, text, lines),
-            *_later_pieces(form, descriptor, lines),
-        ]
-        for form in _COUNTED_FORMATS
-    }
-    locations = [
-        line
-        for base in dict.fromkeys((workspace, None))
-        for line in _location_pieces(descriptor, locate(descriptor, base))
-    ]
-    listing = listing_line(descriptor)
     return _CountedTexts(
-        pieces=pieces,
-        listing=listing,
-        locations=locations,
-        # Most pieces are the same in each format.
-        different=list(dict.fromkeys([*chain(*pieces.values()), listing, *locations])),
+        pieces={
+            form.name: [
+                *_render_pieces(form, descriptor, text, lines),
+                *_later_pieces(form, descriptor, lines),
+            ]
+            for form in _COUNTED_FORMATS
+        },
+        listing=listing_line(descriptor),
+        locations=[
+            line
+            for base in dict.fromkeys((workspace, None))
+            for line in _location_pieces(descriptor, locate(descriptor, base))
+        ],
         chunks=split_chunks(text),
         characters=len(text),
     )
 
 
-def _make_counts(
-    texts: _CountedTexts, count: Mapping[str, int], chunk_counts: list[int]
-) -> PieceCounts:
+def _make_counts(texts: _CountedTexts, counts: Iterator[int]) -> PieceCounts:
+    """The counts of a capability's texts, which are the next ones."""
+    count = dict(zip(texts.once, counts, strict=False))
     return {
         "pieces": {
-            name: [count[piece] for piece in format_pieces]
-            for name, format_pieces in texts.pieces.items()
+            name: [count[piece] for piece in pieces] for name, pieces in texts.pieces.items()
         },
-        "detail": chunk_counts,
+        "detail": list(islice(counts, len(texts.chunks))),
         "characters": texts.characters,
         "listing": count[texts.listing],
         "locations": {line: count[line] for line in texts.locations},
@@ -150,8 +140,8 @@ def _make_counts(
 
 def location_lines(location: Location) -> list[str]:
     """The lines that say where a capability lies, above its text in full."""
-    folder = f"Folder: {location.folder}\n" if location.folder else ""
-    return [line for line in (f"File: {location.path}\n", folder) if line]
+    folder = [f"Folder: {location.folder}\n"] if location.folder else []
+    return [f"File: {location.path}\n", *folder]
 
 
 def _location_pieces(descriptor: Descriptor, location: Location) -> list[str]:
@@ -247,16 +237,10 @@ def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
         shortest_line(descriptor),
         pointer_line(descriptor),
     ]
-    with_notes = [
-        line
-        for note in notes
-        for line in (
-            summary_line(descriptor, note),
-            pointer_line(descriptor, note),
-            *shorter_lines(descriptor, note),
-        )
-    ]
-    return _SummaryLines([*summaries, *with_notes], notes)
+    for note in notes:
+        summaries += [summary_line(descriptor, note), pointer_line(descriptor, note)]
+        summaries += shorter_lines(descriptor, note)
+    return _SummaryLines(summaries, notes)
 
 
 def _render_pieces(

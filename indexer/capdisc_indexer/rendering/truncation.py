@@ -38,31 +38,26 @@ def enclose_text(
     tokens_left: int,
 ) -> tuple[Block | None, int]:
     """The same for `parts`: the printed pieces before the text, the text, the pieces after it."""
-    count, chunk = job.counter.count, job.form.chunk
+    chunk = job.form.chunk
     start, text, end = parts
-    mark = chunk(SHORTENED_MARK)
-    frame = sum(map(count, (*start, *end)))
     pieces = split_chunks(text)
-    full_tokens = frame + sum(count(chunk(piece)) for piece in pieces)
+
+    def count(piece: str) -> int:
+        return job.counter.count(chunk(piece))
+
+    def enclose(kept: Sequence[str], tokens: int) -> Block:
+        return Block(id=identifier, text="".join([*start, *map(chunk, kept), *end]), tokens=tokens)
+
+    frame = sum(map(job.counter.count, (*start, *end)))
+    full_tokens = frame + sum(map(count, pieces))
     if full_tokens <= tokens_left:
-        return Block(
-            id=identifier, text="".join([*start, *map(chunk, pieces), *end]), tokens=full_tokens
-        ), full_tokens
-    fitting = cut_pieces(
-        pieces, tokens_left - frame - count(mark), lambda piece: count(chunk(piece))
-    )
-    used_tokens = frame + count(mark) + sum(count(chunk(piece)) for piece in fitting)
-    if (
-        not fitting
-        or used_tokens > tokens_left
-        or used_tokens < min(MIN_DETAIL_TOKENS, full_tokens)
-    ):
+        return enclose(pieces, full_tokens), full_tokens
+    fitting = cut_pieces(pieces, tokens_left - frame - count(SHORTENED_MARK), count)
+    shortened = [*fitting, SHORTENED_MARK]
+    used_tokens = frame + sum(map(count, shortened))
+    if not fitting or not min(MIN_DETAIL_TOKENS, full_tokens) <= used_tokens <= tokens_left:
         return None, full_tokens
-    return Block(
-        id=identifier,
-        text="".join([*start, *map(chunk, fitting), mark, *end]),
-        tokens=used_tokens,
-    ), full_tokens
+    return enclose(shortened, used_tokens), full_tokens
 
 
 def shorten_text(text: str, tokens_left: int, count: Callable[[str], int]) -> str:
@@ -98,30 +93,14 @@ def _find_border(pieces: Sequence[str], running_totals: Sequence[int]) -> int:
     fitting = len(running_totals) - 1
     while fitting > 1 and pieces[fitting - 1].startswith("#"):  # a heading without its section
         fitting -= 1
-    for share, is_border in (
-        (_SECTION_SHARE, _before_heading),
-        (_PARAGRAPH_SHARE, _after_paragraph),
-    ):
+    places = range(1, min(fitting + 1, len(pieces)))
+    headings = [place for place in places if pieces[place].startswith("#")]
+    paragraphs = [place for place in range(1, fitting + 1) if pieces[place - 1].endswith("\n\n")]
+    for share, borders in ((_SECTION_SHARE, headings), (_PARAGRAPH_SHARE, paragraphs)):
         min_tokens = running_totals[fitting] * (1 - share)
-        border = next(
-            (
-                i
-                for i in range(fitting, 0, -1)
-                if running_totals[i] >= min_tokens and is_border(pieces, i)
-            ),
-            0,
-        )
-        if border:
-            return border
+        if borders and running_totals[borders[-1]] >= min_tokens:
+            return borders[-1]
     return fitting
-
-
-def _before_heading(pieces: Sequence[str], i: int) -> bool:
-    return i < len(pieces) and pieces[i].startswith("#")
-
-
-def _after_paragraph(pieces: Sequence[str], i: int) -> bool:
-    return pieces[i - 1].endswith("\n\n")
 
 
 def _cut_piece(piece: str, tokens_left: int, count: Callable[[str], int]) -> str:

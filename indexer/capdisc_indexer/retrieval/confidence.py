@@ -10,7 +10,7 @@ Auckenthaler, Carey and Lloyd-Thomas 2000.)
 Where capabilities have phrases, two more signs say how the request lies among those, and all
 weights are others (`PHRASE_SIGNS`).
 
-`indexer/training/fit_calibration.py` fits the weights, encodes the cohort, writes
+`tools/training/fit_calibration.py` fits the weights, encodes the cohort, writes
 `calibration.json` and `calibration.i8`, and prints how well sources do that were left out;
 `fit_phrase_confidence.py` adds the weights for phrases.
 """

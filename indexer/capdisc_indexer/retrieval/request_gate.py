@@ -8,7 +8,7 @@ the shipped encoder. The second is a logistic model of the first one's answer an
 that the search found: a capability that clearly fits makes a request of a doubtful text, and a
 text that is clearly a request needs less evidence.
 
-`indexer/training/fit_gate.py` fits both, writes `request_gate.json`, and says how well they do.
+`tools/training/fit_gate.py` fits both, writes `request_gate.json`, and says how well they do.
 One decision takes half a millisecond and no numpy.
 """
 

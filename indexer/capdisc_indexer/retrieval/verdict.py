@@ -136,7 +136,7 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
 def rate_answer(values: Mapping[str, float]) -> float:
     """How surely an answer with these values fits, in logits; from 0 on it is given.
 
-    A logistic model (`indexer/training/fit_verdict.py`) of requests to catalogues that have
+    A logistic model (`tools/training/fit_verdict.py`) of requests to catalogues that have
     what is asked for, against requests to catalogues of another world: of eleven judged sets 1.2 in
     a hundred requests are refused (1.8 by rules), over 27 pairs of requests and catalogues of
     another world 48 are answered (73).

@@ -21,7 +21,7 @@ CORE = Plugin(
     formats=(
         SourceFormat(
             format="capability",
-            load=lazy_loader("capdisc_indexer.sources.formats.capability"),
+            load=lazy_loader("capdisc_indexer.sources.formats.manifest"),
             limit_bytes=256 * 1024,
             filenames=("CAPABILITY.yaml", "CAPABILITY.yml"),
             companions=("schema.json", "skill.md"),

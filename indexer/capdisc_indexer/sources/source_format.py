@@ -33,12 +33,12 @@ class SourceFormat:
 
     A `[[source]]` names the format by `declared`. Several formats may share that word, and differ
     by `suffixes`, the endings of files that are searched in a declared folder. `options` are the
-    keys that such a declaration may have beside path and name. With `by_suffix`, a file that its
+    keys that such a declaration may have besides path and name. With `by_suffix`, a file that its
     user names is of this format if it has one of the suffixes but `.json`, which says too little.
 
     A file of an `owns_folder` format makes its folder that of a skill or capability; in such a
     folder, only files of `everywhere` formats are capabilities of their own. Files named in
-    `companions` (lower case) belong to a file of this format beside them. With `keeps`, the
+    `companions` (lower case) belong to a file of this format next to them. With `keeps`, the
     companions are stored answers of programs.
 
     A changed definition is reviewed before an agent reads it: of a format that `lists_tools`, as

@@ -7,7 +7,7 @@ than none, and one for plain requests ("merge two PDF files"), which mostly ask 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -39,6 +39,11 @@ MIN_CONFIDENCE_OF_REQUEST, MAX_CODING_SHARE_OF_REQUEST = 0.2, 0.5
 # Below this logit of the gate a turn is talk ("thanks!", "go on") and is not searched for: of 1,549
 # recorded turns 111 are, none of which needed anything.
 TALK_LOGIT = -3.0
+
+# A person types a name near the beginning; behind that it stands in what was pasted.
+_WORDS, _MAX_NAMES = 200, 3
+_QUOTES = "`'\"“”‘’«».,;:!?()[]{}<>*"
+_NOUNS = frozenset(("skill", "skills", "agent", "subagent", "command", "tool", "workflow"))
 
 
 @frozen
@@ -84,7 +89,7 @@ def is_talk(turn: TurnProfile) -> bool:
 
 
 def coding_share(coding_logit: float, earlier_turns: float) -> float:
-    """How likely a turn with this logit, behind so many others, is one of a session with a coding
+    """How likely a turn with this logit, after this many others, is one of a session with a coding
     agent and no plain request, 0..1.
     """
     by_place = LOGIT_OF_EARLIER_TURN * min(earlier_turns, COUNTED_EARLIER_TURNS)
@@ -128,3 +133,40 @@ def shorten_prompt(prompt: str) -> str:
         return prompt
     half = MAX_QUERY_CHARACTERS // 2
     return f"{prompt[: half - 1]}\n{prompt[-half:]}"
+
+
+# Which capabilities does a turn name? "use executing-plans", "/github-pr-review", "the reviewer skill".
+# A name of several words joined by signs is taken for one wherever it stands; a name of one word only
+# behind a slash or next to a word such as "skill".
+
+
+def find_typed_names(index: Index, text: str) -> list[CapabilityHeader]:
+    """The headers of the capabilities that the text names, in its order."""
+    headers: dict[str, CapabilityHeader] = {}
+    for name in dict.fromkeys(_list_possible_names(text)):
+        matches = [
+            header
+            for header in index.documents.by_alias(name)
+            if header["name"].casefold() == name.casefold() and not header.get("hidden")
+        ]
+        if matches:
+            headers.setdefault(matches[0]["id"], matches[0])
+    return list(headers.values())[:_MAX_NAMES]
+
+
+def _list_possible_names(text: str) -> Iterator[str]:
+    words = [word.strip(_QUOTES) for word in text.split()[:_WORDS]]
+    for place, word in enumerate(words):
+        if not word or "://" in word or "." in word.strip("."):
+            continue
+        # The plug-in of a client stands before a colon.
+        name = word.removeprefix("/").rpartition(":")[2]
+        neighbours = {near.lower() for near in words[max(place - 1, 0) : place + 2]}
+        is_marked = (
+            word.startswith("/")
+            or "-" in name
+            or "_" in name
+            or bool(neighbours & _NOUNS - {word.lower()})
+        )
+        if is_marked and len(name) > 1 and "/" not in name:
+            yield name

@@ -1,6 +1,6 @@
 """The fitted numbers behind a suggestion: `suggestion.json`, and `suggestion.i8` with the vectors.
 
-`indexer/training/fit_suggestion.py` fits and writes both, and says how well they do.
+`tools/training/fit_suggestion.py` fits and writes both, and says how well they do.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class _SearchFeatures:
         self._scores = sorted((hit.score for hit in ranking.hits if not hit.via), reverse=True)
 
     def read(self, identifier: str, prefix: str) -> dict[str, float]:
-        """The features of one capability by name, 0 each where it is no hit."""
+        """The features of one capability by name, 0 each where it is not a hit."""
         hit = self._hits.get(identifier)
         score = hit.score if hit else 0.0
         best, second = (*self._scores, 0.0, 0.0)[:2]

@@ -16,7 +16,7 @@ from capdisc_indexer.retrieval.request_gate import load_gate_model, text_logit
 from capdisc_indexer.suggestion.model import LinearRows, SuggestionModel, compare_rows
 
 HEAD_CHARACTERS, TEXT_CHARACTERS = 400, 1_200
-# How much the turns before say about this one being a part of a coding session, beside itself.
+# How much the turns before say about this one being a part of a coding session, besides itself.
 CONTEXT_SHARE, FULL_CONTEXT = 0.6, 2
 _LOG_BEGINNINGS = (
     "at ", 'File "', "Error", "ERROR", "error:", "FAIL", "=== ", "$ ", "% ", "❯", "> ", "Traceback",
@@ -106,7 +106,7 @@ def profile_turn(
 
 
 def read_marks(text: str, head: str) -> list[float]:
-    """What a turn has beside its words, 0 or 1 each, for the whole and for its first line; last,
+    """What a turn has besides its words, 0 or 1 each, for the whole and for its first line; last,
     how long it is.
     """
     return [*_find_marks(text), *_find_marks(head), min(1.0, math.log1p(len(text)) / 8), 1.0]

@@ -83,7 +83,7 @@ def _is_other_language(word: str) -> bool:
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth
 # 11.6 points.
 BODY_CHARACTERS = 2_000
-# The words of a longer body are scaled down to a text of so many: of 4,000, a word that occurs 20
+# The words of a longer body are scaled down to a text of this many: of 4,000, a word that occurs 20
 # times counts twice. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and b of
 # 1, which tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies had
 # 57. Of 100, 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words lost 1 point.
@@ -92,7 +92,7 @@ _MIN_TOPIC_LETTERS = 3
 # A text of n words has some multiple of the root of n different ones (Heaps' law). Of 1,345 skills
 # the least is 5.4, the middle 11.6; 36 keywords 60 times have 0.8, and came first for long prompts.
 _LEAST_VARIETY = 2.0
-# Turns each ASCII byte that is no letter into a blank: a third of the time that it takes on
+# Turns each ASCII byte that is not a letter into a blank: a third of the time that it takes on
 # characters, where it was a tenth of a build. A sign beyond ASCII stays; a word with one is
 # dropped.
 _NON_LETTERS_TO_BLANKS = bytes(
@@ -171,7 +171,7 @@ def description_text(descriptor: Descriptor) -> str:
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
     name, title = readable_name(d.name), readable_name(d.title)
-    # Beside titles that say something else, names are worth 2.8 points on one set and 0.3 on
+    # Next to titles that say something else, names are worth 2.8 points on one set and 0.3 on
     # another. The names of what is required cost 0.8 on the set that has them.
     is_in_title = name.lower() in title.lower()
     heading = title if is_in_title else f"{title} ({name})" if title else name

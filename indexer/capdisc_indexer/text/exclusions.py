@@ -7,7 +7,7 @@ Portuguese, Chinese and Japanese.
 
 Of 1,574 different descriptions of public skills 60 hold such a sentence, in 73 places. The forms
 are those that were found there; what merely says "not" ("does not change files", "cases where X is
-not used for Y") is none. A form has to begin its sentence or clause.
+not used for Y") does not count. A form has to begin its sentence or clause.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How many o200k_base tokens has a short text? Answered from a mapped file of the vocabulary.
 
 The libraries that count tokens build tables of the whole vocabulary when they are loaded: 65 ms of
-processor time, five times a bare interpreter, for a context of a thousand words. The file beside
+processor time, five times a bare interpreter, for a context of a thousand words. The file next to
 this module is ready to be searched. It takes 8 ms for such a context, and counts a megabyte a
 second, so that a process which counts more loads the library after all.
 """
@@ -38,7 +38,7 @@ _RANK_BITS = 18
 _NO_RANK = 1 << _RANK_BITS
 # Merging takes time by the square of a word's length. Words are longer in lines of signs alone.
 _MAX_WORD_BYTES = 256
-# After so many different words, or so many characters of known words, counting took about as long
+# After this many different words, or characters of known words, counting took about as long
 # as loading the library does. Then it is loaded.
 _MAX_WORDS, _MAX_CHARACTERS = 10_000, 1_000_000
 
@@ -118,7 +118,7 @@ def _map_vocabulary(path: str) -> memoryview:
 
 
 class _Ranks(dict[bytes, int]):
-    """The rank of each token in the mapped file; `_NO_RANK` for bytes that are no token."""
+    """The rank of each token in the mapped file; `_NO_RANK` for bytes that are not a token."""
 
     def __init__(self, path: str) -> None:
         if sys.byteorder != "little":

@@ -65,7 +65,7 @@ def suggest_names(name: str, names: Iterable[str]) -> str:
 
 
 def hint_names(name: str, names: Collection[str], introduction: str = "one of") -> str:
-    """The hint on a name that is none of these: the nearest, and the names in their order, of many
+    """The hint on an unknown name: the nearest, and the names in their order, of many
     the first.
 
     >>> hint_names("jsn", ["json", "table"])
@@ -77,6 +77,6 @@ def hint_names(name: str, names: Collection[str], introduction: str = "one of") 
 
 
 def unknown_choice(label: str, name: str, choices: Collection[str]) -> UsageError:
-    """The error for a value that is none of the choices: `unknown format 'jsn'`."""
+    """The error for a value that is not one of the choices: `unknown format 'jsn'`."""
     shown = one_line(name, _NAME_CHARACTERS)
     return UsageError(f"unknown {label} {shown!r}", hint_names(name, choices))

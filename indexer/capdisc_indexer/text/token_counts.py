@@ -16,7 +16,7 @@ from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.text.o200k import load_counter
 
 DEFAULT_TOKENIZER = "o200k_base"
-# Counts of so many lines are cached: 5 MB. Of the lines in 1,717 different skills, a third had
+# Lines whose counts are cached: 5 MB. Of the lines in 1,717 different skills, a third had
 # appeared in another one before.
 _CACHE_SIZE = 20_000
 

@@ -15,7 +15,6 @@ from capdisc_indexer.model.json_types import (
     Arguments,
     CapabilityHeader,
     CategoryRecord,
-    JsonSchema,
 )
 from capdisc_indexer.rendering.capability_text import fitting_text, request_words
 from capdisc_indexer.rendering.details import fit_categories
@@ -29,19 +28,12 @@ from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabil
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.discovery_tools import NOTHING_INDEXED, exact_matches
 from capdisc_indexer.tools.execute_tool import TOOLS as EXECUTE_TOOLS
-from capdisc_indexer.tools.tool_types import (
-    MAX_NAME,
-    Tool,
-    ToolAnswer,
-    ToolContext,
-    input_schema,
-)
+from capdisc_indexer.tools.function_definitions import RUN_TOOL
+from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext, load_tools
 
 # An answer is a text if it has that, and at most the ids of what it lists.
 TEXT_KEY, SOURCES_KEY = "text", "sources"
-READ_TOOL, RUN_TOOL = "read_capability", "run_capability"
-_MAX_LIMIT = 30
-_DEFAULT_LIMIT = 5
+READ_TOOL = "read_capability"
 _SHOWN_CHARACTERS = 160
 _OVERVIEW_TOKENS = 400
 # The gate judges what people say, and refuses three in ten of an agent's keywords ("git branch"). In
@@ -179,70 +171,7 @@ def _run(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return execute.answer(replace(ctx, offers=lambda _: False), call_arguments)
 
 
-def _text(about: str = "") -> JsonSchema:
-    schema: dict[str, object] = {"type": "string", "maxLength": MAX_NAME}
-    return schema | ({"description": about} if about else {})
-
-
-_CURSOR: JsonSchema = {"type": "string", "maxLength": 60, "description": "From a long answer."}
-
-_TOOLS = (
-    Tool(
-        name="search_capabilities",
-        description=(
-            "Find skills, tools, tables and documents that are here for a task. Call it before you "
-            "begin a task, and when you lack a tool, instructions or data. One line each: id, what "
-            "it does, file."
-        ),
-        input_schema=input_schema(
-            "query",
-            query={"type": "string", "maxLength": 8_192, "description": "The task in a sentence."},
-            limit={
-                "type": "integer",
-                "minimum": 1,
-                "maximum": _MAX_LIMIT,
-                "default": _DEFAULT_LIMIT,
-            },
-            kinds={
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Such as skill, tool.",
-            },
-            cursor=_CURSOR,
-        ),
-        answer=_search,
-        group="agent",
-    ),
-    Tool(
-        name=READ_TOOL,
-        description=(
-            "Read a capability in full before you use it. Of a long one you get the headings and "
-            "the first sections; go on with section or cursor."
-        ),
-        input_schema=input_schema(
-            "id",
-            id=_text("Id, name or path."),
-            section=_text("A heading."),
-            file=_text("A file beside it: references/x.md"),
-            cursor=_CURSOR,
-        ),
-        answer=_read,
-        group="agent",
-    ),
-    Tool(
-        name=RUN_TOOL,
-        description=(
-            "Call a capability with the arguments of its schema, as read_capability shows it. What "
-            "the user has not approved is refused; the answer says how to approve it."
-        ),
-        input_schema=input_schema(
-            "id",
-            id=_text(),
-            arguments={"type": "object", "default": {}},
-            cursor=_CURSOR,
-        ),
-        answer=_run,
-        group="agent",
-    ),
+_ANSWERS = {"search_capabilities": _search, READ_TOOL: _read, RUN_TOOL: _run}
+AGENT_TOOLS: Mapping[str, Tool] = MappingProxyType(
+    {tool.name: tool for tool in load_tools("agent", _ANSWERS)}
 )
-AGENT_TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _TOOLS})

@@ -27,7 +27,7 @@ MAX_ANSWER_TOKENS = 4_000
 CURSOR_KEY = "next_cursor"
 # An entry of a list that has more than this share of a page is divided into its own members.
 _ENTRY_SHARE = 5 / 8
-# A long text in JSON is cut at lines, where it has any, into pieces of so many characters for each
+# A long text in JSON is cut at lines, where it has any, into pieces of this many characters for each
 # token of a page: few, since one character may have eight tokens when it is escaped.
 _PIECE_CHARACTERS = 1 / 8
 # The line that says that more follows.
@@ -55,11 +55,12 @@ def format_cursor(digest: str, *numbers: int) -> str:
 
 
 def split_cursor(cursor: str) -> tuple[str, tuple[int, ...]]:
-    """The digest and the numbers of a cursor. Raises UsageError for a text that is none."""
+    """The digest and the numbers of a cursor. Raises UsageError for any other text."""
     match = _CURSOR.fullmatch(cursor.strip())
     if match is None:
         raise UsageError(
-            f"{one_line(cursor, 60)!r} is no cursor", "give one as an answer named it, or none"
+            f"{one_line(cursor, 60)!r} is not a cursor",
+            "give the cursor of an earlier answer, or leave it out",
         )
     return match[1], tuple(int(number) for number in match[2].split("-")[1:])
 

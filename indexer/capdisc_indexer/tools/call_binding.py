@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -14,60 +17,23 @@ from capdisc_indexer.text.similar_names import compact_name, nearest_names
 from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults, find_problems, too_deep
 
-_HTTP_HINT = "capdisc call get_operation_details says method, path and parameters for a curl line; capdisc run ID calls it"
-_FILES_HINT = "capabilities are files: capdisc new writes one, capdisc index takes it in"
-_AGENT_HINT = "that is the agent's own turn, and needs no tool"
 
-# Tools of other registries that are none here, with the command that does their work.
-FOREIGN_TOOLS: Mapping[str, str] = {
-    "execute_rest": _HTTP_HINT,
-    "execute_graphql": _HTTP_HINT,
-    "load_capability_extension": "capdisc loads no code; capdisc show ID says what a capability needs",
-    "register_tool": _FILES_HINT,
-    "register_doc": _FILES_HINT,
-    "get_tool_function": "capdisc holds descriptions, no functions; capdisc run ID runs what says how",
-    "listCapabilityIds": "run: capdisc list --ids",
-    "getConfig": "run: capdisc config",
-    "isInitialized": "run: capdisc status",
-    "finalAnswer": _AGENT_HINT,
-    "acknowledgeRequest": _AGENT_HINT,
-}
-# The names that other registries of tools give to our parameters.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "query": ("q", "question", "prompt", "text", "search_query", "task", "need", "id", "name"),
-    "table": ("table_id", "table_name", "title", "name", "id"),
-    "database": ("db", "database_name", "doc_id", "schema"),
-    "api": ("api_name",),
-    "operation": ("operation_name", "operation_id", "name"),
-    "name": (
-        "skill",
-        "skill_name",
-        "document",
-        "document_name",
-        "doc_id",
-        "term",
-        "entity",
-        "title",
-        "id",
-    ),
-    "document": ("doc_id", "document_name", "name"),
-    "filename": ("file", "file_name", "path"),
-    "target": ("link", "url", "href"),
-    "term": ("search_term", "value", "query", "keyword", "name"),
-    "keyword": ("keywords", "query", "term"),
-    "keywords": ("keyword", "query", "words"),
-    "page_number": ("page", "chunk", "number"),
-    "limit": ("top_k", "k", "n", "max_results", "count", "size"),
-    "tool_name": ("tool", "name", "id"),
-    "arguments": ("args", "params", "input", "parameters"),
-    "operation_type": ("type",),
-    "row": ("row_key", "row_number", "row_id", "row_index", "key"),
-    "search_type": ("type", "scope"),
-    "id": ("name", "capability", "capability_id", "tool_name", "tool", "skill", "path"),
-    "section": ("heading",),
-    "file": ("filename", "file_name"),
-    "kinds": ("kind",),
-}
+class _ForeignNames(TypedDict):
+    """Names of other registries of tools: of our `parameters` by our names, and of `tools` that
+    do not exist here, with the hint that says what does their work.
+    """
+
+    parameters: dict[str, list[str]]
+    tools: dict[str, str]
+
+
+@cache
+def _load_foreign_names() -> _ForeignNames:
+    import tomllib  # which most calls do not need
+
+    text = Path(__file__).with_name("foreign_names.toml").read_text(encoding="utf-8")
+    names: _ForeignNames = tomllib.loads(text)  # type: ignore[assignment]
+    return names
 
 
 @frozen(kw_only=True)
@@ -105,7 +71,7 @@ def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: object) -> B
 
 
 def _check_size(arguments: object) -> None:
-    """Raises UsageError for arguments of more than MAX_BYTES, and for text that is no Unicode."""
+    """Raises UsageError for arguments of more than MAX_BYTES, and for text that is not Unicode."""
     if too_deep(arguments):
         return  # `find_problems` reports it
     try:
@@ -147,11 +113,9 @@ def match_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
 def _require_tool(tools: Mapping[str, Tool], name: str) -> Tool:
     if tool := match_tool(tools, name):
         return tool
-    foreign_names = {compact_name(foreign_name): foreign_name for foreign_name in FOREIGN_TOOLS}
-    if foreign_name := foreign_names.get(compact_name(name)):
-        raise InputError(
-            f"{foreign_name} is not a discovery tool of capdisc", FOREIGN_TOOLS[foreign_name]
-        )
+    for foreign_name, hint in _load_foreign_names()["tools"].items():
+        if compact_name(foreign_name) == compact_name(name):
+            raise InputError(f"{foreign_name} is not a discovery tool of capdisc", hint)
     near = nearest_names(
         name, [*tools, *(alias for tool in tools.values() for alias in tool.aliases)]
     )
@@ -179,5 +143,5 @@ def _rename_arguments(tool: Tool, arguments: Arguments) -> tuple[Arguments, tupl
 
 
 def _is_synonym(name: str, parameter_name: str) -> bool:
-    synonyms = (parameter_name, *SYNONYMS.get(parameter_name, ()))
+    synonyms = (parameter_name, *_load_foreign_names()["parameters"].get(parameter_name, ()))
     return compact_name(name) in map(compact_name, synonyms)

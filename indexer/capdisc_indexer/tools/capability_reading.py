@@ -135,7 +135,7 @@ def find_readable(ctx: ToolContext, name: str) -> Descriptor:
 
 def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHeader | None:
     """The first capability by id of the file or the folder at this path, which begins in `base`; None
-    for a name that is no path.
+    for a name that is not a path.
     """
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
@@ -171,7 +171,7 @@ def _select_passage(whole: _Passage, request: ReadRequest, count: CountTokens) -
         numbers = read_cursor(request.cursor, digest, f"the text of {whole.title}")
         start, end = numbers if len(numbers) == 2 else (0, 0)
         if not 0 < start < end <= len(whole.text):
-            raise UsageError("nothing follows this cursor", "leave it out to begin anew")
+            raise UsageError("nothing follows this cursor", "leave it out to start again")
         return replace(whole, start=start, end=end, is_continued=True)
     if not request.section:
         return whole
@@ -204,7 +204,7 @@ def _shift(section: Section, offset: int) -> Section:
 def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
     """The text of a file of the capability's folder, keys masked. Raises LinkRefusedError for a
     path out of the folder and for a file with secrets, UsageError for one that is not there, with
-    the files that are, InputError for one that is no text or too large.
+    the files that are, InputError for one that is not a text or too large.
     """
     # The rules for links hold for files, too; in a name, a number sign begins no anchor.
     target = name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
@@ -212,7 +212,7 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
     if not os.path.isfile(path):
         files = _list_files(ctx, descriptor)
         raise UsageError(
-            f"there is no file {one_line(name, 200)} beside {one_line(descriptor.id, 120)}",
+            f"there is no file {one_line(name, 200)} next to {one_line(descriptor.id, 120)}",
             f"there are: {', '.join(files)}" if files else "there are none",
         )
     return strip_controls(capdisc_guard.mask_keys(read_linked_text(path, name)))
@@ -259,7 +259,7 @@ def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Itera
 
 
 def _describe(ctx: ToolContext, descriptor: Descriptor) -> Iterator[str]:
-    """Where the capability lies, what lies beside it, and what to know before it is used."""
+    """Where the capability lies, what lies next to it, and what to know before it is used."""
     yield f"file: {one_line(locate_file(descriptor.source.path, ctx.workspace), 300)}"
     if files := _list_files(ctx, descriptor):
         yield f"beside it: {', '.join(files)}"
@@ -334,7 +334,7 @@ def _name_sections(passage: _Passage) -> list[tuple[str, Section]]:
     """The sections with headings, each with a name that finds it: its heading, or its anchor where
     another one has the same heading.
     """
-    # Of the fields, the title and the heading of the content itself are no sections to read.
+    # Of the fields, the title and the heading of the content itself are not sections to read.
     fields = [
         section
         for section in split_sections(passage.text[: passage.body])

@@ -7,23 +7,20 @@ come near, no words the names of all.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
+from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.retrieval.candidates import require_known_filters
 from capdisc_indexer.retrieval.verdict import SURE_CONFIDENCE
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.call_binding import match_tool
-from capdisc_indexer.tools.capability_documents import (
-    document_capability,
-    document_tool,
-    summary,
-)
 from capdisc_indexer.tools.capability_lookup import (
     SearchResult,
     find_by_name,
@@ -33,17 +30,8 @@ from capdisc_indexer.tools.capability_lookup import (
     search_capabilities,
     short_description,
 )
-from capdisc_indexer.tools.tool_types import (
-    ANY_KIND,
-    MAX_QUERY,
-    Tool,
-    ToolAnswer,
-    ToolContext,
-    input_schema,
-    limit_schema,
-    name_schema,
-    query_schema,
-)
+from capdisc_indexer.tools.tool_types import ANY_KIND, Tool, ToolAnswer, ToolContext, load_tools
+from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
 DEFAULT_LIMIT = 5
 # Kinds that are read rather than called.
@@ -63,6 +51,9 @@ _WEAK_INSTRUCTION = (
 )
 # A query of more words is not looked up as a name.
 _MAX_NAME_WORDS = 8
+
+SUMMARY_CHARACTERS = 120
+_SENTENCE = re.compile(r"(.+?[.!?。])(?:\s|$)")
 
 
 def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -183,7 +174,7 @@ def exact_matches(ctx: ToolContext, query: str) -> list[CapabilityHeader]:
         for header in find_by_name(ctx, query)
         if not header.get("hidden") or header["id"] == query
     ]
-    # The index has categories as aliases, too; those are no names.
+    # The index has categories as aliases, too; those are not names.
     return [header for header in headers if compact_name(query) in _name_forms(header)]
 
 
@@ -245,44 +236,119 @@ def _summary_row(hit: Hit, header: CapabilityHeader) -> SummaryRow:
     }
 
 
-TOOLS = (
-    Tool(
-        name="discover_capabilities",
-        description="Search all capabilities for what you need now.",
-        input_schema=input_schema(
-            "query",
-            query=query_schema(),
-            kind={"type": "string", "default": ANY_KIND},
-            category=name_schema(),
-        ),
-        answer=_discover_capabilities,
-        group="discovery",
-        aliases=("discoverCapabilities", "search_capabilities"),
-    ),
-    Tool(
-        name="tool_search",
-        description="Find the tools for a task, with guidance on how to use them. Search again for other needs.",
-        input_schema=input_schema(
-            "query", query=query_schema("What you need to do."), limit=limit_schema(DEFAULT_LIMIT)
-        ),
-        answer=_tool_search,
-        group="discovery",
-        aliases=("searchTools", "search_tools"),
-    ),
-    Tool(
-        name="search_tool",
-        description="Look a tool up: its exact name gives full documentation, keywords give summaries, '' all names.",
-        input_schema=input_schema(
-            query={
-                "type": "string",
-                "maxLength": MAX_QUERY,
-                "default": "",
-                "description": "Name or keywords.",
-            },
-            limit=limit_schema(10),
-        ),
-        answer=_search_tool,
-        group="discovery",
-        aliases=("getCapabilityDetail", "get_capability_detail"),
-    ),
+# The documentation of a capability or of a discovery tool as JSON.
+
+
+class _ParameterDefault(TypedDict, total=False):
+    default: Any
+
+
+class ParameterDocument(_ParameterDefault):
+    """One parameter; `default` is missing where the schema has none, and keeps its JSON type."""
+
+    type: str
+    required: bool
+    description: str
+
+
+class ToolDocument(TypedDict):
+    """The documentation of a discovery tool; `parameters` by name."""
+
+    name: str
+    category: str
+    description: str
+    full_documentation: str
+    parameters: dict[str, ParameterDocument]
+
+
+class CapabilityDocument(ToolDocument):
+    """The documentation of a capability; `description` is one line, `full_documentation` the text
+    that `capdisc show` prints.
+    """
+
+    id: str
+    kind: str
+
+
+def document_capability(descriptor: Descriptor) -> CapabilityDocument:
+    """The documentation of a capability, its parameters from its schema, else as it lists them."""
+    return {
+        "id": descriptor.id,
+        "name": descriptor.name,
+        "kind": descriptor.kind,
+        "category": descriptor.category or UNCATEGORISED,
+        "description": short_description(descriptor),
+        "full_documentation": reference_text(descriptor),
+        "parameters": document_parameters(descriptor.schema) or _listed_parameters(descriptor),
+    }
+
+
+def document_tool(tool: Tool) -> ToolDocument:
+    """The documentation of a discovery tool."""
+    return {
+        "name": tool.name,
+        "category": tool.group,
+        "description": tool.description,
+        "full_documentation": tool.description,
+        "parameters": document_parameters(tool.input_schema),
+    }
+
+
+def document_parameters(schema: JsonSchema | None) -> dict[str, ParameterDocument]:
+    """What a schema says of each parameter, by name.
+
+    >>> document_parameters({"properties": {"n": {"type": "integer", "default": 5}}})
+    {'n': {'type': 'integer', 'required': False, 'default': 5, 'description': ''}}
+    """
+    from capdisc_indexer.sources.formats.parsed_capability import type_text
+
+    walk = SchemaWalk(root=schema or {}, keywords={})
+    required_names = as_list(as_mapping(schema).get("required"))
+    documents: dict[str, ParameterDocument] = {}
+    for name, declared in as_mapping(as_mapping(schema).get("properties")).items():
+        parameter_schema = walk.resolve_schema(declared)
+        default: _ParameterDefault = {}
+        if "default" in parameter_schema:
+            default["default"] = parameter_schema["default"]
+        documents[name] = {
+            "type": type_text(dict(parameter_schema)),
+            "required": name in required_names,
+            **default,
+            "description": one_line(str(parameter_schema.get("description") or "")),
+        }
+    return documents
+
+
+def _listed_parameters(descriptor: Descriptor) -> dict[str, ParameterDocument]:
+    return {
+        parameter.name: {
+            "type": parameter.type,
+            "required": parameter.required,
+            "description": one_line(parameter.description),
+        }
+        for parameter in descriptor.parameters
+    }
+
+
+def summary(description: str) -> str:
+    """The first sentence of the first line that is neither blank nor a heading that ends in a
+    colon, at most SUMMARY_CHARACTERS long.
+
+    >>> summary("Overview:\\n\\nLists the tables. Needs a database.")
+    'Lists the tables.'
+    """
+    lines = [one_line(line) for line in strip_controls(description).split("\n")]
+    first_line = next((line for line in lines if line and not line.endswith(":")), None)
+    text = one_line(description) if first_line is None else first_line
+    sentence = _SENTENCE.match(text)
+    return one_line(sentence[1] if sentence else text, SUMMARY_CHARACTERS)
+
+
+TOOLS = load_tools(
+    "discovery",
+    {
+        "discover_capabilities": _discover_capabilities,
+        "tool_search": _tool_search,
+        "search_tool": _search_tool,
+    },
 )

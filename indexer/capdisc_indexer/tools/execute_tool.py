@@ -17,16 +17,10 @@ from capdisc_indexer.tools.capability_lookup import (
     record_list,
     text_value,
 )
-from capdisc_indexer.tools.definitions.builders import capability_schema
-from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 from capdisc_indexer.tools.discovery_tools import exact_matches, find_discovery_tool
-from capdisc_indexer.tools.tool_types import (
-    Tool,
-    ToolAnswer,
-    ToolContext,
-    input_schema,
-    name_schema,
-)
+from capdisc_indexer.tools.function_definitions import capability_schema
+from capdisc_indexer.tools.parameter_schema import restore_names
+from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext, load_tools
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 
@@ -116,17 +110,4 @@ def describe_call(descriptor: Descriptor) -> JsonObject:
     return run_parts or {"name": descriptor.name}
 
 
-TOOLS = (
-    Tool(
-        name="execute_tool",
-        description="Call a tool that search_tool found.",
-        input_schema=input_schema(
-            "tool_name",
-            tool_name=name_schema("Its name or id."),
-            arguments={"type": "object", "default": {}, "description": "What it takes, by name."},
-        ),
-        answer=_execute,
-        group="discovery",
-        aliases=("executeTool",),
-    ),
-)
+TOOLS = load_tools("discovery", {"execute_tool": _execute})

@@ -26,18 +26,9 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
     text_list,
 )
-from capdisc_indexer.tools.tool_types import (
-    ToolAnswer,
-    ToolContext,
-    input_schema,
-    limit_schema,
-    name_schema,
-    query_schema,
-    tool_factory,
-)
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, load_tools
 
-SKILL_KINDS = ("skill",)
-# Of the files that a skill links to, get_skill prints so many, and so many characters of them
+# Of the files that a skill links to, get_skill prints up to this many, and this many characters of them
 # together; it names the others.
 MAX_REFERENCES = 10
 REFERENCE_CHARACTERS = 20_000
@@ -78,7 +69,7 @@ def allowed_tools(skill: Descriptor) -> list[str]:
 
 
 def _search_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    search_result = search_capabilities(ctx, arguments["query"], arguments["limit"], SKILL_KINDS)
+    search_result = search_capabilities(ctx, arguments["query"], arguments["limit"], ["skill"])
     return {
         "skills": [
             {
@@ -199,49 +190,14 @@ def _get_skill_file(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {"skill": skill.name, "filename": filename, "content": strip_controls(linked.text)}
 
 
-NAME_SCHEMA = name_schema("Its name or id.")
-_make_tool = tool_factory("skills", SKILL_KINDS)
-
-TOOLS = (
-    _make_tool(
-        "list_skills",
-        "List the skills with the tools that each may use.",
-        _list_skills,
-        input_schema(),
-    ),
-    _make_tool(
-        "get_skill",
-        "A skill's instructions with the files that they link to.",
-        _get_skill,
-        input_schema("name", name=NAME_SCHEMA),
-        "load_skill",
-    ),
-    _make_tool(
-        "search_skills",
-        "Find the skills for a task.",
-        _search_skills,
-        input_schema("query", query=query_schema("The task."), limit=limit_schema(3)),
-    ),
-    _make_tool(
-        "list_skill_links",
-        "The links of a skill, none of them read.",
-        _list_skill_links,
-        input_schema("name", name=NAME_SCHEMA),
-    ),
-    _make_tool(
-        "resolve_skill_link",
-        "The file of a skill's folder that a link leads to.",
-        _resolve_skill_link,
-        input_schema(
-            "name target", name=NAME_SCHEMA, target=name_schema("As list_skill_links gives it.")
-        ),
-    ),
-    _make_tool(
-        "get_skill_file",
-        "A file of a skill's folder.",
-        _get_skill_file,
-        input_schema(
-            "name filename", name=NAME_SCHEMA, filename=name_schema("Its path in the folder.")
-        ),
-    ),
+TOOLS = load_tools(
+    "skills",
+    {
+        "list_skills": _list_skills,
+        "get_skill": _get_skill,
+        "search_skills": _search_skills,
+        "list_skill_links": _list_skill_links,
+        "resolve_skill_link": _resolve_skill_link,
+        "get_skill_file": _get_skill_file,
+    },
 )

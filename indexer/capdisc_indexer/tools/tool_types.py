@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Protocol, TypeAlias
@@ -114,8 +115,28 @@ def tool_factory(group: str, group_kinds: tuple[str, ...] = ()) -> ToolFactory:
     return make_tool
 
 
-# Schemas of arguments. A name is short, and a longer text is none; of a query only the first 4,096
-# characters are read.
+def load_tools(group: str, answers: Mapping[str, ToolHandler]) -> tuple[Tool, ...]:
+    """The tools of a group as tools.toml declares them, with the functions that answer by name."""
+    text = Path(__file__).with_name("tools.toml").read_text(encoding="utf-8")
+    declared = tomllib.loads(text)[group]
+    return tuple(
+        Tool(
+            name=name,
+            description=declared[name]["description"],
+            input_schema=input_schema(
+                " ".join(declared[name].get("required", ())),
+                **declared[name].get("parameters", {}),
+            ),
+            answer=answer,
+            group=group,
+            aliases=tuple(declared[name].get("aliases", ())),
+            kinds=tuple(declared[name].get("kinds", ())),
+        )
+        for name, answer in answers.items()
+    )
+
+
+# Schemas of arguments. Names have at most 300 characters; of a query only the first 4,096 are read.
 MAX_NAME = 300
 MAX_QUERY = 8_192
 MAX_LIMIT = 200

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import capdisc_guard
 from capdisc_indexer import lazy_imports
@@ -17,10 +17,17 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES
-from capdisc_indexer.sources.formats.naming_rules import scripts
+from capdisc_indexer.sources.formats.naming_rules import IdClaim, scripts
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.file_bytes import read_path
-from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Entry,
+    Json,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+)
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
@@ -43,24 +50,16 @@ def capability_texts(part: ParsedCapability, path: str) -> Iterator[capdisc_guar
     texts.
     """
     for key, entry in part.node.entries.items():
-        yield capdisc_guard.CapabilityText(
-            value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True
-        )
+        yield _text_at(entry, key, key, path)
         if key not in part.long_keys:
             yield from _node_texts(entry.value, key, path)
-    if part.schema:
-        yield from (
-            capdisc_guard.CapabilityText(
-                value=value, path=part.schema_path, line=1, field="schema", one_line=True
-            )
-            for value in _schema_strings(dict(part.schema))
-        )
-    for long_text in part.longs:
+    for value in _schema_strings(dict(part.schema or {})):
         yield capdisc_guard.CapabilityText(
-            value=long_text.value,
-            path=long_text.path,
-            line=long_text.line,
-            one_line=long_text.in_place,
+            value=value, path=part.schema_path, line=1, field="schema", one_line=True
+        )
+    for body in part.longs:
+        yield capdisc_guard.CapabilityText(
+            value=body.value, path=body.path, line=body.line, one_line=body.in_place
         )
 
 
@@ -80,28 +79,55 @@ def _schema_strings(value: Json) -> Iterator[str]:
 def _node_texts(node: Node, field: str, path: str) -> Iterator[capdisc_guard.CapabilityText]:
     """The scalars below a node. Recursive, since the reader allows 32 levels."""
     if isinstance(node, TextNode):
-        yield capdisc_guard.CapabilityText(
-            value=node.value,
-            path=path,
-            line=node.line,
-            column=node.column,
-            field=field,
-            one_line=True,
-        )
+        yield _text_at(node, node.value, field, path)
     elif isinstance(node, ListNode):
         for item in node.items:
             yield from _node_texts(item, field, path)
     elif isinstance(node, MapNode):
-        for key, entry in node.entries.items():
-            yield capdisc_guard.CapabilityText(
-                value=key,
-                path=path,
-                line=entry.line,
-                column=entry.column,
-                field=field,
-                one_line=True,
-            )
+        for entry in node.entries.values():
+            yield _text_at(entry, entry.key, field, path)
             yield from _node_texts(entry.value, field, path)
+
+
+def _text_at(
+    node: Entry | TextNode, value: str, field: str, path: str
+) -> capdisc_guard.CapabilityText:
+    return capdisc_guard.CapabilityText(
+        value=value, path=path, line=node.line, column=node.column, field=field, one_line=True
+    )
+
+
+class Place(Protocol):
+    """Where something stands in a file; its column is 1 where it has none."""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+        ...
+
+
+FILE_START = (1, 1)  # where a finding about a whole file stands
+
+
+def finding_at(
+    place: Place | tuple[int, int],
+    path: str,
+    code: str,
+    message: str,
+    hint: str,
+    severity: Severity = Severity.WARNING,
+) -> Finding:
+    """A finding at the place, given as such or as line and column."""
+    line, column = place if isinstance(place, tuple) else (place.line, getattr(place, "column", 1))
+    return Finding(
+        code=code,
+        severity=severity,
+        message=message,
+        hint=hint,
+        path=path,
+        line=line,
+        column=column,
+    )
 
 
 def readable_text(data: bytes) -> str:
@@ -200,6 +226,22 @@ class CatalogueMember:
         """The capabilities that it cannot be used without, as written."""
         return next((need.targets for need in self.needs if need.key == "requires"), ())
 
+    @property
+    def claim(self) -> IdClaim:
+        """What the file claims for its id."""
+        return IdClaim(self.path, self.content_hash, self.root_order, self.is_declared)
+
+    def finding(
+        self,
+        code: str,
+        message: str,
+        hint: str,
+        severity: Severity = Severity.WARNING,
+        place: Place | None = None,
+    ) -> Finding:
+        """A finding at the capability's name, or at the place."""
+        return finding_at(place or self, self.path, code, message, hint, severity)
+
 
 def members_of(file: FoundFile, loaded: LoadedFile) -> Iterator[CatalogueMember]:
     """The capabilities of a file that have no error."""
@@ -224,27 +266,6 @@ def members_of(file: FoundFile, loaded: LoadedFile) -> Iterator[CatalogueMember]
                 line=line,
                 column=column,
             )
-
-
-def finding_at(
-    member: CatalogueMember,
-    code: str,
-    severity: Severity,
-    message: str,
-    hint: str,
-    place: Need | None = None,
-) -> Finding:
-    """A finding at the capability's name, or at the key of a need."""
-    line, column = (place.line, place.column) if place else (member.line, member.column)
-    return Finding(
-        code=code,
-        severity=severity,
-        message=message,
-        hint=hint,
-        path=member.path,
-        line=line,
-        column=column,
-    )
 
 
 def _needs(part: ParsedCapability, descriptor: Descriptor) -> Iterator[Need]:

@@ -15,7 +15,6 @@ from capdisc_indexer.sources.formats.naming_rules import (
     LOOKALIKES,
     MAX_NAME,
     ClaimOutcome,
-    IdClaim,
     fold_id,
     judge_claim,
     plain_look,
@@ -24,7 +23,7 @@ from capdisc_indexer.sources.scan.folder_tree import category_of
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.text.similar_names import compact_name
-from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
+from capdisc_indexer.validation.capability_strings import FILE_START, CatalogueMember, finding_at
 from capdisc_indexer.validation.competing_descriptions import find_competitions
 
 
@@ -32,12 +31,10 @@ def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) ->
     """The findings about a collection of capabilities, which come in the order of the scan of
     these roots.
     """
-    yield from id_collisions(members)
-    yield from find_lookalikes(members)
-    yield from find_floods(members)
-    yield from find_competitors(members)
-    yield from unmet_needs(members)
-    yield from similar_categories(members)
+    for rule in (
+        id_collisions, find_lookalikes, find_floods, find_competitors, unmet_needs, similar_categories
+    ):  # fmt: skip
+        yield from rule(members)
     categories = {member.category for member in members}
     for root in sorted(set(roots)):
         yield from orphan_guidance(root, categories)
@@ -56,7 +53,7 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     names: dict[str, CatalogueMember] = {}
     for member in members:
         owner = owners.setdefault(fold_id(member.id), member)
-        outcome = judge_claim(_claim(owner), _claim(member))
+        outcome = judge_claim(owner.claim, member.claim)
         folder = _shared_folder(member)
         rival = read_together.setdefault((fold_id(member.id), folder), member)
         if folder and rival is not member:
@@ -66,9 +63,8 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         namesake = names.setdefault(member.name.casefold(), member)
         if namesake.kind != member.kind and namesake.root_order == member.root_order:
             message = f"{namesake.id} of {namesake.path} has the same name"
-            yield finding_at(
-                member, "name-clash", Severity.INFO, message, "call for each by its id"
-            )
+            hint = "call for each by its id"
+            yield member.finding("name-clash", message, hint, Severity.INFO)
 
 
 # The skills of a client, such as those in `.claude/skills`.
@@ -86,28 +82,14 @@ def _shared_folder(member: CatalogueMember) -> str:
     return match[0] if match else folder.rpartition("/")[0]
 
 
-def _claim(member: CatalogueMember) -> IdClaim:
-    return IdClaim(member.path, member.content_hash, member.root_order, member.is_declared)
-
-
 def _collision(owner: CatalogueMember, member: CatalogueMember, outcome: ClaimOutcome) -> Finding:
     what = "is" if owner.id == member.id else f"and {owner.id}, but for capital letters, are"
     message, hint = f"{member.id} {what} already defined by {owner.path}", "rename one of them"
     if outcome is ClaimOutcome.SHADOWED:
-        return finding_at(
-            member,
-            "shadowed-id",
-            Severity.WARNING,
-            message,
-            f"{hint}, or remove the one that you do not want",
-        )
-    return finding_at(
-        member,
-        "duplicate-id",
-        Severity.ERROR if outcome is ClaimOutcome.DUPLICATE else Severity.WARNING,
-        message,
-        hint,
-    )
+        hint += ", or remove the one that you do not want"
+        return member.finding("shadowed-id", message, hint)
+    severity = Severity.ERROR if outcome is ClaimOutcome.DUPLICATE else Severity.WARNING
+    return member.finding("duplicate-id", message, hint, severity)
 
 
 # So many capabilities that say nearly the same would fill every answer.
@@ -116,24 +98,15 @@ FLOOD_SIZE = 20
 
 def find_floods(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     """One finding for each group of near copies, at its first member."""
-    sizes = Counter(map(_group, members))
+    groups = [(member.root_order, member.description_digest) for member in members]
+    sizes = Counter(groups)
     reported: set[tuple[int, bytes]] = set()
-    for member in members:
-        group = _group(member)
+    for member, group in zip(members, groups, strict=True):
         if member.description_digest and sizes[group] >= FLOOD_SIZE and group not in reported:
             reported.add(group)
             message = f"one of {sizes[group]:,} capabilities that say nearly the same"
-            yield finding_at(
-                member,
-                "near-duplicate-flood",
-                Severity.WARNING,
-                message,
-                "keep one, and give it phrases",
-            )
-
-
-def _group(member: CatalogueMember) -> tuple[int, bytes]:
-    return member.root_order, member.description_digest
+            hint = "keep one, and give it phrases"
+            yield member.finding("near-duplicate-flood", message, hint)
 
 
 def find_competitors(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
@@ -148,20 +121,13 @@ def find_competitors(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         }.values()
     )[::-1]
     reported: set[int] = set()
-    pairs = find_competitions(
-        [member.listed for member in distinct], [member.name for member in distinct]
-    )
-    for pair in pairs:
+    for pair in find_competitions([member.listed for member in distinct]):
         if pair.second not in reported:
             reported.add(pair.second)
-            first = distinct[pair.first]
-            yield finding_at(
-                distinct[pair.second],
-                "competing-descriptions",
-                Severity.INFO,
-                f'"{pair.request}" asks for {first.id} of {first.path} as much as for this',
-                "say in each what it is not for; capdisc eval --triggers asks their phrases",
-            )
+            first, second = distinct[pair.first], distinct[pair.second]
+            message = f'"{pair.request}" asks for {first.id} of {first.path} as much as for this'
+            hint = "say in each what it is not for; capdisc eval --triggers asks their phrases"
+            yield second.finding("competing-descriptions", message, hint, Severity.INFO)
 
 
 def unmet_needs(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
@@ -170,7 +136,13 @@ def unmet_needs(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     """
     ids = _ids_of_targets(members)
     for member in members:
-        yield from _missing_needs(member, ids)
+        for need in member.needs:
+            for target in need.targets:
+                if target.casefold() not in ids:
+                    message = f"{need.key} names {target[:64]}, which is not in this collection"
+                    yield member.finding(
+                        "dependency-missing", message, "correct the name", place=need
+                    )
     by_id = {member.id: member for member in members}
     needs = {
         member.id: [ids.get(target.casefold(), "") for target in member.requires]
@@ -178,14 +150,10 @@ def unmet_needs(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         if member.requires
     }
     for ring in find_rings(needs):
-        message = (
-            f"requires itself, by way of {', '.join(ring[1:4])}" if ring[1:] else "requires itself"
-        )
+        way = f", by way of {', '.join(ring[1:4])}" if ring[1:] else ""
         hint = "break the ring; what merely goes together is composedWith"
-        first = by_id[ring[0]]
-        yield finding_at(
-            first, "dependency-cycle", Severity.WARNING, message, hint, first.needs[0]
-        )
+        first, message = by_id[ring[0]], f"requires itself{way}"
+        yield first.finding("dependency-cycle", message, hint, place=first.needs[0])
 
 
 def _ids_of_targets(members: Sequence[CatalogueMember]) -> dict[str, str]:
@@ -202,21 +170,6 @@ def _ids_of_targets(members: Sequence[CatalogueMember]) -> dict[str, str]:
             if (name := alias.casefold()) in targets:
                 ids.setdefault(name, member.id)
     return ids
-
-
-def _missing_needs(member: CatalogueMember, ids: Mapping[str, str]) -> Iterator[Finding]:
-    for need in member.needs:
-        for target in need.targets:
-            if target.casefold() not in ids:
-                message = f"{need.key} names {target[:64]}, which is not in this collection"
-                yield finding_at(
-                    member,
-                    "dependency-missing",
-                    Severity.WARNING,
-                    message,
-                    "correct the name",
-                    need,
-                )
 
 
 def find_rings(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -286,9 +239,7 @@ def find_lookalikes(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     for member in members:
         if member.has_mixed_scripts:
             message = "the title mixes letters of scripts that look alike"
-            yield finding_at(
-                member, "confusable-name", Severity.WARNING, message, "write it in one"
-            )
+            yield member.finding("confusable-name", message, "write it in one")
         skeleton = _skeleton(member.name)
         cuts = [cut for cut in _cuts_of(member.name, skeleton) if hash(cut) in shared]
         near_member = _lookalike(member, drawn.setdefault(skeleton, member), cuts, near)
@@ -299,7 +250,7 @@ def find_lookalikes(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
             severity = Severity.ERROR if _poses_as(poser, victim) else Severity.WARNING
             message = f"the name is easily taken for {victim.name} of {victim.path}"
             hint = "choose a name that differs more"
-            yield finding_at(poser, "confusable-name", severity, message, hint)
+            yield poser.finding("confusable-name", message, hint, severity)
         for cut in cuts:
             near.setdefault(cut, member)
 
@@ -397,7 +348,7 @@ def similar_categories(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         if larger := likeness.pop(member.category.casefold(), ""):
             message = f"the category {member.category[:64]} looks like {larger[:64]}"
             hint = f"if both are one, write {larger[:64]} in each"
-            yield finding_at(member, "similar-categories", Severity.WARNING, message, hint)
+            yield member.finding("similar-categories", message, hint)
 
 
 def _are_similar(category: str, other: str) -> bool:
@@ -437,10 +388,5 @@ def orphan_guidance(root: str, categories: Collection[str]) -> Iterator[Finding]
         if path.suffix == ".md" and category_of(path.name).casefold() not in known_categories:
             message = f"no capability has the category {path.stem[:64]}"
             hint = f"name it after one of: {', '.join(sorted(categories)[:8])}"
-            yield Finding(
-                code="guidance-orphan",
-                severity=Severity.WARNING,
-                message=message,
-                hint=hint,
-                path=printable_path(path.as_posix()),
-            )
+            shown = printable_path(path.as_posix())
+            yield finding_at(FILE_START, shown, "guidance-orphan", message, hint)

@@ -1,5 +1,5 @@
-"""Checks what Claude Code reads in the front matter of skills, agents and commands beside the
-fields of the format: fields that it does not know as they are spelt, and values that it ignores.
+"""Checks what Claude Code reads in the front matter of skills, agents and commands next to
+the fields of the format: fields that it does not know as they are spelt, and values that it ignores.
 
 The tables are those of Claude Code 2.1.330: its schemas of front matter, and what its loader says
 of a value in the debug log. Nobody sees that log, so a skill that is meant for users only may be
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
-from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null
+from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, Node, TextNode, is_null
+from capdisc_indexer.validation.capability_strings import finding_at
 
 _TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "1", "0")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -23,15 +24,19 @@ _POSITIVE = "a whole number from 1"
 _Values: TypeAlias = tuple[str, ...] | str
 # Fields of skills, and of commands, which are read as skills. Those for its own use (created_by,
 # defaultEnabled and so on) are left out.
-SKILL_FIELDS = (
-    "agent", "argument-hint", "arguments", "background", "context", "disable-model-invocation", "disallowed-tools",
-    "disallowedTools", "effort", "hooks", "model", "paths", "shell", "user-invocable", "version", "when_to_use",
-)  # fmt: skip
-_AGENT_FIELDS = (
-    "autoCompactWindow", "background", "color", "description", "disallowedTools", "effort", "experimental", "hooks",
-    "initialPrompt", "isolation", "maxTurns", "mcpServers", "memory", "model", "name", "observeSubagents",
-    "observeToolResults", "observer", "observerMessage", "omitClaudeMd", "permissionMode", "skills", "tools",
-)  # fmt: skip
+SKILL_FIELDS = tuple(
+    """
+    agent argument-hint arguments background context disable-model-invocation disallowed-tools disallowedTools effort
+    hooks model paths shell user-invocable version when_to_use
+    """.split()
+)
+_AGENT_FIELDS = tuple(
+    """
+    autoCompactWindow background color description disallowedTools effort experimental hooks initialPrompt isolation
+    maxTurns mcpServers memory model name observeSubagents observeToolResults observer observerMessage omitClaudeMd
+    permissionMode skills tools
+    """.split()
+)
 _COMMAND_FIELDS = ("allowed-tools", "description", "name", *SKILL_FIELDS)
 # The fields of the other kinds of files, by their format.
 PROMPT_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -79,26 +84,25 @@ def check_prompt_file(node: MapNode, path: str, format: str) -> Iterator[Finding
 
 def check_field(field: str, entry: Entry, path: str) -> Iterator[Finding]:
     """Findings about one field of Claude Code: its spelling, or else its value."""
+    problems = []
+    values = _VALUES.get(field)
     if entry.key != field:
         if field != "version":  # which is shown nowhere
-            message = f"Claude Code does not know {entry.key[:64]}"
-            yield _finding_at(entry, path, message, f"write {field}")
-        return
-    if is_null(entry.value):
-        return
-    if field == "hooks" and not isinstance(entry.value, MapNode):
+            problems.append((f"Claude Code does not know {entry.key[:64]}", f"write {field}"))
+    elif field == "hooks" and not (is_null(entry.value) or isinstance(entry.value, MapNode)):
         message = "hooks is not a mapping; Claude Code drops it, and allowed-tools with it"
-        yield _finding_at(entry, path, message, "write the names of events below hooks")
-    values = _VALUES.get(field)
-    if values and not _is_understood(field, entry, values):
+        problems.append((message, "write the names of events below hooks"))
+    elif values and not (is_null(entry.value) or _is_understood(field, entry.value, values)):
         message = f"Claude Code does not understand this value of {field}"
-        yield _finding_at(entry, path, message, f"write {_describe_values(values)}")
+        problems.append((message, f"write {_describe_values(values)}"))
+    for message, hint in problems:
+        yield finding_at(entry, path, "claude-code-value", message, hint)
 
 
-def _is_understood(field: str, entry: Entry, values: _Values) -> bool:
-    if not isinstance(entry.value, TextNode):
+def _is_understood(field: str, value: Node, values: _Values) -> bool:
+    if not isinstance(value, TextNode):
         return False
-    text = entry.value.value.strip()
+    text = value.value.strip()
     if values == _POSITIVE or field == "effort":
         if text.isdecimal() and int(text[:9]) > 0:
             return True
@@ -112,10 +116,3 @@ def _describe_values(values: _Values) -> str:
     if values is _TRUTH_VALUES:
         return "true or false"
     return values if isinstance(values, str) else ", ".join(values)
-
-
-def _finding_at(entry: Entry, path: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code="claude-code-value", severity=Severity.WARNING, message=message, hint=hint, path=path, line=entry.line,
-        column=entry.column,
-    )  # fmt: skip

@@ -40,10 +40,11 @@ _NAME = compile_late(r"\b\w+(?:[-:/_]\w+)+")
 
 @frozen
 class ListedWords:
-    """What a client's list says of a capability: its telling words in order, blanks between, and
-    the names of others that its description mentions.
+    """What a client's list says of a capability: its name, its telling words in order, blanks
+    between, and the names of others that its description mentions.
     """
 
+    name: str = ""
     words: str = ""
     mentions: tuple[str, ...] = ()
 
@@ -67,7 +68,9 @@ def read_listed_words(descriptor: Descriptor) -> ListedWords:
         and (len(word) > 1 or not word.isascii())
     )
     mentions = {name.lower() for text in texts for name in _NAME.findall(text)}
-    return ListedWords(" ".join(list(words)[:_MAX_WORDS]), tuple(sorted(mentions)))
+    return ListedWords(
+        descriptor.name, " ".join(list(words)[:_MAX_WORDS]), tuple(sorted(mentions))
+    )
 
 
 @frozen
@@ -80,7 +83,7 @@ class Competition:
     request: str
 
 
-def find_competitions(listed: Sequence[ListedWords], names: Sequence[str]) -> list[Competition]:
+def find_competitions(listed: Sequence[ListedWords]) -> list[Competition]:
     """The pairs that compete, nearest first. A pair of which one names the other is left out: its
     author has said which is for what.
     """
@@ -97,11 +100,11 @@ def find_competitions(listed: Sequence[ListedWords], names: Sequence[str]) -> li
         rare = [postings[stem] for stem in stems if len(postings.get(stem, ())) <= _MAX_LEADING]
         counts = Counter(place for places in rare for place in places if place > first)
         for second, count in counts.items():
-            if count >= _MIN_LEADS and not _is_delimited(listed, names, (first, second), postings):
-                others = _words_by_stem(listed[second].words)
+            rival = listed[second]
+            if count >= _MIN_LEADS and not _is_delimited(entry, rival, postings):
+                others = _words_by_stem(rival.words)
                 cosine = _compare(stems, others, weights)
-                names_of_pair = f"{names[first]} {names[second]}"
-                request = _shared_request(stems, others, weights, names_of_pair)
+                request = _shared_request(stems, others, weights, f"{entry.name} {rival.name}")
                 if cosine >= MIN_COSINE and _both_win(request, first, second, postings):
                     text = " ".join(stems[stem] for stem in request)
                     competitions.append(Competition(first, second, round(cosine, 3), text))
@@ -145,23 +148,20 @@ def _words_by_stem(text: str) -> Mapping[str, str]:
 
 
 def _is_delimited(
-    listed: Sequence[ListedWords],
-    names: Sequence[str],
-    pair: tuple[int, int],
-    postings: Mapping[str, Sequence[int]],
+    first: ListedWords, second: ListedWords, postings: Mapping[str, Sequence[int]]
 ) -> bool:
     """Whether the two have one name, or one of them names the other."""
-    first_name, second_name = (names[place].lower() for place in pair)
+    first_name, second_name = first.name.lower(), second.name.lower()
     return (
         first_name == second_name
         or any(
-            name in listed[place].mentions
+            name in entry.mentions
             # A name of one word is a name where hardly any other description has the word.
             or (
-                name in listed[place].words.split()
+                name in entry.words.split()
                 and len(postings[name[:_STEM_LETTERS]]) <= _MOST_OF_A_NAME
             )
-            for name, place in ((first_name, pair[1]), (second_name, pair[0]))
+            for name, entry in ((first_name, second), (second_name, first))
         )
     )
 

@@ -26,7 +26,11 @@ from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, prin
 from capdisc_indexer.text.normalization import STOP_WORDS, compile_late, simple_words
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.validation.arguments import find_problems
-from capdisc_indexer.validation.capability_strings import capability_texts
+from capdisc_indexer.validation.capability_strings import (
+    FILE_START,
+    capability_texts,
+    finding_at,
+)
 from capdisc_indexer.validation.finding_selection import OF_FORM
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
@@ -52,7 +56,7 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
         findings = list(content_findings(part, file.path))
         parts.append(replace(part, descriptor=_with_warnings(part.descriptor, findings)))
         all_findings += findings
-    # The rules do not look at what is run, nor at extra data beside the fields.
+    # The rules do not look at what is run, nor at extra data next to the fields.
     has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)
@@ -89,30 +93,21 @@ def _mask_parts(
 ) -> list[ParsedCapability]:
     """The parts with their keys masked."""
     beginnings = capdisc_guard.line_beginnings(parts)
+    descriptors = [part.descriptor for part in parts]
     if file.format == "document":
         # Its names, sections and their digests come from the text, so it is loaded again from a
         # text without keys.
-        masked_data = capdisc_guard.mask_keys(data.decode("utf-8", "replace")).encode(
-            "utf-8", "replace"
-        )
-        masked_parts = SOURCES[file.format].load(file, masked_data).parts
-        if len(masked_parts) == len(parts):
-            pairs = zip(parts, masked_parts, strict=True)
-            parts = [_combine(part, masked_part) for part, masked_part in pairs]
+        masked_text = capdisc_guard.mask_keys(data.decode("utf-8", "replace"))
+        masked = SOURCES[file.format].load(file, masked_text.encode("utf-8", "replace")).parts
+        if len(masked) == len(parts):
+            descriptors = [
+                replace(new.descriptor, warnings=old.warnings) if old and new.descriptor else None
+                for old, new in zip(descriptors, masked, strict=True)
+            ]
     return [
-        replace(part, descriptor=capdisc_guard.mask_descriptor(part.descriptor, beginnings))
-        if part.descriptor
-        else part
-        for part in parts
+        replace(part, descriptor=old and capdisc_guard.mask_descriptor(old, beginnings))
+        for part, old in zip(parts, descriptors, strict=True)
     ]
-
-
-def _combine(part: ParsedCapability, masked_part: ParsedCapability) -> ParsedCapability:
-    """The part with the descriptor of its masked copy; without one if either has none."""
-    if part.descriptor is None or masked_part.descriptor is None:
-        return replace(part, descriptor=None)
-    warnings = part.descriptor.warnings
-    return replace(part, descriptor=replace(masked_part.descriptor, warnings=warnings))
 
 
 def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
@@ -124,48 +119,29 @@ def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
 
 
 def _findings_of_schemas(part: ParsedCapability, path: str) -> Iterator[Finding]:
+    descriptor = part.descriptor
     if part.schema:
         yield from _schema_findings(part.schema, part.schema_path)
-    inline = {} if part.schema or part.descriptor is None else part.descriptor.schema or {}
-    for schema in (inline, (part.descriptor.output_schema or {}) if part.descriptor else {}):
-        yield from _schema_findings(schema, path, part.node.line)
-    if part.descriptor is not None:
-        yield from _example_findings(part, part.descriptor, path)
-
-
-def _example_findings(
-    part: ParsedCapability, descriptor: Descriptor, path: str
-) -> Iterator[Finding]:
-    """A finding for each example of the inputs that a call would not accept."""
+    if descriptor is None:
+        return
+    for schema in ({} if part.schema else descriptor.schema, descriptor.output_schema):
+        yield from _schema_findings(schema or {}, path, part.node.line)
     keys = [key for key in part.node.entries if squeeze_key(key) == "inputexamples"]
     for number, example in enumerate(descriptor.input_examples, 1):
         if problems := find_problems(descriptor.schema, example):
-            line, column = place_of(part.node, (*keys[:1], number - 1))
+            place = place_of(part.node, (*keys[:1], number - 1))
             message = f"example {number} of the inputs does not fit the schema: {problems[0]}"
             hint = "correct the example, or the schema"
-            yield Finding(
-                code="example-mismatch",
-                severity=Severity.WARNING,
-                message=message,
-                hint=hint,
-                path=path,
-                line=line,
-                column=column,
-            )
+            yield finding_at(place, path, "example-mismatch", message, hint)
 
 
 def _large_file_findings(file: FoundFile) -> Iterator[Finding]:
-    sizes = [
-        (file.path, file.size),
-        *((companion.path, companion.size) for companion in file.companions),
-    ]
-    for path, size in sizes:
-        if size > LARGE_BYTES and SOURCES[file.format].owns_folder:
+    sizes = [(part.path, part.size) for part in (file, *file.companions)]
+    for path, size in sizes if SOURCES[file.format].owns_folder else ():
+        if size > LARGE_BYTES:
             message = f"{os.path.basename(path)} has {size // 1000:,} kB"
             hint = "move long parts into files that it points to"
-            yield Finding(
-                code="file-large", severity=Severity.WARNING, message=message, hint=hint, path=path
-            )
+            yield finding_at(FILE_START, path, "file-large", message, hint)
 
 
 # Rules for JSON schemas. capdisc shows schemas and never follows or runs them; these rules name
@@ -185,57 +161,43 @@ _CATASTROPHIC = compile_late(
 def _schema_findings(schema: JsonSchema, path: str, line: int = 1) -> Iterator[Finding]:
     """The first finding of each kind for one schema."""
     reported: set[str] = set()
-    for code, severity, message, hint in _schema_problems(schema):
+    for code, message, hint, severity in _schema_problems(schema):
         if code not in reported:
             reported.add(code)
-            yield Finding(
-                code=code, severity=severity, message=message, hint=hint, path=path, line=line
-            )
+            yield finding_at((line, 1), path, code, message, hint, severity)
 
 
-def _schema_problems(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
-    references = []
+def _schema_problems(schema: JsonSchema) -> Iterator[tuple[str, str, str, Severity]]:
+    warning, has_references = Severity.WARNING, False
     for key, value in _schema_members(schema):
         if key in ("$ref", "$dynamicRef") and isinstance(value, str):
-            references.append(value)
-            yield from _reference_problem(value)
+            if value.startswith("#"):
+                has_references = True
+                continue
+            is_local = value.lower().startswith(("file:", "/", "..")) or "\\" in value
+            what = "a file of this machine" if is_local else "another document"
+            severity = Severity.ERROR if is_local else warning
+            message = f"a reference to {what}, which is never read"
+            yield "schema-remote-ref", message, "write the schema out", severity
         elif key == "pattern" and isinstance(value, str) and _is_catastrophic(value):
             message = (
                 "a pattern that takes exponential time on some inputs, or is too long to tell"
             )
-            yield (
-                "schema-pattern",
-                Severity.WARNING,
-                message,
-                "repeat no group that repeats inside",
-            )
+            yield "schema-pattern", message, "repeat no group that repeats inside", warning
         elif key == "enum" and isinstance(value, list) and len(value) > MAX_VALUES:
-            yield (
-                "schema-too-large",
-                Severity.WARNING,
-                f"a choice of {len(value):,} values",
-                "describe them instead",
-            )
-    if any(reference.startswith("#") for reference in references):
-        yield from _expansion_problem(schema)
+            message = f"a choice of {len(value):,} values"
+            yield "schema-too-large", message, "describe them instead", warning
+    size = _expanded_size(schema, schema, frozenset(), {}) if has_references else 0
+    if size < 0:
+        message = "a reference leads back to itself"
+        yield "schema-cycle", message, "describe the inner levels in words", warning
+    elif size > MAX_NODES:
+        message = f"{size:.0e} values with every reference written out"
+        yield "schema-too-large", message, "make it flatter", warning
 
 
 def _is_catastrophic(pattern: str) -> bool:
     return len(pattern) > LONG_PATTERN or bool(_CATASTROPHIC.search(pattern))
-
-
-def _reference_problem(target: str) -> Iterator[tuple[str, Severity, str, str]]:
-    if target.startswith("#"):
-        return
-    is_local = target.lower().startswith(("file:", "/", "..")) or "\\" in target
-    severity = Severity.ERROR if is_local else Severity.WARNING
-    what = "a file of this machine" if is_local else "another document"
-    yield (
-        "schema-remote-ref",
-        severity,
-        f"a reference to {what}, which is never read",
-        "write the schema out",
-    )
 
 
 def _schema_members(value: Any) -> Iterator[tuple[str, Any]]:
@@ -249,50 +211,32 @@ def _schema_members(value: Any) -> Iterator[tuple[str, Any]]:
             yield from _schema_members(inner)
 
 
-def _expansion_problem(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
-    size = _expanded_size(schema, schema, frozenset(), {})
-    if size < 0:
-        message = "a reference leads back to itself"
-        yield "schema-cycle", Severity.WARNING, message, "describe the inner levels in words"
-    elif size > MAX_NODES:
-        message = f"{size:.0e} values with every reference written out"
-        yield "schema-too-large", Severity.WARNING, message, "make it flatter"
-
-
 def _expanded_size(
     value: Any, schema: JsonSchema, above: frozenset[str], sizes: dict[str, int]
 ) -> int:
     """The number of values that the schema would have with every reference written out, counted
     without writing any; -1 for a ring of references.
     """
-    if isinstance(value, list):
-        return _sum_sizes(_expanded_size(inner, schema, above, sizes) for inner in value)
-    if not isinstance(value, Mapping):
-        return 1
-    size = _sum_sizes(
-        _expanded_size(inner, schema, above, sizes)
-        for key, inner in value.items()
-        if key != "$ref"
-    )
-    target = value.get("$ref")
-    if size < 0 or not isinstance(target, str) or not target.startswith("#"):
-        return size
+    if isinstance(value, Mapping):
+        members = [inner for key, inner in value.items() if key != "$ref"]
+        target = value.get("$ref")
+    else:
+        members, target = value if isinstance(value, list) else [], None
+    total = 1
+    for inner in members:
+        size = _expanded_size(inner, schema, above, sizes)
+        if size < 0:
+            return -1
+        total += size
+    if not isinstance(target, str) or not target.startswith("#"):
+        return total
     if target in above:
         return -1
     if target not in sizes:
         sizes[target] = _expanded_size(
             _referenced_schema(schema, target), schema, above | {target}, sizes
         )
-    return -1 if sizes[target] < 0 else size + sizes[target]
-
-
-def _sum_sizes(sizes: Iterator[int]) -> int:
-    total = 1
-    for size in sizes:
-        if size < 0:
-            return -1
-        total += size
-    return total
+    return -1 if sizes[target] < 0 else total + sizes[target]
 
 
 def _referenced_schema(schema: JsonSchema, target: str) -> Any:
@@ -327,44 +271,44 @@ def _wording_findings(texts: Sequence[capdisc_guard.CapabilityText]) -> Iterator
     """A finding for words repeated in what describes the capability, and one for the first text
     that is dense in tokens.
     """
-    yield from _stuffing_findings(
-        [text for text in texts if text.field.replace("_", "").lower() in _DESCRIBING]
-    )
+    described = [text for text in texts if text.field.replace("_", "").lower() in _DESCRIBING]
+    if stuffing := _stuffing_problem(described):
+        yield described[0].finding("keyword-stuffing", *stuffing)
     for text in texts:
-        if finding := _density_finding(text):
-            yield finding
+        if density := _token_density(text.value[:SAMPLE_CHARACTERS]):
+            message = (
+                f"{density:.1f} tokens a character: the text costs far more than its length shows"
+            )
+            yield text.finding("token-density", message, "write it in plain letters")
             return
 
 
-def _stuffing_findings(texts: Sequence[capdisc_guard.CapabilityText]) -> Iterator[Finding]:
+def _stuffing_problem(texts: Sequence[capdisc_guard.CapabilityText]) -> tuple[str, str] | None:
+    """The message and the hint; None for texts that repeat their words as usual."""
     words = [word.lower() for text in texts for word in simple_words(text.value) if len(word) > 2]
     counts = Counter(word for word in words if word not in STOP_WORDS)
     for word, times in counts.most_common(1):
         if times >= MAX_REPEATS and times >= MAX_SHARE * len(words):
             message = f"the word {word[:64]!r} is {times:,} of {len(words):,} words"
-            hint = "say it once; a word counts no more for being repeated"
-            yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
-            return
+            return message, "say it once; a word counts no more for being repeated"
     repeated = [times for times in counts.values() if times >= OFTEN]
     if len(repeated) > 1 and sum(repeated) >= SHARE_TOGETHER * len(words):
         message = f"{len(repeated):,} words make up {sum(repeated):,} of the {len(words):,} by being repeated"
-        hint = "say each once; a word counts no more for being repeated"
-        yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
+        return message, "say each once; a word counts no more for being repeated"
+    return None
 
 
-def _density_finding(text: capdisc_guard.CapabilityText) -> Finding | None:
-    value = text.value[:SAMPLE_CHARACTERS]
-    if value.isascii() or len(value) < 64:
-        return None
-    if len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value):
-        return None
-    if len(_RARE.findall(value)) * 2 < len(value):
-        return None
-    tokens = load_counter()(value)
-    if tokens < MAX_DENSITY * len(value):
-        return None
-    message = f"{tokens / len(value):.1f} tokens a character: the text costs far more than its length shows"
-    return text.finding("token-density", Severity.WARNING, message, "write it in plain letters")
+def _token_density(value: str) -> float:
+    """The tokens a character of a text that is dense in them; 0 for any other text."""
+    if (
+        value.isascii()
+        or len(value) < 64
+        or len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value)
+        or len(_RARE.findall(value)) * 2 < len(value)
+    ):
+        return 0.0
+    density = load_counter()(value) / len(value)
+    return density if density >= MAX_DENSITY else 0.0
 
 
 # Guidance that prompts may show. A file with an error is left out, as a capability would be.
@@ -377,24 +321,21 @@ def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str
     guidance: dict[str, Mapping[str, str]] = {}
     findings: list[Finding] = []
     for file in files:
-        text = _read_guidance(file)
+        path = printable_path(file.path)
+        data = read_bytes(file, LIMIT_BYTES)
+        text = data if isinstance(data, Finding) else decode(data, path)
         if isinstance(text, Finding):
             findings.append(text)
             continue
-        about_text = text_findings(text, printable_path(file.path))
+        about_text = text_findings(text, path)
         findings += about_text
-        if any(finding.code == "hard-coded-secret" for finding in about_text):
+        if any(finding.code == HARD_CODED for finding in about_text):
             text = capdisc_guard.mask_keys(text)
         has_error = any(finding.severity is Severity.ERROR for finding in about_text)
         if text.strip() and not has_error:
             category = printable_path(category_of(file.path))
             guidance.setdefault(category.casefold(), {"category": category, "text": text})
     return guidance, findings
-
-
-def _read_guidance(file: FileStat) -> str | Finding:
-    data = read_bytes(file, LIMIT_BYTES)
-    return data if isinstance(data, Finding) else decode(data, printable_path(file.path))
 
 
 def text_findings(value: str, path: str) -> list[Finding]:

@@ -8,12 +8,12 @@ CAPABILITY.yaml are here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import capdisc_guard
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
@@ -21,15 +21,16 @@ from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode,
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import compile_late, one_line, visible_text
 from capdisc_indexer.validation.arguments import find_problems
+from capdisc_indexer.validation.capability_strings import finding_at
 from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
 from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
-from capdisc_indexer.validation.skill_rules import check_skill, placeholder_finding
+from capdisc_indexer.validation.skill_rules import check_skill, placeholder_problem, vague_problem
 
 
 def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
     """Findings about how the file is written, by its format and its clients, and about what lies
-    beside it. A place where reading failed has its finding already, and gets no second one.
+    next to it. A place where reading failed has its finding already, and gets no second one.
     """
     failed_places = {
         (finding.line, finding.column)
@@ -46,9 +47,6 @@ def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
             yield from check_links(part, file)
         elif file.format == "capability":
             yield from check_manifest(part, file.path)
-            yield from check_run_shape(part, file.path)
-            yield from check_program_text(part, file.path)
-            yield from check_steering_variables(part, file.path)
         elif file.format in PROMPT_FIELDS:
             yield from check_prompt_file(part.node, file.path, file.format)
     if SOURCES[file.format].owns_folder:
@@ -67,143 +65,71 @@ _READING = compile_late(
     r"|[a-z0-9](?:Get|List|Search|Find|Fetch|Read)(?:[A-Z]|$)"
 )
 _MIN_DESCRIPTION = 12  # characters
-
-
-def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """Warnings about name, id, description and extraction of one capability."""
-    descriptor = part.descriptor
-    if descriptor is None:
-        return
-    if descriptor.name.replace("-", "_").lower() in RESERVED_NAMES:
-        message = f"{descriptor.name} is the name of a tool of capdisc's own"
-        yield _finding_at(part.node, "name", path, "reserved-name", message, "choose another name")
-    if (
-        descriptor.id.partition(":")[2] not in (descriptor.name, descriptor.name.casefold())
-        and "id" in part.node.entries
-    ):
-        message = f"the id {descriptor.id[:64]} is not made of the name {descriptor.name[:64]}"
-        yield _finding_at(
-            part.node,
-            "id",
-            path,
-            "id-mismatch",
-            message,
-            f"leave it out, or write {descriptor.kind}:{descriptor.name[:64]}",
-        )
-    if finding := placeholder_finding(part.node, path):
-        yield finding
-    elif _has_text(part.node, "description") and len(descriptor.description) < _MIN_DESCRIPTION:
-        count = len(descriptor.description)
-        message = f"the description has only {count} character{'s' if count != 1 else ''}"
-        yield _finding_at(
-            part.node,
-            "description",
-            path,
-            "description-vague",
-            message,
-            "say what it does, in a sentence",
-        )
-    extraction = part.node.entries.get("extraction")
-    if extraction and is_null(extraction.value) and _READING.search(descriptor.name):
-        message = f"{descriptor.name} reads something, and nothing says what to remember of it"
-        hint = "write extraction: path, type, nameField, idField"
-        yield _finding_at(part.node, "extraction", path, "extraction-missing", message, hint)
-
-
-def _finding_at(node: MapNode, key: str, path: str, code: str, message: str, hint: str) -> Finding:
-    place: Entry | MapNode = node.entries.get(key, node)
-    return Finding(
-        code=code,
-        severity=Severity.WARNING,
-        message=message,
-        hint=hint,
-        path=path,
-        line=place.line,
-        column=place.column,
-    )
-
-
 _RUN_HINT = (
     "write {command: [...]}, {mcp: {command, args, tool}} or {http: {method, url, parameters}}"
 )
 _MAX_PROBLEMS = 3
 
 
-def check_run_shape(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """The first problems of `run` with the schema of the manifest: parts that `capdisc run` would
-    refuse, or would not read.
+def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
+    """Findings about one capability of a CAPABILITY file: name, id, description, extraction, run
+    and secrets.
     """
-    run = part.descriptor.run if part.descriptor else None
-    if run is None:
+    descriptor, node = part.descriptor, part.node
+    if descriptor is None:
         return
-    place: Entry | MapNode = _run_entry(part.node) or part.node
-    for problem in find_problems(_run_schema(), {"run": run}, closed=False)[:_MAX_PROBLEMS]:
-        yield Finding(
-            code="run-shape",
-            severity=Severity.WARNING,
-            message=one_line(problem, 200),
-            hint=_RUN_HINT,
-            path=path,
-            line=place.line,
-            column=place.column,
-        )
-
-
-def check_program_text(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """Arguments of the command that a program in it would run or obey, at the place of the word."""
-    descriptor = part.descriptor
-    for misuse in (
-        capdisc_guard.find_misuses(descriptor.run, descriptor.schema) if descriptor else ()
-    ):
+    for key, code, message, hint in _field_problems(descriptor, node.entries):
+        yield finding_at(node.entries.get(key, node), path, code, message, hint)
+    run = _entry_of(node, "run")
+    if descriptor.run is not None:
+        for problem in find_problems(_run_schema(), {"run": descriptor.run}, closed=False)[
+            :_MAX_PROBLEMS
+        ]:
+            yield finding_at(run or node, path, "run-shape", one_line(problem, 200), _RUN_HINT)
+    for misuse in capdisc_guard.find_misuses(descriptor.run, descriptor.schema):
         message, hint = capdisc_guard.describe_misuse(misuse)
         steps: tuple[str | int, ...] = ("command", *misuse.at) if misuse.at else ("stdin",)
-        run_entry = _run_entry(part.node)
-        line, column = place_of(run_entry.value if run_entry else part.node, steps)
-        yield Finding(
-            code="program-text",
-            severity=Severity.ERROR,
-            message=message,
-            hint=hint,
-            path=path,
-            line=line,
-            column=column,
+        place = place_of(run.value if run else node, steps)
+        yield finding_at(place, path, "program-text", message, hint, Severity.ERROR)
+    for name in filter(capdisc_guard.is_steering, descriptor.secrets):
+        message = f"{name} is not a secret: it decides what programs find, load or start"
+        secrets, hint = (
+            _entry_of(node, "requiredsecrets", "secrets"),
+            capdisc_guard.steering_hint(name),
         )
+        yield finding_at(secrets or node, path, "steering-variable", message, hint, Severity.ERROR)
 
 
-def check_steering_variables(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """Secrets whose names are variables that decide what programs find, load or start."""
-    for name in part.descriptor.secrets if part.descriptor else ():
-        if capdisc_guard.is_steering(name):
-            line, column = place_of(part.node, (_secrets_key(part.node),))
-            yield Finding(
-                code="steering-variable",
-                severity=Severity.ERROR,
-                message=f"{name} is no secret: it decides what programs find, load or start",
-                hint=capdisc_guard.steering_hint(name),
-                path=path,
-                line=line,
-                column=column,
-            )
+def _field_problems(
+    descriptor: Descriptor, entries: Mapping[str, Entry]
+) -> Iterator[tuple[str, str, str, str]]:
+    """The key, code, message and hint of each problem of the fields that all kinds have."""
+    name, entry = descriptor.name[:64], entries.get("description")
+    if descriptor.name.replace("-", "_").lower() in RESERVED_NAMES:
+        message = f"{descriptor.name} is the name of one of capdisc's own tools"
+        yield "name", "reserved-name", message, "choose another name"
+    own_id = descriptor.id.partition(":")[2]
+    if own_id not in (descriptor.name, descriptor.name.casefold()) and "id" in entries:
+        message = f"the id {descriptor.id[:64]} is not made of the name {name}"
+        yield "id", "id-mismatch", message, f"leave it out, or write {descriptor.kind}:{name}"
+    if entry and isinstance(entry.value, TextNode):
+        length = len(descriptor.description)
+        if placeholder := placeholder_problem(entry.value.value):
+            yield "description", *placeholder
+        elif visible_text(entry.value.value) and length < _MIN_DESCRIPTION:
+            yield "description", *vague_problem(length, "say what it does, in a sentence")
+    extraction = entries.get("extraction")
+    if extraction and is_null(extraction.value) and _READING.search(descriptor.name):
+        message = f"{descriptor.name} reads something, and nothing says what to remember of it"
+        hint = "write extraction: path, type, nameField, idField"
+        yield "extraction", "extraction-missing", message, hint
 
 
-def _secrets_key(node: MapNode) -> str:
-    """The key of the secrets as it is written; "" where there is none."""
-    for key in node.entries:
-        if squeeze_key(key) in ("requiredsecrets", "secrets"):
-            return key
-    return ""
-
-
-def _run_entry(node: MapNode) -> Entry | None:
-    for key, entry in node.entries.items():
-        if squeeze_key(key) == "run":
-            return entry
-    return None
-
-
-def _has_text(node: MapNode, key: str) -> bool:
-    entry = node.entries.get(key)
-    return bool(entry and isinstance(entry.value, TextNode) and visible_text(entry.value.value))
+def _entry_of(node: MapNode, *squeezed: str) -> Entry | None:
+    """The entry of a key however it is spelt."""
+    return next(
+        (entry for key, entry in node.entries.items() if squeeze_key(key) in squeezed), None
+    )
 
 
 @cache

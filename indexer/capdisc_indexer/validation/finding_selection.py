@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import groupby
 
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import LINE_BREAKS, MAX_EVENTS
 from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
 from capdisc_indexer.text.normalization import compile_late
-from capdisc_indexer.validation.capability_strings import SourceLines
+from capdisc_indexer.validation.capability_strings import SourceLines, finding_at
 from capdisc_indexer.validation.rules import load_rules
 
 OF_FORM = frozenset(
@@ -85,7 +85,16 @@ def rule_choice(select: Iterable[str], ignore: Iterable[str]) -> RuleChoice:
     """The choice from texts that hold codes between commas. Raises UsageError for a code that
     covers no rule.
     """
-    return RuleChoice(select=_parse_codes(select), ignore=_parse_codes(ignore))
+    choice = RuleChoice(select=_split_codes(select), ignore=_split_codes(ignore))
+    for pattern in (*choice.select, *choice.ignore):
+        if not any(code_matches(code, [pattern]) for code in load_rules()):
+            raise unknown_code_error(pattern)
+    return choice
+
+
+def _split_codes(texts: Iterable[str]) -> tuple[str, ...]:
+    codes = (part.strip().lower() for text in texts for part in text.split(","))
+    return tuple(dict.fromkeys(filter(None, codes)))
 
 
 def loosening(name: str, texts: Sequence[str]) -> list[str]:
@@ -95,15 +104,12 @@ def loosening(name: str, texts: Sequence[str]) -> list[str]:
     >>> loosening("ignore", ["name-case,hidden-text"]), loosening("select", ["name-case"])
     (['hidden-text'], ['name-case'])
     """
-    patterns = [
-        code for text in texts for part in text.split(",") if (code := part.strip().lower())
-    ]
-    guards = [code for code in load_rules() if is_guarded(code)]
+    patterns = _split_codes(texts)
     if name == "select":
-        keeps_guards = not patterns or all(code_matches(code, patterns) for code in guards)
+        keeps_guards = not patterns or all(code_matches(code, patterns) for code in _guards())
         return [] if keeps_guards else [", ".join(patterns)]
     return [
-        pattern for pattern in patterns if any(code_matches(code, [pattern]) for code in guards)
+        pattern for pattern in patterns if any(code_matches(code, [pattern]) for code in _guards())
     ]
 
 
@@ -111,29 +117,16 @@ def keep_guards(choice: RuleChoice, select: bool, ignore: bool) -> RuleChoice:
     """The choice with all rules on that guard the reader. `select` and `ignore` say which part of
     the choice comes from a file that the user does not trust.
     """
-    if not (select or ignore):
-        return choice
-    guards = [code for code in load_rules() if is_guarded(code)]
-    form_codes = (
-        code for code in load_rules() if code_matches(code, choice.ignore) and not is_guarded(code)
-    )
-    return RuleChoice(
-        select=(*choice.select, *guards) if select and choice.select else choice.select,
-        ignore=tuple(form_codes) if ignore else choice.ignore,
-    )
+    if select and choice.select:
+        choice = replace(choice, select=(*choice.select, *_guards()))
+    if ignore:
+        ignored = [code for code in load_rules() if code_matches(code, choice.ignore)]
+        choice = replace(choice, ignore=tuple(code for code in ignored if not is_guarded(code)))
+    return choice
 
 
-def _parse_codes(texts: Iterable[str]) -> tuple[str, ...]:
-    codes = tuple(
-        dict.fromkeys(
-            code for text in texts for part in text.split(",") if (code := part.strip().lower())
-        )
-    )
-    if codes:
-        for pattern in codes:
-            if not any(code_matches(code, [pattern]) for code in load_rules()):
-                raise unknown_code_error(pattern)
-    return codes
+def _guards() -> list[str]:
+    return [code for code in load_rules() if is_guarded(code)]
 
 
 def unknown_code_error(code: str) -> UsageError:
@@ -155,22 +148,20 @@ def select_findings(
     """The findings that the choice allows and no comment silences, in the same order. The files
     `uncommented` certainly hold no comment.
     """
-    allowed = [finding for finding in findings if choice.allows(finding.code)]
+    allowed, unwanted = list[Finding](), list[Finding]()
+    for finding in findings:
+        (allowed if choice.allows(finding.code) else unwanted).append(finding)
     # A file is read again only for a finding that a comment could silence.
     silenceable = [
         finding
         for finding in allowed
         if not is_guarded(finding.code) and finding.path not in uncommented
     ]
-    silenced = set(_silenced_findings(silenceable, source))
-    unwanted = tuple(finding for finding in findings if not choice.allows(finding.code))
-    if not silenced:  # the usual case, in which no finding needs a hash
-        return SelectedFindings(findings=tuple(allowed), unwanted=unwanted)
-    return SelectedFindings(
-        findings=tuple(finding for finding in allowed if finding not in silenced),
-        unwanted=unwanted,
-        commented=tuple(finding for finding in allowed if finding in silenced),
-    )
+    commented = tuple(_silenced_findings(silenceable, source))
+    if commented:  # else, as usual, no finding needs a hash
+        silenced = set(commented)
+        allowed = [finding for finding in allowed if finding not in silenced]
+    return SelectedFindings(findings=tuple(allowed), unwanted=tuple(unwanted), commented=commented)
 
 
 def _silenced_findings(findings: Iterable[Finding], source: SourceLines) -> Iterator[Finding]:
@@ -230,25 +221,13 @@ def silences_finding(comment: SuppressionComment, finding: Finding) -> bool:
     )
 
 
-def refused_suppressions(text: str, path: str) -> tuple[Finding, ...]:
+def refused_suppressions(text: str, path: str) -> Iterator[Finding]:
     """A finding for each comment that names a rule which no comment can silence."""
-    return tuple(
-        finding
-        for comment in suppression_comments(text, path)
-        if (finding := _refusal_finding(comment, path))
-    )
-
-
-def _refusal_finding(comment: SuppressionComment, path: str) -> Finding | None:
-    named = [code for code in comment.codes if is_guarded(code)]
-    if not named:
-        return None
-    message = f"{', '.join(named[:5])} cannot be silenced from inside a file"
-    hint = "remove the comment; the user who runs the check can add --ignore"
-    return Finding(
-        code="ignore-refused", severity=Severity.INFO, message=message, hint=hint, path=path, line=comment.line,
-        column=comment.column,
-    )  # fmt: skip
+    for comment in suppression_comments(text, path):
+        if named := [code for code in comment.codes if is_guarded(code)]:
+            message = f"{', '.join(named[:5])} cannot be silenced from inside a file"
+            hint = "remove the comment; the user who runs the check can add --ignore"
+            yield finding_at(comment, path, "ignore-refused", message, hint, Severity.INFO)
 
 
 def _skill_comments(text: str) -> Iterator[SuppressionComment]:
@@ -257,13 +236,7 @@ def _skill_comments(text: str) -> Iterator[SuppressionComment]:
         for comment in _yaml_comments(halves.block, halves.block_line):
             # The fence is a line that can hold no comment, so the first line below stands for it.
             is_first = comment.line == halves.block_line and comment.line + 1 in comment.lines
-            yield (
-                SuppressionComment(
-                    comment.codes, comment.lines | {1}, comment.line, comment.column
-                )
-                if is_first
-                else comment
-            )
+            yield replace(comment, lines=comment.lines | {1}) if is_first else comment
     yield from _comments_in_lines(halves.body.split("\n"), halves.body_line, _MARKDOWN)
 
 
@@ -288,12 +261,8 @@ def _comments_in_lines(
         if any(" " in code for code in codes):  # words among the codes make the comment unclear
             continue
         is_alone = not (line[: match.start()] + line[match.end() :]).strip()
-        yield SuppressionComment(
-            codes,
-            frozenset({number, number + 1} if is_alone else {number}),
-            number,
-            match.start() + 1,
-        )
+        lines_covered = frozenset({number, number + 1} if is_alone else {number})
+        yield SuppressionComment(codes, lines_covered, number, match.start() + 1)
 
 
 # Line and column, counted from 0.
@@ -316,9 +285,8 @@ def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
     try:
         return _outside_scalars(plain, places)
     except (yaml.YAMLError, UnicodeError):
-        pass
-    if len(text) > MAX_CHARACTERS:
-        return frozenset()
+        if len(text) > MAX_CHARACTERS:
+            return frozenset()
     repaired = repair_block(plain)[0]
     line_pairs = zip(plain.split("\n"), repaired.split("\n"), strict=True)
     unchanged = {number for number, (old, new) in enumerate(line_pairs) if old == new}

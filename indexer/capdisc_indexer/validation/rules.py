@@ -27,40 +27,33 @@ from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.plugins.registry import load_plugins
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
-# No YAML to a parser that repairs nothing.
-_NOT_YAML = dict.fromkeys(
-    (
-        "yaml-block-mark",
-        "yaml-missing-blank",
-        "yaml-repaired",
-        "yaml-reserved-start",
-        "yaml-tab",
-        "yaml-unbalanced-quote",
-        "yaml-unquoted-colon",
-    ),
+# What is not YAML to a parser that repairs nothing; and fields in whose place a build takes something
+# else, but that an author should write.
+_STRICT_YAML = dict.fromkeys(
+    """
+    field-empty field-missing yaml-block-mark yaml-missing-blank yaml-repaired yaml-reserved-start yaml-tab
+    yaml-unbalanced-quote yaml-unquoted-colon
+    """.split(),
     _E,
 )
-_NAME = dict.fromkeys(("name-case", "name-characters", "name-hyphens", "name-too-long"), _E)
-# A build takes something else in the place of such a field; an author should write it.
-_REQUIRED = dict.fromkeys(("field-empty", "field-missing"), _E)
 _SPEC: Mapping[str, Severity] = {
-    **_NOT_YAML,
-    **_NAME,
-    **_REQUIRED,
+    **_STRICT_YAML,
+    **dict.fromkeys(
+        """
+        compatibility-length description-missing description-too-long frontmatter-in-code-fence frontmatter-missing
+        frontmatter-not-first metadata-shape name-case name-characters name-hyphens name-missing name-too-long
+        """.split(),
+        _E,
+    ),
     # An information to a build, since capdisc and Claude Code read lists and commas, too.
     "allowed-tools-type": _W,
-    "compatibility-length": _E,
-    "description-missing": _E,
-    "description-too-long": _E,
-    "frontmatter-in-code-fence": _E,
-    "frontmatter-missing": _E,
-    "frontmatter-not-first": _E,
     "line-ends-mixed": _W,
-    "metadata-shape": _E,
-    "name-missing": _E,
 }
+_OTHER_FIELDS = dict.fromkeys(
+    ("claude-code-field", "client-field", "misspelt-field", "unknown-field"), _E
+)
 # What the profiles of clients begin with.
-_BASES = {"spec": _SPEC, "yaml": {**_NOT_YAML, **_REQUIRED}}
+_BASES = {"spec": _SPEC, "yaml": _STRICT_YAML}
 
 
 def _make_profile(section: JsonObject) -> Mapping[str, Severity]:
@@ -74,23 +67,14 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         "spec": _SPEC,
         "strict": {
             **_SPEC,
-            "byte-order-mark": _E,
-            "claude-code-field": _E,
-            "client-field": _E,
-            "field-type": _E,
-            "misspelt-field": _E,
-            "name-folder-mismatch": _E,
-            "unknown-field": _E,
+            **_OTHER_FIELDS,
+            **dict.fromkeys(("byte-order-mark", "field-type", "name-folder-mismatch"), _E),
         },
         "claude-ai": {
             **_SPEC,
-            "claude-code-field": _E,
-            "client-field": _E,
-            "description-xml": _E,
-            "misspelt-field": _E,
+            **_OTHER_FIELDS,
+            **dict.fromkeys(("description-xml", "name-reserved-word"), _E),
             "name-folder-mismatch": _I,
-            "name-reserved-word": _E,
-            "unknown-field": _E,
         },
         **{
             section.get("profile", client): _make_profile(section)
@@ -148,35 +132,27 @@ def load_rules() -> Mapping[str, RuleExplanation]:
     import tomllib
 
     text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
-    rules = {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+    rules = {
+        code: RuleExplanation(
+            code=code,
+            **{
+                **table,
+                "severity": Severity(table["severity"]),
+                "refs": tuple(table.get("refs", ())),
+            },
+        )
+        for code, table in tomllib.loads(text).items()
+    }
     for plugin in load_plugins():
         for rule in plugin.rules:
             rules.setdefault(rule.code, rule)
     return rules
 
 
-def explain_rule(code: str) -> RuleExplanation:
-    """The rule behind the code of a finding. Raises KeyError for a code of no rule."""
-    return load_rules()[code]
-
-
 def manifest_schema(name: str) -> str:
     """The JSON Schema of a manifest's fields as text; `name` is one of SCHEMAS."""
     path = Path(__file__).with_name("schemas") / f"{name}.schema.json"
     return path.read_text(encoding="utf-8")
-
-
-def _rule(code: str, table: JsonObject) -> RuleExplanation:
-    return RuleExplanation(
-        code=code,
-        group=table["group"],
-        severity=Severity(table["severity"]),
-        summary=table["summary"],
-        why=table["why"],
-        fix=table["fix"],
-        refs=tuple(table.get("refs", ())),
-        fixable=table.get("fixable", False),
-    )
 
 
 def apply_profile(finding: Finding, profile: str) -> Finding | None:

@@ -1,5 +1,5 @@
-"""Checks the folder of a capability: where the links of a skill lead, how many files lie beside
-it, and which of them nobody can read.
+"""Checks the folder of a capability: where the links of a skill lead, how many files it has,
+and which of them nobody can read.
 
 Paths are plain text here: they may hold bytes that are no text.
 """
@@ -10,15 +10,16 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import manifest_for
-from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
 from capdisc_indexer.text.normalization import compile_late
+from capdisc_indexer.validation.capability_strings import FILE_START, finding_at
 
 # ruff: noqa: PTH120, PTH122
 
@@ -35,37 +36,29 @@ def check_links(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
     """Findings for links that leave the folder, or lead to a file that is not there. Reads no
     file.
     """
+    folder = os.path.dirname(file.resolved)
     for body in part.longs:
         if "](" in body.value or "]:" in body.value:
-            yield from _check_body_links(body, os.path.dirname(file.resolved))
+            for link, code, message, hint in _link_problems(list(find_links(body.value)), folder):
+                place = replace(link, line=body.line + link.line - 1)
+                yield finding_at(body if body.in_place else place, body.path, code, message, hint)
 
 
-def _check_body_links(body: LongText, folder: str) -> Iterator[Finding]:
-    links = list(find_links(body.value))
+def _link_problems(
+    links: Sequence[MarkdownLink], folder: str
+) -> Iterator[tuple[MarkdownLink, str, str, str]]:
+    """The link, code, message and hint of each problem."""
     if len(links) > MANY_LINKS:
         message = f"{len(links):,} links; an agent that follows them reads without end"
-        yield _link_finding(body, links[0], "too-many-links", message, "link what is needed")
-    local_links = [
-        link for link in links if _OUTSIDE.match(link.target) or _is_relative(link.target)
-    ]
-    for link in [link for link in local_links if _leaves_folder(link.target, folder)][:1]:
-        message, hint = (
-            "a link leads out of the skill's own folder",
-            "copy what is needed beside SKILL.md",
-        )
-        yield _link_finding(body, link, "path-escape", message, hint)
-    yield from _missing_links(body, local_links, folder)
-
-
-def _missing_links(
-    body: LongText, local_links: Sequence[MarkdownLink], folder: str
-) -> Iterator[Finding]:
-    broken = [link for link in local_links[:MANY_LINKS] if _is_missing(link.target, folder)]
-    for link in broken[:_MAX_MISSING]:
+        yield links[0], "too-many-links", message, "link what is needed"
+    local = [link for link in links if _OUTSIDE.match(link.target) or _is_relative(link.target)]
+    for link in [link for link in local if _leaves_folder(link.target, folder)][:1]:
+        message = "a link leads out of the skill's own folder"
+        yield link, "path-escape", message, "copy what is needed into the folder of SKILL.md"
+    missing = [link for link in local[:MANY_LINKS] if _is_missing(link.target, folder)]
+    for link in missing[:_MAX_MISSING]:
         message = f"a link leads to {link.target[:100]}, which is not there"
-        yield _link_finding(
-            body, link, "link-missing", message, "correct the link, or add the file"
-        )
+        yield link, "link-missing", message, "correct the link, or add the file"
 
 
 def _is_relative(target: str) -> bool:
@@ -106,21 +99,6 @@ def _is_missing(target: str, folder: str) -> bool:
     return is_inside(place, [folder]) and not os.path.lexists(place)
 
 
-def _link_finding(
-    body: LongText, link: MarkdownLink, code: str, message: str, hint: str
-) -> Finding:
-    line, column = (body.line, 1) if body.in_place else (body.line + link.line - 1, link.column)
-    return Finding(
-        code=code,
-        severity=Severity.WARNING,
-        message=message,
-        hint=hint,
-        path=body.path,
-        line=line,
-        column=column,
-    )
-
-
 MANY_FILES = 1_000
 MAX_LEVELS = 8
 
@@ -143,55 +121,44 @@ _HEADER_BYTES = 64
 _BYTECODE_FOLDER = "__pycache__"
 
 
-@frozen
-class FolderContents:
-    """The files of one capability's folder, other capabilities below it left out; at most
-    MANY_FILES + 1 of them.
-    """
-
-    files: tuple[str, ...]
-    opaque: tuple[str, ...]
-
-
 def check_layout(file: FoundFile) -> Iterator[Finding]:
-    """Findings for a folder with very many files, or with files that are no text."""
-    contents = _folder_contents(os.path.dirname(file.resolved))
-    if len(contents.files) > MANY_FILES:
-        message = f"more than {MANY_FILES:,} files lie beside it"
-        yield _file_finding(
-            file, "too-many-files", message, "keep what it reads, and leave the rest out"
+    """Findings for a folder with very many files, or with files that are not text."""
+    path, (count, opaque) = (
+        printable_path(file.path),
+        _folder_contents(os.path.dirname(file.resolved)),
+    )
+    if count > MANY_FILES:
+        message, hint = (
+            f"more than {MANY_FILES:,} files lie in its folder",
+            "keep what it reads, and leave the rest out",
         )
-    if contents.opaque:
-        names = ", ".join(printable_path(name) for name in contents.opaque[:3])
-        message = f"{len(contents.opaque):,} files that cannot be read as text: {names}"
-        yield _file_finding(file, "binary-file", message, "ship the sources instead")
+        yield finding_at(FILE_START, path, "too-many-files", message, hint)
+    if opaque:
+        names = ", ".join(printable_path(name) for name in opaque[:3])
+        message = f"{len(opaque):,} files that cannot be read as text: {names}"
+        yield finding_at(FILE_START, path, "binary-file", message, "ship the sources instead")
 
 
-def _folder_contents(top: str) -> FolderContents:
-    files: list[str] = []
+def _folder_contents(top: str) -> tuple[int, list[str]]:
+    """How many files one capability's folder has, other capabilities below it left out and at most
+    those of the folder with file MANY_FILES + 1; and the names of those that are not text.
+    """
+    count = 0
     opaque: list[str] = []
     pending = [(top, 0)]
-    while pending and len(files) <= MANY_FILES:
+    while pending and count <= MANY_FILES:
         folder, level = pending.pop()
         for entry in _folder_entries(folder):
             if system.is_folder(entry):
-                if (
-                    level < MAX_LEVELS
-                    and _is_walked(entry.name)
-                    and not _holds_capability(entry.path)
-                ):
+                is_walked = entry.name not in SKIPPED_FOLDERS or entry.name == _BYTECODE_FOLDER
+                if level < MAX_LEVELS and is_walked and not _holds_capability(entry.path):
                     pending.append((entry.path, level + 1))
             elif entry.is_file(follow_symlinks=False):
-                files.append(entry.name)
-                if os.path.splitext(entry.name)[1].lower() in OPAQUE_SUFFIXES or _begins_opaque(
-                    entry.path
-                ):
+                count += 1
+                suffix = os.path.splitext(entry.name)[1].lower()
+                if suffix in OPAQUE_SUFFIXES or _begins_opaque(entry.path):
                     opaque.append(entry.name)
-    return FolderContents(tuple(files), tuple(sorted(opaque)))
-
-
-def _is_walked(name: str) -> bool:
-    return name not in SKIPPED_FOLDERS or name == _BYTECODE_FOLDER
+    return count, sorted(opaque)
 
 
 def _begins_opaque(path: str) -> bool:
@@ -200,14 +167,12 @@ def _begins_opaque(path: str) -> bool:
     """
     try:
         handle = system.open_file(path)
+        try:
+            header = os.read(handle, _HEADER_BYTES)
+        finally:
+            os.close(handle)
     except OSError:
         return False
-    try:
-        header = os.read(handle, _HEADER_BYTES)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
     is_bytecode = header[2:4] == b"\r\n" and b"\0" in header[:16]
     return (
         header.startswith(_BEGINNINGS)
@@ -229,14 +194,4 @@ def _holds_capability(folder: str) -> bool:
         manifest_for(entry.name)
         for entry in _folder_entries(folder)
         if entry.is_file(follow_symlinks=False)
-    )
-
-
-def _file_finding(file: FoundFile, code: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code=code,
-        severity=Severity.WARNING,
-        message=message,
-        hint=hint,
-        path=printable_path(file.path),
     )

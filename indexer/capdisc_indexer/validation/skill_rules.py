@@ -11,13 +11,15 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import TypeAlias
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
-from capdisc_indexer.sources.readers.yaml_nodes import MapNode, TextNode
+from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode
 from capdisc_indexer.text.normalization import compile_late
+from capdisc_indexer.validation.capability_strings import finding_at
 from capdisc_indexer.validation.claude_code_rules import check_field, claude_code_field
 
 # The folder of a text without one, such as an editor pipes through: a place where no file can be,
@@ -61,146 +63,143 @@ _PLACEHOLDER = compile_late(
     re.IGNORECASE,
 )
 _TAG = compile_late(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]*)?/?>")
-_W, _I = Severity.WARNING, Severity.INFO
 _BELOW_METADATA = "put it below metadata for others"
+# A code, a message and a hint, about one field.
+_Problem: TypeAlias = tuple[str, str, str]
 
 
 def check_skill(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Findings about the front matter and the body of a skill, in the order of the rules."""
-    rules = _SkillChecks(part.node, path)
-    folder = PurePath(path).parent
-    yield from rules.name("" if str(folder) == EMPTY_FOLDER else folder.name)
-    yield from rules.description()
-    yield from rules.optional_fields()
-    yield from rules.other_fields()
-    yield from check_body(part)
+    entries, folder = part.node.entries, PurePath(path).parent
+    for key, problems in (
+        ("name", _name_problems(_text_of(part.node, "name"), folder)),
+        ("description", _description_problems(_text_of(part.node, "description"))),
+        ("license", _licence_problems(entries.get("license"))),
+        ("compatibility", _compatibility_problems(entries.get("compatibility"))),
+    ):
+        for code, message, hint in problems:
+            yield finding_at(entries[key], path, code, message, hint)
+    yield from _field_findings(part.node, path)
+    yield from _body_findings(part.longs[0])
 
 
-class _SkillChecks:
-    """The rules for the front matter of one skill."""
+def _text_of(node: MapNode, key: str) -> str:
+    entry = node.entries.get(key)
+    return entry.value.value if entry and isinstance(entry.value, TextNode) else ""
 
-    def __init__(self, node: MapNode, path: str) -> None:
-        self._node, self._path = node, path
 
-    def name(self, folder: str) -> Iterator[Finding]:
-        """N3 to N10: length, letters, hyphens, and the name of the folder."""
-        name = unicodedata.normalize("NFKC", self._text("name")).strip()
-        if not name:
-            return
-        hint = _name_hint(name, folder)
-        if len(name) > MAX_NAME:
-            message = f"the name has {len(name):,} characters, more than {MAX_NAME}"
-            yield self._finding_at("name", "name-too-long", message, hint)
-        if name != name.lower():
-            yield self._finding_at("name", "name-case", "the name has uppercase letters", hint)
-        if odd_characters := sorted(
-            {
-                character
-                for character in name
-                if not (
-                    character.isalnum() or character == "-" or unicodedata.combining(character)
-                )
-            }
-        ):
-            named = [_CHARACTER_NAMES.get(letter, repr(letter)) for letter in odd_characters[:5]]
-            message = f"the name holds {', '.join(named)}"
-            yield self._finding_at("name", "name-characters", message, hint)
-        if name.startswith("-") or name.endswith("-") or "--" in name:
-            message = "the name begins or ends with a hyphen, or has two in a row"
-            yield self._finding_at("name", "name-hyphens", message, hint)
-        if not name.isascii():
-            message = "the name holds letters beyond a to z, which some clients refuse"
-            yield self._finding_at("name", "name-not-ascii", message, hint)
-        if any(word in name.lower() for word in _RESERVED_WORDS):
-            message = "the name holds a word that claude.ai keeps for itself"
-            unreserved = _plain_name(name, _RESERVED_WORDS)
-            yield self._finding_at(
-                "name",
-                "name-reserved-word",
-                message,
-                _rename_hint(unreserved, folder) if unreserved else "name what the skill does",
+def _name_problems(written: str, parent: PurePath) -> Iterator[_Problem]:
+    """N3 to N10: length, letters, hyphens, and the name of the folder."""
+    name = unicodedata.normalize("NFKC", written).strip()
+    if not name:
+        return
+    folder = "" if str(parent) == EMPTY_FOLDER else parent.name
+    hint = _name_hint(name, folder)
+    if len(name) > MAX_NAME:
+        yield "name-too-long", f"the name has {len(name):,} characters, more than {MAX_NAME}", hint
+    if name != name.lower():
+        yield "name-case", "the name has uppercase letters", hint
+    odd = {
+        letter
+        for letter in name
+        if not (letter.isalnum() or letter == "-" or unicodedata.combining(letter))
+    }
+    if odd:
+        shown = ", ".join(_CHARACTER_NAMES.get(letter, repr(letter)) for letter in sorted(odd)[:5])
+        yield "name-characters", f"the name holds {shown}", hint
+    if name.startswith("-") or name.endswith("-") or "--" in name:
+        message = "the name begins or ends with a hyphen, or has two in a row"
+        yield "name-hyphens", message, hint
+    if not name.isascii():
+        message = "the name holds letters beyond a to z, which some clients refuse"
+        yield "name-not-ascii", message, hint
+    if any(word in name.lower() for word in _RESERVED_WORDS):
+        plain = _plain_name(name, _RESERVED_WORDS)
+        message = "the name holds a word that claude.ai keeps for itself"
+        rename = _rename_hint(plain, folder) if plain else "name what the skill does"
+        yield "name-reserved-word", message, rename
+    if folder and name != unicodedata.normalize("NFKC", folder):
+        yield "name-folder-mismatch", "the name does not match its folder", hint
+
+
+def _description_problems(written: str) -> Iterator[_Problem]:
+    """D4 to D6: too short, the text of a skeleton, and tags in it."""
+    text = written.strip()
+    if placeholder := placeholder_problem(text):
+        yield placeholder
+    elif text and len(text) < SHORT_DESCRIPTION:
+        yield vague_problem(len(text), "say what the skill does and when to use it")
+    if _TAG.search(text):
+        message = "the description holds a tag, which claude.ai refuses"
+        yield "description-xml", message, "write it without < and >"
+
+
+def placeholder_problem(description: str) -> _Problem | None:
+    """The problem of a description that is still that of a skeleton, of a skill or a manifest."""
+    if not _PLACEHOLDER.match(description.strip()):
+        return None
+    message = "the description is still that of a skeleton"
+    return "description-placeholder", message, "say what it does and when to use it"
+
+
+def vague_problem(length: int, hint: str) -> _Problem:
+    """The problem of a description of a few characters, of a skill or a manifest."""
+    plural = "" if length == 1 else "s"
+    return "description-vague", f"the description has only {length} character{plural}", hint
+
+
+def _licence_problems(entry: Entry | None) -> Iterator[_Problem]:
+    """L1. A value of a wrong type already has a finding from the reader."""
+    if entry and isinstance(entry.value, TextNode) and len(entry.value.value) > 200:
+        hint = "name the licence, or a file next to SKILL.md"
+        yield "license-type", "license is not a name or a file's name", hint
+
+
+def _compatibility_problems(entry: Entry | None) -> Iterator[_Problem]:
+    """C1, C2."""
+    text = entry.value.value.strip() if entry and isinstance(entry.value, TextNode) else ""
+    if entry and not 1 <= len(text) <= MAX_COMPATIBILITY:
+        message = f"compatibility is not a text of 1 to {MAX_COMPATIBILITY} characters"
+        yield "compatibility-length", message, "shorten it, or leave it out"
+
+
+def _field_findings(node: MapNode, path: str) -> Iterator[Finding]:
+    """X1 to X3: fields that the format does not have."""
+    of_the_format = {squeeze_key(name): name for name in OF_THE_FORMAT}
+    known_fields = {squeeze_key(name) for name in KNOWN_TO_CLIENTS}
+    for key, entry in node.entries.items():
+        meant, shown = of_the_format.get(squeeze_key(key)), key[:64]
+        if key in OF_THE_FORMAT or meant in node.entries:
+            continue  # a key that is written twice has a finding by the reader
+        if meant:
+            message = f"other readers do not know {shown}"
+            yield finding_at(entry, path, "misspelt-field", message, f"write {meant}")
+        elif field := claude_code_field(key):
+            message = f"{shown} is a field of Claude Code, not of the format"
+            yield finding_at(
+                entry, path, "claude-code-field", message, _BELOW_METADATA, Severity.INFO
             )
-        if folder and name != unicodedata.normalize("NFKC", folder):
-            yield self._finding_at(
-                "name", "name-folder-mismatch", "the name does not match its folder", hint
+            yield from check_field(field, entry, path)
+        elif squeeze_key(key) in known_fields:
+            message = f"{shown} is a field of some clients, not of the format"
+            yield finding_at(entry, path, "client-field", message, _BELOW_METADATA, Severity.INFO)
+        else:
+            hint = "put other facts below metadata"
+            yield finding_at(
+                entry, path, "unknown-field", f"the format has no field {shown}", hint
             )
 
-    def description(self) -> Iterator[Finding]:
-        """D4 to D6: too short, the text of a skeleton, and tags in it."""
-        text = self._text("description").strip()
-        if finding := placeholder_finding(self._node, self._path):
-            yield finding
-        elif text and len(text) < SHORT_DESCRIPTION:
-            plural = "" if len(text) == 1 else "s"
-            message = f"the description has only {len(text)} character{plural}"
-            yield self._finding_at(
-                "description",
-                "description-vague",
-                message,
-                "say what the skill does and when to use it",
-            )
-        if _TAG.search(text):
-            message = "the description holds a tag, which claude.ai refuses"
-            yield self._finding_at(
-                "description", "description-xml", message, "write it without < and >"
-            )
 
-    def optional_fields(self) -> Iterator[Finding]:
-        """L1, C1, C2. A value of a wrong type already has a finding from the reader."""
-        licence = self._node.entries.get("license")
-        if licence and isinstance(licence.value, TextNode) and len(licence.value.value) > 200:
-            hint = "name the licence, or a file beside SKILL.md"
-            yield self._finding_at(
-                "license", "license-type", "license is not a name or a file's name", hint
-            )
-        entry = self._node.entries.get("compatibility")
-        if entry and not (
-            isinstance(entry.value, TextNode)
-            and 1 <= len(entry.value.value.strip()) <= MAX_COMPATIBILITY
-        ):
-            message = f"compatibility is not a text of 1 to {MAX_COMPATIBILITY} characters"
-            yield self._finding_at(
-                "compatibility", "compatibility-length", message, "shorten it, or leave it out"
-            )
-
-    def other_fields(self) -> Iterator[Finding]:
-        """X1 to X3: fields that the format does not have."""
-        of_the_format = {squeeze_key(name): name for name in OF_THE_FORMAT}
-        known_fields = {squeeze_key(name) for name in KNOWN_TO_CLIENTS}
-        for key, entry in self._node.entries.items():
-            if key in OF_THE_FORMAT:
-                continue
-            if (meant := of_the_format.get(squeeze_key(key))) in self._node.entries:
-                continue  # written twice, for which the reader has a finding
-            shown = key[:64]
-            if meant:
-                message = f"other readers do not know {shown}"
-                yield self._finding_at(key, "misspelt-field", message, f"write {meant}")
-            elif field := claude_code_field(key):
-                message = f"{shown} is a field of Claude Code, not of the format"
-                yield self._finding_at(key, "claude-code-field", message, _BELOW_METADATA, _I)
-                yield from check_field(field, entry, self._path)
-            elif squeeze_key(key) in known_fields:
-                message = f"{shown} is a field of some clients, not of the format"
-                yield self._finding_at(key, "client-field", message, _BELOW_METADATA, _I)
-            else:
-                message = f"the format has no field {shown}"
-                yield self._finding_at(
-                    key, "unknown-field", message, "put other facts below metadata"
-                )
-
-    def _text(self, key: str) -> str:
-        entry = self._node.entries.get(key)
-        return entry.value.value if entry and isinstance(entry.value, TextNode) else ""
-
-    def _finding_at(
-        self, key: str, code: str, message: str, hint: str, severity: Severity = _W
-    ) -> Finding:
-        entry = self._node.entries[key]
-        return Finding(
-            code=code, severity=severity, message=message, hint=hint, path=self._path, line=entry.line,
-            column=entry.column,
-        )  # fmt: skip
+def _body_findings(body: LongText) -> Iterator[Finding]:
+    """B1 to B3: a body, and not a long one."""
+    lines = body.value.count("\n") + (not body.value.endswith("\n"))
+    if not body.value.strip():
+        message, hint = "there is nothing below the front matter", "say how the skill is done"
+        yield finding_at(body, body.path, "body-empty", message, hint)
+    elif lines >= BODY_LINES or len(body.value) > BODY_CHARACTERS:
+        message = f"the body has {lines:,} lines and {len(body.value):,} characters"
+        hint = "move parts that are seldom needed into files of their own"
+        yield finding_at(body, body.path, "body-long", message, hint)
 
 
 def _name_hint(name: str, folder: str) -> str:
@@ -241,36 +240,3 @@ def _plain_name(text: str, without: tuple[str, ...] = ()) -> str:
     words = re.findall(r"[a-z0-9]+", letters.encode("ascii", "ignore").decode())
     name = "-".join(word for word in words if not any(part in word for part in without))
     return name[:MAX_NAME].rstrip("-")
-
-
-def placeholder_finding(node: MapNode, path: str) -> Finding | None:
-    """A finding where the description is still that of a skeleton; of a skill or of a manifest."""
-    entry = node.entries.get("description")
-    if not (entry and isinstance(entry.value, TextNode)):
-        return None
-    if not _PLACEHOLDER.match(entry.value.value.strip()):
-        return None
-    return Finding(
-        code="description-placeholder", severity=_W, message="the description is still that of a skeleton",
-        hint="say what it does and when to use it", path=path, line=entry.line, column=entry.column,
-    )  # fmt: skip
-
-
-def check_body(part: ParsedCapability) -> Iterator[Finding]:
-    """B1 to B3: a body, and not a long one."""
-    body = part.longs[0]
-    line_count = body.value.count("\n") + (not body.value.endswith("\n"))
-    if not body.value.strip():
-        message, hint = "there is nothing below the front matter", "say how the skill is done"
-        yield _body_finding(body, "body-empty", message, hint)
-    elif line_count >= BODY_LINES or len(body.value) > BODY_CHARACTERS:
-        message = f"the body has {line_count:,} lines and {len(body.value):,} characters"
-        yield _body_finding(
-            body, "body-long", message, "move parts that are seldom needed into files beside it"
-        )
-
-
-def _body_finding(body: LongText, code: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code=code, severity=_W, message=message, hint=hint, path=body.path, line=body.line
-    )

@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from sys import intern
+from typing import TypeAlias, TypeVar
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import ENDING_ERRORS, InputError, PluginError, UsageError
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import fields, frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.plugins.registry import load_attribute, load_plugins
@@ -27,10 +28,11 @@ from capdisc_indexer.sources.scan.scanned_files import (
     internal_finding,
     printable_path,
 )
-from capdisc_indexer.sources.source_format import SourceFormat
 from capdisc_indexer.validation.capability_strings import (
+    FILE_START,
     CatalogueMember,
     SourceLines,
+    finding_at,
     members_of,
     readable_text,
 )
@@ -74,6 +76,9 @@ class CheckedFile:
     has_no_comments: bool = False
 
 
+_Value = TypeVar("_Value", Finding, CatalogueMember)
+# Fields of findings and members whose texts files repeat.
+_SHARED_FIELDS = ("code", "message", "hint", "path", "name", "kind", "category")
 # Applies `check_file` to many files, in their order: in this process, or in several.
 MapFiles: TypeAlias = Callable[
     [Callable[[FoundFile], CheckedFile], Sequence[FoundFile]], Iterable[CheckedFile]
@@ -101,14 +106,13 @@ def validate_roots(
         list[CatalogueMember](),
         set[str](),
     )
-    shared = _SharedTexts()
     for file, checked in zip(
         scan_result.files, map_files(check_file, scan_result.files), strict=True
     ):
-        findings += map(shared.finding, checked.findings)
-        members += map(shared.member, checked.members)
+        findings += map(_share_texts, checked.findings)
+        members += map(_share_texts, checked.members)
         if checked.has_no_comments:
-            uncommented.add(shared.text(printable_path(file.path)))
+            uncommented.add(intern(printable_path(file.path)))
     findings += dict.fromkeys(load_guidance(scan_result.guidance)[1])
     if any(root.is_dir() for root in roots):  # single files may be a part of any collection
         findings += check_catalogue(members, (file.root for file in scan_result.files))
@@ -126,37 +130,12 @@ def validate_roots(
     )
 
 
-class _SharedTexts:
-    """Stores equal texts of findings and members once: many files repeat them, and what another
+def _share_texts(value: _Value) -> _Value:
+    """An equal value of which equal texts are stored once: many files repeat them, and what another
     process sends is a new copy each time.
     """
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def text(self, text: str) -> str:
-        """The first of the equal texts."""
-        return self._texts.setdefault(text, text)
-
-    def finding(self, finding: Finding) -> Finding:
-        """An equal finding with shared texts."""
-        return replace(
-            finding,
-            code=self.text(finding.code),
-            message=self.text(finding.message),
-            hint=self.text(finding.hint),
-            path=self.text(finding.path),
-        )
-
-    def member(self, member: CatalogueMember) -> CatalogueMember:
-        """An equal capability with shared texts."""
-        return replace(
-            member,
-            name=self.text(member.name),
-            kind=self.text(member.kind),
-            category=self.text(member.category),
-            path=self.text(member.path),
-        )
+    texts = {name: getattr(value, name) for name in fields(value) if name in _SHARED_FIELDS}
+    return replace(value, **{name: intern(text) for name, text in texts.items()})
 
 
 def check_file(file: FoundFile, data: bytes | None = None) -> CheckedFile:
@@ -164,21 +143,19 @@ def check_file(file: FoundFile, data: bytes | None = None) -> CheckedFile:
     itself fails on it, the finding that says so. `data` are its bytes, None if they are on disk.
     """
     try:
-        return _check_data(file, read_input(file) if data is None else data)
+        content = read_input(file) if data is None else data
+        if isinstance(content, Finding):
+            return CheckedFile(findings=(content,))
+        loaded = loaded_from(file, content)
+        return CheckedFile(
+            findings=loaded.findings,
+            members=tuple(members_of(file, loaded)),
+            has_no_comments=SOURCES[file.format].reads and MARK.encode() not in content,
+        )
     except ENDING_ERRORS:
         raise
     except BaseException as error:
         return CheckedFile(findings=(internal_finding(file.path, error),))
-
-
-def _check_data(file: FoundFile, data: bytes | Finding) -> CheckedFile:
-    if isinstance(data, Finding):
-        return CheckedFile(findings=(data,))
-    loaded = loaded_from(file, data)
-    is_plain = SOURCES[file.format].reads and MARK.encode() not in data
-    return CheckedFile(
-        findings=loaded.findings, members=tuple(members_of(file, loaded)), has_no_comments=is_plain
-    )
 
 
 def loaded_from(file: FoundFile, data: bytes) -> LoadedFile:
@@ -210,14 +187,10 @@ def _run_plugin_checks(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]
                     raise PluginError(f"no rule {unknown[0]}")
                 yield from found
             except Exception as error:  # the code of others, which may raise anything
-                yield Finding(
-                    code=INTERNAL,
-                    severity=Severity.ERROR,
-                    message=f"the check {reference} of the plug-in {plugin.name!r} fails: "
-                    + (error.message if isinstance(error, PluginError) else type(error).__name__),
-                    hint=f"report it to the authors of {plugin.name}",
-                    path=path,
-                )
+                why = error.message if isinstance(error, PluginError) else type(error).__name__
+                message = f"the check {reference} of the plug-in {plugin.name!r} fails: {why}"
+                hint = f"report it to the authors of {plugin.name}"
+                yield finding_at(FILE_START, path, INTERNAL, message, hint, Severity.ERROR)
 
 
 def _scan_roots(
@@ -286,7 +259,7 @@ def _root_ranks(roots: Sequence[str]) -> Callable[[str], int]:
     return rank
 
 
-# Rules about files beside the text, which are not known.
+# Rules about files next to the text, which are not known.
 _NEIGHBOUR_CODES = frozenset({"link-missing", "path-missing", "vanished"})
 
 
@@ -303,23 +276,27 @@ def check_text(
         names = ", ".join(
             filename for declared in SOURCES.values() for filename in declared.filenames
         )
-        raise UsageError(f"{name} is no name of a capability file", f"one of: {names}")
-    file = _text_file(data, name, source_format)
+        raise UsageError(f"{name} is not a name of a capability file", f"one of: {names}")
+    path = f"{EMPTY_FOLDER}/{name.lstrip('/')}"
+    file = FoundFile(
+        path=path, resolved=path, size=len(data), mtime_ns=0, ctime_ns=0, inode=0, relative=name, root=EMPTY_FOLDER,
+        root_order=0, format=source_format.format,
+    )  # fmt: skip
     skipped = (
         _NEIGHBOUR_CODES if name.startswith("/") else _NEIGHBOUR_CODES | {"name-folder-mismatch"}
     )
-    raw_findings = (
-        _size_findings(file, source_format)
-        if len(data) > source_format.limit_bytes
-        else check_file(file, data).findings
-    )
-    findings = [
-        replace(finding, path=name) for finding in raw_findings if finding.code not in skipped
-    ]
+    findings: Sequence[Finding]
+    if len(data) > source_format.limit_bytes:
+        message = f"the text is larger than {source_format.limit_bytes // 1024:,} KiB"
+        hint = "move long parts into files of their own"
+        findings = [finding_at(FILE_START, path, "file-too-large", message, hint, Severity.ERROR)]
+    else:
+        findings = check_file(file, data).findings
+    shown = [replace(finding, path=name) for finding in findings if finding.code not in skipped]
     lines = SourceLines([], {name: readable_text(data)})
     return ValidationResult(
         files=(file,),
-        chosen=select_findings(order_findings(findings, profile), choice, lines),
+        chosen=select_findings(order_findings(shown, profile), choice, lines),
         source=lines,
     )
 
@@ -328,26 +305,4 @@ def default_name(data: bytes) -> str:
     """A file name for a text without one: a skill begins with `---`, anything else is a manifest."""
     return (
         "SKILL.md" if readable_text(data[:4096]).lstrip().startswith("---") else "CAPABILITY.yaml"
-    )
-
-
-def _text_file(data: bytes, name: str, source_format: SourceFormat) -> FoundFile:
-    path = f"{EMPTY_FOLDER}/{name.lstrip('/')}"
-    return FoundFile(
-        path=path, resolved=path, size=len(data), mtime_ns=0, ctime_ns=0, inode=0, relative=name, root=EMPTY_FOLDER,
-        root_order=0, format=source_format.format,
-    )  # fmt: skip
-
-
-def _size_findings(file: FoundFile, source_format: SourceFormat) -> tuple[Finding, ...]:
-    message = f"the text is larger than {source_format.limit_bytes // 1024:,} KiB"
-    hint = "move long parts into files beside it"
-    return (
-        Finding(
-            code="file-too-large",
-            severity=Severity.ERROR,
-            message=message,
-            hint=hint,
-            path=file.path,
-        ),
     )

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
-from capdisc_indexer.tools.definitions.parameter_schema import clean_schema
+from capdisc_indexer.tools.parameter_schema import clean_schema
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
 MAX_DEPTH = 24

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from capdisc_audit.stub_languages import FORMATS, StubFunction
 from capdisc_audit.stub_types import read_types
-from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.parameter_schema import (
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.parameter_schema import (
     NameRule,
     assign_names,
     object_schema,

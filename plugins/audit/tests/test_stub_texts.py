@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capdisc_audit.stubs import STUB_LANGUAGES, format_stubs
-from capdisc_indexer.tools.definitions.builders import Definition
+from capdisc_indexer.tools.function_definitions import Definition
 from hostile_schemas import NAMES, SCHEMAS
 
 TOOLS = st.tuples(NAMES, NAMES, SCHEMAS, st.none() | SCHEMAS)

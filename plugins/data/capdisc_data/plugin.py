@@ -34,7 +34,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="postman",
-            load=lazy_loader("capdisc_data.openapi.postman"),
+            load=lazy_loader("capdisc_data.postman"),
             limit_bytes=16 * MEBIBYTE,
             endings=(".postman_collection.json",),
             declared="postman",
@@ -86,7 +86,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="sqlite",
-            load=lazy_loader("capdisc_data.tables.sqlite"),
+            load=lazy_loader("capdisc_data.sqlite"),
             limit_bytes=64 * 1024 * MEBIBYTE,
             endings=(".sqlite", ".sqlite3"),
             declared="sql",
@@ -96,7 +96,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="ddl",
-            load=lazy_loader("capdisc_data.tables.ddl"),
+            load=lazy_loader("capdisc_data.ddl"),
             limit_bytes=16 * MEBIBYTE,
             endings=(".sql",),
             declared="sql",
@@ -105,7 +105,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="reflected",
-            load=lazy_loader("capdisc_data.tables.reflection"),
+            load=lazy_loader("capdisc_data.reflection"),
             limit_bytes=64 * MEBIBYTE,
             declared="sql",
             suffixes=(".reflected.json",),
@@ -113,7 +113,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="csv",
-            load=lazy_loader("capdisc_data.tables.delimited"),
+            load=lazy_loader("capdisc_data.text_tables", "load_delimited"),
             limit_bytes=64 * 1024 * MEBIBYTE,
             declared="table",
             suffixes=(".csv", ".tsv"),
@@ -123,7 +123,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="json",
-            load=lazy_loader("capdisc_data.tables.json_rows"),
+            load=lazy_loader("capdisc_data.text_tables", "load_json"),
             limit_bytes=64 * MEBIBYTE,
             declared="table",
             suffixes=(".json", ".jsonl", ".ndjson"),
@@ -132,7 +132,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="columnar",
-            load=lazy_loader("capdisc_data.tables.columnar"),
+            load=lazy_loader("capdisc_data.columnar"),
             limit_bytes=64 * 1024 * MEBIBYTE,
             declared="table",
             suffixes=(".parquet", ".arrow", ".feather"),
@@ -142,7 +142,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="document",
-            load=lazy_loader("capdisc_data.documents.document_files"),
+            load=lazy_loader("capdisc_data.document_files"),
             limit_bytes=16 * MEBIBYTE,
             declared="document",
             suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
@@ -151,7 +151,7 @@ PLUGIN = Plugin(
         ),
         SourceFormat(
             format="office",
-            load=lazy_loader("capdisc_data.documents.document_files"),
+            load=lazy_loader("capdisc_data.document_files"),
             limit_bytes=64 * MEBIBYTE,
             declared="document",
             suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),
@@ -159,15 +159,8 @@ PLUGIN = Plugin(
             options=("description",),
         ),
     ),
-    tools=(
-        "capdisc_data.entity_tools:TOOLS",
-        "capdisc_data.schema_tools:TOOLS",
-        "capdisc_data.api_tools:TOOLS",
-        "capdisc_data.document_tools:TOOLS",
-        "capdisc_data.table_tools:TOOLS",
-        "capdisc_data.content_tools:TOOLS",
-    ),
-    services={"databases": "capdisc_data.tables.reflection"},
+    tools=("capdisc_data.data_tools:TOOLS",),
+    services={"databases": "capdisc_data.reflection"},
     commands={
         "plan": PluginCommand(
             about="Check a plan of an agent against the index.",

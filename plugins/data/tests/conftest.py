@@ -1,6 +1,14 @@
-"""Folders written from text, and what loading them gives; discovery tools over the data catalogue."""
+"""Folders written from text, and what loading them gives; cases that are typed."""
 
-from data_tools import ask, desk
 from loaded_folders import codes, load, load_path
+from typed_cases import open_workspace, run_line, shared_folder, type_case
 
-__all__ = ["ask", "codes", "desk", "load", "load_path"]
+__all__ = [
+    "codes",
+    "load",
+    "load_path",
+    "open_workspace",
+    "run_line",
+    "shared_folder",
+    "type_case",
+]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_data.tables import reflection
+from capdisc_data import reflection
 
 SCHEMA = """
 CREATE TABLE clients (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(80) NOT NULL DEFAULT 'x');

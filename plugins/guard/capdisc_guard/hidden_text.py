@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from capdisc_guard.placed_text import CapabilityText
 from capdisc_indexer.model.types import Finding, Severity
@@ -70,16 +70,16 @@ def show_invisible(text: str) -> str:
     )
 
 
-# So many in a row are a message: pages that a generator of documentation wrote have one at each of
+# This many in a row are a message: pages that a generator of documentation wrote have one at each of
 # 16 and more headings.
 ZERO_WIDTHS = 16
-# So many in one text are a message if two kinds have this share each, as its two signs; such pages
+# This many in one text are a message if two kinds have this share each, as its two signs; such pages
 # have one kind.
 SPREAD = 16
 SHARE_OF_A_KIND = 0.25
 MAX_SELECTORS = 4
 MAX_MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
-MAX_SHOWN_MARKS = 64  # so many cover the lines above and below in a terminal
+MAX_SHOWN_MARKS = 64  # this many cover the lines above and below in a terminal
 
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is
 # hidden text.
@@ -117,28 +117,30 @@ _ENTRY = compile_late(
     rf"[ \t]*(?:[:(\u2013\u2014]|-[ \t]|$)|[^\n]{{1,80}}[ \t][(\[]{_KIND}[)\]])",
     re.MULTILINE,
 )
+# What steers a reader or a terminal: pattern, code and message.
+_STEERING = (
+    (
+        _BIDI,
+        "bidi-control",
+        "U+{:04X} turns the direction of text, so that it reads other than it is",
+    ),
+    (
+        _CONTROL,
+        "control-character",
+        "the control character U+{:04X}, which can steer a terminal",
+    ),
+)
+# Patterns of what shows nothing, each with a sign that begins every match.
+_INVISIBLE = (
+    (_BLANK, _BLANK_SIGN),
+    (_STRAY, _WIDTHLESS),
+    (_UNASSIGNED, _UNASSIGNED),
+    (_SELECTORS, _SELECTOR),
+)
 # Shown on one line in lists, so that a line break in one of them makes a line of its own.
 _ONE_LINE = frozenset(
     {"name", "id", "kind", "displayname", "title", "category", "tags", "keywords"}
 )
-
-
-def hidden_text_findings(text: CapabilityText) -> Iterator[Finding]:
-    """Findings for what a text hides or steers, the first of each kind."""
-    yield from _line_break_findings(text)
-    unusual = _unusual_characters(text.value)
-    if not unusual or not _ANY_OF_THEM.search(unusual):
-        return
-    messages = list(_message_findings(text, unusual))
-    yield from messages
-    if _BIDI.search(unusual):
-        yield from _direction_findings(text)
-    if _CONTROL.search(unusual):
-        yield from _control_findings(text)
-    if not messages:
-        yield from _invisible_findings(text, unusual)
-    if _MARKS.search(unusual):
-        yield from _flood_findings(text)
 
 
 # Every pattern looks for characters that are not among these. What is left of a text without them
@@ -165,101 +167,84 @@ def _find_matches(
             yield match
 
 
-def _message_findings(text: CapabilityText, unusual: str) -> Iterator[Finding]:
-    hint = "remove the characters; their author meant to hide them"
-    has_tags = _TAGS.search(unusual)
-    shown = _FLAG.sub(lambda flag: " " * len(flag[0]), text.value) if has_tags else ""
-    for match in _TAGS.finditer(shown):
-        says = "".join(
-            chr(ord(tag) - 0xE0000) for tag in match[0] if 0x20 <= ord(tag) - 0xE0000 < 0x7F
+def hidden_text_findings(text: CapabilityText) -> Iterator[Finding]:
+    """Findings for what a text hides or steers, the first of each kind."""
+    if (place := _line_break(text)) is not None:
+        message = (
+            f"{text.field[:64]} has a line of its own where a list has one for each capability"
         )
-        message = f"{len(match[0]):,} tag characters, which nobody sees" + (
-            f", {len(says):,} of them letters" if says else ""
-        )
-        yield text.finding("hidden-text", Severity.ERROR, message, hint, match.start())
+        yield text.finding("line-break-in-field", message, "write it on one line", place)
+    unusual = _unusual_characters(text.value)
+    if not unusual or not _ANY_OF_THEM.search(unusual):
         return
-    selectors = [match[0] for match in _find_matches(_SELECTORS, _SELECTOR, text.value)]
-    if len(selectors) >= MAX_SELECTORS or any(len(run) > 1 for run in selectors):
-        message = f"{len(selectors):,} variation selectors where none belong, which can hold a text that nobody sees"
-        yield text.finding(
-            "hidden-text", Severity.ERROR, message, hint, text.value.index(selectors[0])
+    hidden = _find_message(text.value, unusual)
+    if hidden:
+        hint = "remove the characters; their author meant to hide them"
+        yield text.finding("hidden-text", hidden[1], hint, hidden[0], Severity.ERROR)
+    severity = Severity.WARNING if text.is_body else Severity.ERROR
+    for pattern, code, what in _STEERING:
+        if pattern.search(unusual) and (match := pattern.search(text.value)):
+            message = what.format(ord(match[0]))
+            yield text.finding(code, message, "remove it", match.start(), severity)
+    if not hidden and (first := _first_invisible(text.value, unusual)):
+        message = f"the character U+{ord(first[0][0]):04X} shows nothing, or something else in every font"
+        yield text.finding("invisible-character", message, "remove it", first.start())
+    if _MARKS.search(unusual) and (match := _MARKS.search(text.value)):
+        message = f"more than {MAX_MARKS} marks on one letter"
+        is_flood = match.end() - match.start() > MAX_SHOWN_MARKS
+        severity = Severity.ERROR if is_flood else Severity.WARNING
+        yield text.finding("combining-flood", message, "remove them", match.start(), severity)
+
+
+def _find_message(value: str, unusual: str) -> tuple[int, str] | None:
+    """The offset of a message that nobody sees, and what it is made of."""
+    has_tags = _TAGS.search(unusual)
+    shown = _FLAG.sub(lambda flag: " " * len(flag[0]), value) if has_tags else ""
+    if match := _TAGS.search(shown):
+        letters = sum(0x20 <= ord(tag) - 0xE0000 < 0x7F for tag in match[0])
+        tail = f", {letters:,} of them letters" if letters else ""
+        return match.start(), f"{len(match[0]):,} tag characters, which nobody sees{tail}"
+    selectors = [match[0] for match in _find_matches(_SELECTORS, _SELECTOR, value)]
+    count, what, offset = len(selectors), "variation selectors", None
+    if count >= MAX_SELECTORS or any(len(run) > 1 for run in selectors):
+        offset = value.index(selectors[0])
+    elif _WIDTHLESS.search(unusual):
+        strays = _STRAY.findall(value)
+        count, what, offset = (
+            len(strays),
+            "characters without width",
+            _zero_width_message(value, strays),
         )
-    elif _WIDTHLESS.search(unusual) and (offset := _zero_width_message(text.value)) is not None:
-        count = len(_STRAY.findall(text.value))
-        message = f"{count:,} characters without width where none belong, which can hold a text that nobody sees"
-        yield text.finding("hidden-text", Severity.ERROR, message, hint, offset)
+    if offset is None:
+        return None
+    return offset, f"{count:,} {what} where none belong, which can hold a text that nobody sees"
 
 
-def _zero_width_message(value: str) -> int | None:
+def _zero_width_message(value: str, strays: Sequence[str]) -> int | None:
     """The offset of a message in characters without width: many in a row, or many of two kinds."""
     if run := _STRAY_RUN.search(value):
         return run.start()
-    strays = _STRAY.findall(value)
     signs = [
         sign for sign, times in Counter(strays).items() if times >= SHARE_OF_A_KIND * len(strays)
     ]
     return value.index(strays[0]) if len(strays) >= SPREAD and len(signs) > 1 else None
 
 
-def _direction_findings(text: CapabilityText) -> Iterator[Finding]:
-    if match := _BIDI.search(text.value):
-        severity = Severity.WARNING if text.is_body else Severity.ERROR
-        message = (
-            f"U+{ord(match[0]):04X} turns the direction of text, so that it reads other than it is"
-        )
-        yield text.finding("bidi-control", severity, message, "remove it", match.start())
-
-
-def _control_findings(text: CapabilityText) -> Iterator[Finding]:
-    if match := _CONTROL.search(text.value):
-        severity = Severity.WARNING if text.is_body else Severity.ERROR
-        message = f"the control character U+{ord(match[0]):04X}, which can steer a terminal"
-        yield text.finding("control-character", severity, message, "remove it", match.start())
-
-
-def _invisible_findings(text: CapabilityText, unusual: str) -> Iterator[Finding]:
-    patterns = (
-        (_BLANK, _BLANK_SIGN),
-        (_STRAY, _WIDTHLESS),
-        (_UNASSIGNED, _UNASSIGNED),
-        (_SELECTORS, _SELECTOR),
+def _first_invisible(value: str, unusual: str) -> re.Match[str] | None:
+    matches = (
+        next(_find_matches(pattern, sign, value), None)
+        for pattern, sign in _INVISIBLE
+        if sign.search(unusual)
     )
-    first_match = min(
-        (
-            match
-            for pattern, sign in patterns
-            if sign.search(unusual)
-            and (match := next(_find_matches(pattern, sign, text.value), None))
-        ),
-        key=re.Match.start,
-        default=None,
-    )
-    if first_match is not None:
-        message = f"the character U+{ord(first_match[0][0]):04X} shows nothing, or something else in every font"
-        yield text.finding(
-            "invisible-character", Severity.WARNING, message, "remove it", first_match.start()
-        )
+    return min(filter(None, matches), key=re.Match.start, default=None)
 
 
-def _flood_findings(text: CapabilityText) -> Iterator[Finding]:
-    if match := _MARKS.search(text.value):
-        message = f"more than {MAX_MARKS} marks on one letter"
-        is_flood = match.end() - match.start() > MAX_SHOWN_MARKS
-        severity = Severity.ERROR if is_flood else Severity.WARNING
-        yield text.finding("combining-flood", severity, message, "remove them", match.start())
-
-
-def _line_break_findings(text: CapabilityText) -> Iterator[Finding]:
+def _line_break(text: CapabilityText) -> int | None:
+    """The offset of the end of a line that a list shows as a line of its own."""
     if text.is_body:
-        return
+        return None
     match: re.Match[str] | None = _BREAKS.search(text.value)
     if not match and "\n" in text.value.strip("\n"):
         field = text.field.replace("_", "").replace("-", "").lower()
         match = (_END if field in _ONE_LINE else _ENTRY).search(text.value)
-    if match:
-        message = (
-            f"{text.field[:64]} has a line of its own where a list has one for each capability"
-        )
-        yield text.finding(
-            "line-break-in-field", Severity.WARNING, message, "write it on one line", match.start()
-        )
+    return match.start() if match else None

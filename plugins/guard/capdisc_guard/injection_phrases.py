@@ -9,12 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from capdisc_guard.placed_text import (
-    CapabilityText,
-    find_places,
-    is_plain_word,
-)
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_guard.placed_text import CapabilityText, find_places, is_plain_word
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.normalization import compile_late
 
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safety|all)"
@@ -158,6 +154,8 @@ _ELSEWHERE = compile_late(
     "|игнорир|отправь|выполни|запусти"
     r"|\b(?:ignorier|sende\b|führe\b|ignora\b|ignorez\b|env[ií]a\b|envoyez|ejecut|exécut|descarga\b|télécharge)"
 )
+# Fields that say what the capability is.
+_DESCRIBING = ("description", "displayname", "title", "usagehint")
 _HINT = "say what the capability does; leave to the agent and its user when to use it"
 
 
@@ -165,27 +163,28 @@ def injection_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
     """Findings for orders to the model: in a text, or in all fields together, as an order may be
     cut into pieces.
     """
-    order_findings = [finding for text in texts if (finding := _order_finding(text))]
-    yield from order_findings[:1]
     fields = [text for text in texts if not text.is_body]
-    if not order_findings and fields:
-        joined = " ".join(" ".join(text.value.split()) for text in fields)
-        if _injection_offset(joined) is not None:
-            message = "several fields together give the model orders that go past its user"
-            yield fields[0].finding("injection-phrase", Severity.WARNING, message, _HINT)
-    yield from _claim_findings(fields)
+    orders = ((text, _order_offset(text)) for text in texts if not is_plain_word(text.value))
+    order = next(((text, offset) for text, offset in orders if offset is not None), None)
+    if order:
+        message = "the text gives the model orders that go past its user"
+        yield order[0].finding("injection-phrase", message, _HINT, order[1])
+    elif _injection_offset(" ".join(" ".join(text.value.split()) for text in fields)) is not None:
+        message = "several fields together give the model orders that go past its user"
+        yield fields[0].finding("injection-phrase", message, _HINT)
+    described = [text for text in fields if text.field.lower() in _DESCRIBING]
+    joined = " ".join(text.value for text in described)
+    if _OFFICIAL.search(joined) and _REPLACES.search(joined):
+        message = "claims to be official and to take another's place"
+        hint = "say what it does; trust is not claimed"
+        yield described[0].finding("impersonation", message, hint)
 
 
-def _order_finding(text: CapabilityText) -> Finding | None:
-    if is_plain_word(text.value):
-        return None
+def _order_offset(text: CapabilityText) -> int | None:
     offset = _injection_offset(text.value)
     if offset is None and not text.is_body and (match := _FIRST.search(text.value)):
-        offset = match.start()
-    if offset is None:
-        return None
-    message = "the text gives the model orders that go past its user"
-    return text.finding("injection-phrase", Severity.WARNING, message, _HINT, offset)
+        return match.start()
+    return offset
 
 
 def _injection_offset(value: str) -> int | None:
@@ -243,17 +242,3 @@ def gives_orders(comment: str) -> bool:
     if _TODO.search(text):
         return False
     return bool(_REQUEST.search(text) or _ELSEWHERE.search(text))
-
-
-def _claim_findings(fields: Sequence[CapabilityText]) -> Iterator[Finding]:
-    described = [
-        text
-        for text in fields
-        if text.field.lower() in ("description", "displayname", "title", "usagehint")
-    ]
-    joined = " ".join(text.value for text in described)
-    if described and _OFFICIAL.search(joined) and _REPLACES.search(joined):
-        message = "claims to be official and to take another's place"
-        yield described[0].finding(
-            "impersonation", Severity.WARNING, message, "say what it does; trust is not claimed"
-        )

@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 
 from capdisc_guard.injection_phrases import gives_orders
 from capdisc_guard.placed_text import CapabilityText, find_places
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
 
@@ -37,12 +37,19 @@ _SUPPRESSION = compile_late(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
 _BLANK_LINES = compile_late(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
 _BLANK = r"[ \t\u00a0\u2000-\u200a\u3000]"
 _BLANKS = compile_late(rf"{_BLANK}{{{MAX_BLANKS}}}")
-# Of so many blanks in a row, every hundredth character of a text shows four.
+# Of this many blanks in a row, every hundredth character of a text shows four.
 _SPARSE_BLANKS = compile_late(rf"{_BLANK}{{{MAX_BLANKS // 100}}}")
 _MIN_CELL_SHARE = (
     0.4  # of the width that the longest cell of the column takes; wide letters count twice there
 )
 _RULE_SIGNS = frozenset(":- ")
+# Signs of which the text must hold one, a pattern, and what that finds.
+_FRAMES = (
+    (("<",), _CLOSING, "a tag that prompts use as a wrapper"),
+    (("<|", "<<", "INST]", "_turn>"), _TOKENS, "a control token of chat models"),
+    (("`" * MAX_FENCE, "~" * MAX_FENCE), _FENCE, f"a code fence of {MAX_FENCE} or more marks"),
+    (FRAME_SIGNS, FRAME_LINE, "a line like those that frame capdisc's output"),
+)
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
 
 
@@ -52,26 +59,18 @@ def markup_findings(
     """Findings for text that could close or imitate a frame, gives orders in a comment, or pushes
     the rest out of sight. Comments may silence rules with the codes `silenceable`.
     """
-    yield from _breakout_findings(text)
-    if _COMMENT_MARK in text.value or _DEFINITION_MARK in text.value:
-        yield from _comment_findings(text, silenceable)
-    yield from _padding_findings(text)
-
-
-def _breakout_findings(text: CapabilityText) -> Iterator[Finding]:
-    for signs, pattern, what in (
-        (("<",), _CLOSING, "a tag that prompts use as a wrapper"),
-        (("<|", "<<", "INST]", "_turn>"), _TOKENS, "a control token of chat models"),
-        (("`" * MAX_FENCE, "~" * MAX_FENCE), _FENCE, f"a code fence of {MAX_FENCE} or more marks"),
-        (FRAME_SIGNS, FRAME_LINE, "a line like those that frame capdisc's output"),
-    ):
+    for signs, pattern, what in _FRAMES:
         if any(map(text.value.__contains__, signs)) and (
             match := _match_outside_code(pattern, text)
         ):
-            yield text.finding(
-                "markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, match.start()
-            )
-            return
+            yield text.finding("markup-breakout", f"the text holds {what}", _HINT, match.start())
+            break
+    if (start := _ordering_comment(text, silenceable)) is not None:
+        message = "a comment that gives orders, which a model reads and a reader of the page does not see"
+        yield text.finding("html-comment", message, "remove it, or say it openly", start)
+    if (start := _padding_offset(text.value)) is not None:
+        message = "so much blank space that what follows is out of sight"
+        yield text.finding("padding", message, "remove the blanks", start)
 
 
 def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Match[str] | None:
@@ -84,25 +83,22 @@ def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Ma
     return pattern.search(without_code(text.value))
 
 
-def _comment_findings(text: CapabilityText, silenceable: Set[str]) -> Iterator[Finding]:
+def _ordering_comment(text: CapabilityText, silenceable: Set[str]) -> int | None:
+    """The offset of the first comment that gives orders, other than to silence one of these rules."""
+    if _COMMENT_MARK not in text.value and _DEFINITION_MARK not in text.value:
+        return None
     shown = without_code(text.value) if text.is_body else text.value
     end = 0
     for start in _comment_starts(shown):
         if start < end:
             continue  # inside the comment before
         comment, end = _comment_text(shown, text.value, start)
-        if (gives_orders(comment) or _SUPPRESSION_MARK in comment) and not _is_suppression(
-            comment, silenceable
-        ):
-            message = "a comment that gives orders, which a model reads and a reader of the page does not see"
-            yield text.finding(
-                "html-comment",
-                Severity.WARNING,
-                message,
-                "remove it, or say it openly",
-                start,
-            )
-            return
+        suppression = _SUPPRESSION.fullmatch(comment)
+        if suppression and silenceable >= set(map(str.strip, suppression[1].split(","))):
+            continue
+        if gives_orders(comment) or _SUPPRESSION_MARK in comment:
+            return start
+    return None
 
 
 def _comment_starts(shown: str) -> list[int]:
@@ -133,27 +129,16 @@ def _comment_text(shown: str, value: str, start: int) -> tuple[str, int]:
     return value[start : min(stop, start + _COMMENT_CHARACTERS)], stop
 
 
-def _is_suppression(comment: str, silenceable: Set[str]) -> bool:
-    """Whether a comment only tells capdisc which of these rules to silence."""
-    own_match = _SUPPRESSION.fullmatch(comment)
-    return own_match is not None and all(
-        code.strip() in silenceable for code in own_match[1].split(",")
-    )
-
-
-def _padding_findings(text: CapabilityText) -> Iterator[Finding]:
-    value = text.value
+def _padding_offset(value: str) -> int | None:
+    """The offset of blank lines, or of blanks in a line, that push the rest out of sight."""
     # Plain searches first: expressions are slow on long texts.
     is_long = value.count("\n") > BLANK_LINES
+    if is_long and (lines := _BLANK_LINES.search(value)):
+        return lines.start()
     is_wide = _SPARSE_BLANKS.search(value[::100]) and (
         " " * MAX_BLANKS in value or "\t" * MAX_BLANKS in value or not value.isascii()
     )
-    lines = _BLANK_LINES.search(value) if is_long else None
-    is_padded = is_wide and _BLANKS.search(value)
-    offset = lines.start() if lines else _unexplained_blanks(value) if is_padded else None
-    if offset is not None:
-        message = "so much blank space that what follows is out of sight"
-        yield text.finding("padding", Severity.WARNING, message, "remove the blanks", offset)
+    return _unexplained_blanks(value) if is_wide and _BLANKS.search(value) else None
 
 
 def _unexplained_blanks(value: str) -> int | None:

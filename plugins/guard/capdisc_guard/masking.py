@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.model.frozen import fields, is_value, replace
+from capdisc_indexer.model.frozen import FieldValues, fields, is_value, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.text.normalization import compile_late
@@ -72,10 +72,8 @@ MASK = "[secret]"
 _BEGINNING_LENGTH = 12
 _WORD = compile_late(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9+/][\w+/=-]{11})")
 _MASKED_WORD_END = compile_late(r"[\w+/=-]+")
-# Not the fields that say how a capability is treated or where its file is: no author wrote them.
-_MASKED_FIELDS = tuple(
-    name for name in fields(Descriptor) if name not in ("source", "kind", "risk", "warnings")
-)
+# They say how a capability is treated or where its file is: no author wrote them.
+_UNMASKED_FIELDS = ("source", "kind", "risk", "warnings")
 
 
 def key_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -139,7 +137,7 @@ def _cover_spans(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 
 def _stars(line: re.Match[str]) -> str:
-    return "[secret]".ljust(len(line[0]), "*")[: len(line[0])]
+    return MASK.ljust(len(line[0]), "*")[: len(line[0])]
 
 
 class _LongText(Protocol):
@@ -163,14 +161,15 @@ def line_beginnings(parts: Sequence[_Part]) -> frozenset[str]:
     that was cut.
     """
     texts = {text.value for part in parts for text in part.longs}
-    texts |= {
-        text
-        for part in parts
-        if part.descriptor
-        for text in _iter_strings(_values(part.descriptor))
+    for part in parts:
+        if part.descriptor:
+            texts.update(_iter_strings(list(_masked_values(part.descriptor).values())))
+    lines = {
+        line
+        for text in texts
+        for start, end in key_spans(text)
+        for line in text[start:end].split("\n")
     }
-    keys = {text[start:end] for text in texts for start, end in key_spans(text)}
-    lines = (line for key in keys for line in key.split("\n"))
     return frozenset(
         line[:_BEGINNING_LENGTH].lower() for line in lines if len(line) >= _BEGINNING_LENGTH
     )
@@ -182,18 +181,27 @@ def mask_descriptor(descriptor: Descriptor, beginnings: frozenset[str]) -> Descr
     def mask(text: str) -> str:
         return _mask_beginnings(mask_keys(text), beginnings)
 
-    values = dict(zip(_MASKED_FIELDS, _values(descriptor), strict=True))
     changed = {
-        name: new for name, value in values.items() if (new := mask_strings(value, mask)) != value
+        name: new
+        for name, value in _masked_values(descriptor).items()
+        if (new := mask_strings(value, mask)) != value
     }
-    source = descriptor.source
     # The digest of a section is that of its own text.
-    if "content" in changed and source.content_hash == lazy_imports.hex_sha256(
-        descriptor.content.encode("utf-8", "replace")
-    ):
-        digest = lazy_imports.hex_sha256(changed["content"].encode("utf-8", "replace"))
-        changed["source"] = replace(source, content_hash=digest)
+    if "content" in changed and descriptor.source.content_hash == _digest(descriptor.content):
+        changed["source"] = replace(descriptor.source, content_hash=_digest(changed["content"]))
     return replace(descriptor, **changed) if changed else descriptor
+
+
+def _digest(text: str) -> str:
+    return lazy_imports.hex_sha256(text.encode("utf-8", "replace"))
+
+
+def _masked_values(descriptor: Descriptor) -> FieldValues:
+    return {
+        name: getattr(descriptor, name)
+        for name in fields(Descriptor)
+        if name not in _UNMASKED_FIELDS
+    }
 
 
 def _mask_beginnings(text: str, beginnings: frozenset[str]) -> str:
@@ -232,10 +240,6 @@ def holds_key(value: Any) -> bool:
     return any(next(key_spans(text), None) for text in _iter_strings(value))
 
 
-def _values(descriptor: Descriptor) -> list[Any]:
-    return [getattr(descriptor, name) for name in _MASKED_FIELDS]
-
-
 def _iter_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -256,43 +260,20 @@ def redact_samples(descriptor: Descriptor) -> Descriptor:
     no longer complete then.
     """
     extra = descriptor.extra
-    if not any(_holds_secret(value) for value in _sampled_values(descriptor)):
+    columns, rows = extra.get("samples", {}), extra.get("rows", ())
+    if not columns or not holds_key([[column["values"] for column in columns.values()], *rows]):
         return descriptor
-    rows = [
-        [None if _holds_secret(value) else value for value in row] for row in extra.get("rows", ())
-    ]
-    samples = {
-        name: _redact_values(column_values)
-        for name, column_values in extra.get("samples", {}).items()
-    }
+    samples = {name: _redact_column(column) for name, column in columns.items()}
+    plain_rows = [[None if holds_key(value) else value for value in row] for row in rows]
     return replace(
-        descriptor, extra={**extra, "samples": samples, "rows": rows, "complete": False}
+        descriptor, extra={**extra, "samples": samples, "rows": plain_rows, "complete": False}
     )
 
 
-def _sampled_values(descriptor: Descriptor) -> list[object]:
-    extra = descriptor.extra
-    if "samples" not in extra:
-        return []
-    values: list[object] = []
-    for column_values in extra["samples"].values():
-        values += column_values["values"]
-    for row in extra.get("rows", ()):
-        values += row
-    return values
-
-
-def _redact_values(column_values: JsonObject) -> JsonObject:
-    values = [value for value in column_values["values"] if not _holds_secret(value)]
-    return {
-        **column_values,
-        "values": values,
-        "complete": column_values["complete"] and len(values) == len(column_values["values"]),
-    }
-
-
-def _holds_secret(value: Any) -> bool:
-    return isinstance(value, str) and next(key_spans(value), None) is not None
+def _redact_column(column: JsonObject) -> JsonObject:
+    values = [value for value in column["values"] if not holds_key(value)]
+    is_complete = column["complete"] and len(values) == len(column["values"])
+    return {**column, "values": values, "complete": is_complete}
 
 
 def redact_findings(
@@ -300,24 +281,14 @@ def redact_findings(
 ) -> Iterator[Finding]:
     """The findings with masked keys in messages and hints, also keys that a message cuts short:
     what is printed goes into logs. A path stays whole, since programs open it. `read_text` gives
-    the text of a file.
+    the text of a file, and is only called where a message may quote a key.
     """
-    redact = _redactor(read_text)
-    return map(redact, findings)
-
-
-def _redactor(read_text: Callable[[str], str]) -> Callable[[Finding], Finding]:
-    """Masks keys in a finding; reads its file only when one of its texts may quote a key."""
-    beginnings_of = cache(lambda path: key_prefixes(read_text(path)))
-
-    def redact(finding: Finding) -> Finding:
-        texts = (finding.message, finding.hint)
-        if not any(map(may_quote_a_key, texts)):  # as nearly all
-            return finding
-        message, hint = (
-            mask_known_keys(text, beginnings_of(finding.path)) if may_quote_a_key(text) else text
-            for text in texts
-        )
-        return replace(finding, message=message, hint=hint)
-
-    return redact
+    prefixes_of = cache(lambda path: key_prefixes(read_text(path)))
+    for finding in findings:
+        texts = {"message": finding.message, "hint": finding.hint}
+        quoting = {name: text for name, text in texts.items() if may_quote_a_key(text)}
+        masked = {
+            name: mask_known_keys(text, prefixes_of(finding.path))
+            for name, text in quoting.items()
+        }
+        yield replace(finding, **masked) if masked else finding

@@ -11,7 +11,7 @@ from itertools import islice
 
 from capdisc_guard.masking import key_spans
 from capdisc_guard.placed_text import CapabilityText, find_places
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import compile_late
 
@@ -66,14 +66,14 @@ _LONG = 192
 _LONG_CODE = compile_late(
     r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}"
 )
-# Of so many letters in a row, every fourth character of a text shows a quarter. To translate and
+# Of this many letters in a row, every fourth character of a text shows a quarter. To translate and
 # to search plainly takes a third of the time of an expression.
 _CODE_SIGNS = bytes(
     97 if chr(code).isalnum() or code in b"+/" else 32 for code in range(128)
 ).ljust(256)
 _SPARSE_CODE = b"a" * (_LONG // 4)
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
-# One of these stands before the word where it is a link, with at most so many blanks between.
+# One of these stands before the word where it is a link, with at most that many blanks between.
 _BEFORE_SCRIPT, _BLANKS_BEFORE_SCRIPT = frozenset("(<:=\"'"), 9
 # Only what is a link: the words alone name a language, a payload of a lesson, a part of a program.
 # A link that stays where it is (`javascript:void(0)`) and a picture do nothing.
@@ -123,28 +123,20 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
     lowered = value.lower()
     if _holds_any(_REMOTE_WORDS, lowered) and (start := _remote_execution(lowered)) is not None:
         message = "downloads something and runs it unseen"
-        yield text.finding(
-            "remote-execution", Severity.WARNING, message, "download, check, then run", start
-        )
-    if (offset := _encoded_start(value, lowered)) is not None:
+        yield text.finding("remote-execution", message, "download, check, then run", start)
+    if (start := _encoded_start(value, lowered)) is not None:
         message = "a long encoded text, or a command that decodes one"
-        yield text.finding(
-            "encoded-payload", Severity.WARNING, message, "write it in clear text", offset
-        )
+        yield text.finding("encoded-payload", message, "write it in clear text", start)
     if ":" in value and (place := _odd_address(value, lowered, text.is_body)):
-        yield text.finding(
-            "suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0]
-        )
+        start, what = place
+        yield text.finding("suspicious-url", what, "link to a plain https address", start)
     if key := next(key_spans(value), None):
         # The message does not quote it, as messages go into logs.
-        message = "something of the shape of a secret key"
-        yield text.finding(
-            "hard-coded-secret",
-            Severity.WARNING,
-            message,
+        message, hint = (
+            "something of the shape of a secret key",
             "remove it, and revoke it if it is real",
-            key[0],
         )
+        yield text.finding("hard-coded-secret", message, hint, key[0])
 
 
 def _may_link_script(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A text that is looked into, with its place, and what all who look into it need."""
+"""A text that is checked, with its place, and what all checks need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ class CapabilityText:
         return not self.field
 
     def finding(
-        self, code: str, severity: Severity, message: str, hint: str, offset: int = 0
+        self,
+        code: str,
+        message: str,
+        hint: str,
+        offset: int = 0,
+        severity: Severity = Severity.WARNING,
     ) -> Finding:
         """A finding at an offset in the text."""
         line, column = self.line, self.column
@@ -38,14 +43,9 @@ class CapabilityText:
             line += self.value.count("\n", 0, offset)
             column = offset - self.value.rfind("\n", 0, offset)
         return Finding(
-            code=code,
-            severity=severity,
-            message=message,
-            hint=hint,
-            path=self.path,
-            line=line,
+            code=code, severity=severity, message=message, hint=hint, path=self.path, line=line,
             column=column,
-        )
+        )  # fmt: skip
 
 
 def find_places(text: str, *words: str) -> Iterator[int]:

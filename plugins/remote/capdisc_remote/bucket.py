@@ -14,7 +14,6 @@ from typing import Any, TypedDict
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import BusyError, CapdiscError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.shared_index import SharedIndex
 from capdisc_remote.store_layout import MissingObjectError, PointerVersion, StoreError
 
@@ -32,35 +31,11 @@ class ConditionError(Exception):
     """The condition of a write does not hold."""
 
 
-@frozen(kw_only=True)
-class RequestLimits:
-    """Seconds for one request, to connect, and for all tries of it together; and how often it is
-    tried again.
-    """
-
-    request_s: int
-    connect_s: int
-    total_s: int
-    retries: int
-
-
-_QUICK_LIMITS = RequestLimits(request_s=4, connect_s=2, total_s=4, retries=1)
-_PATIENT_LIMITS = RequestLimits(request_s=120, connect_s=5, total_s=60, retries=4)
-
-
 class StoredObject(TypedDict):
     """What the store says of an object, among other things."""
 
     path: str
     last_modified: datetime
-
-
-@frozen(kw_only=True)
-class FolderListing:
-    """The folders and the objects right below a folder."""
-
-    folders: list[str]
-    objects: list[StoredObject]
 
 
 class Bucket:
@@ -74,26 +49,27 @@ class Bucket:
 
     @cached_property
     def _quick_store(self) -> Any:
-        return self._open_store(_QUICK_LIMITS)
+        return self._open_store(request_s=4, connect_s=2, total_s=4, retries=1)
 
     @cached_property
     def _patient_store(self) -> Any:
-        return self._open_store(_PATIENT_LIMITS)
+        return self._open_store(request_s=120, connect_s=5, total_s=60, retries=4)
 
-    def _open_store(self, limits: RequestLimits) -> Any:
+    def _open_store(self, request_s: int, connect_s: int, total_s: int, retries: int) -> Any:
+        """`total_s` is the limit for all tries of one request together."""
         access = self._shared.access
         return self._engine.store.S3Store(
             self._shared.bucket,
             prefix=self._shared.prefix or None,
             config=dict(access.options),
             client_options={
-                "timeout": f"{limits.request_s}s",
-                "connect_timeout": f"{limits.connect_s}s",
+                "timeout": f"{request_s}s",
+                "connect_timeout": f"{connect_s}s",
                 "allow_http": access.allow_http,
             },
             retry_config={
-                "max_retries": limits.retries,
-                "retry_timeout": timedelta(seconds=limits.total_s),
+                "max_retries": retries,
+                "retry_timeout": timedelta(seconds=total_s),
             },
         )
 
@@ -169,13 +145,11 @@ class Bucket:
         with translate_store_errors(self._shared, name):
             self._engine.put(self._patient_store, name, content, mode=mode)
 
-    def list_folder(self, folder: str) -> FolderListing:
-        """What lies right below `folder` ("" or ending in "/")."""
+    def list_folder(self, folder: str) -> tuple[list[str], list[StoredObject]]:
+        """The folders and the objects right below `folder` ("" or ending in "/")."""
         with translate_store_errors(self._shared, folder or POINTER):
             listing = self._engine.list_with_delimiter(self._patient_store, folder)
-            return FolderListing(
-                folders=list(listing["common_prefixes"]), objects=list(listing["objects"])
-            )
+            return list(listing["common_prefixes"]), list(listing["objects"])
 
     def list_tree(self, folder: str) -> list[StoredObject]:
         """Every object below the folder, however deep."""

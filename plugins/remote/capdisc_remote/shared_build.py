@@ -245,15 +245,13 @@ def remove_old_generations(bucket: Bucket, number: int) -> None:
     A reader that is still copying one of them starts again with the newest. Raises StoreError.
     """
     pointer_times = [
-        entry["last_modified"]
-        for entry in bucket.list_folder("").objects
-        if entry["path"] == POINTER
+        entry["last_modified"] for entry in bucket.list_folder("")[1] if entry["path"] == POINTER
     ]
     if not pointer_times:
         return
     folders = [
         name
-        for name in bucket.list_folder(store_layout.GENERATIONS).folders
+        for name in bucket.list_folder(store_layout.GENERATIONS)[0]
         if _GENERATION_FOLDER.fullmatch(name)
     ]
     published = sorted(name for name in folders if _generation_number(name) <= number)

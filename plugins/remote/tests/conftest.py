@@ -181,3 +181,17 @@ def skills(tmp_path: Path, write_skill: Callable[..., Path]) -> Path:
     write_skill(tmp_path / "skills", "merge-pdfs", "Joins several PDF files into one.")
     write_skill(tmp_path / "skills", "send-mail", "Sends an email with attachments.")
     return tmp_path / "skills"
+
+
+@pytest.fixture
+def built(capdisc, store, machine, skills) -> Path:
+    """The home of a machine that has built and published the index of the skills."""
+    home = machine("ci")
+    assert capdisc("index", str(skills)).code == 0
+    return home
+
+
+@pytest.fixture
+def reader(built, machine) -> Path:
+    """The home of another machine, which reads that index."""
+    return machine("reader")

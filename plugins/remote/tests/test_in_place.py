@@ -25,33 +25,25 @@ def test_a_search_in_place_finds_what_a_copy_finds_and_copies_nothing(
         home = machine(f"reader of {words[0]}")
 
 
-def test_other_commands_answer_in_place_too(capdisc, store, machine, skills, monkeypatch) -> None:
-    machine("ci")
-    capdisc("index", str(skills))
-    home = machine("reader")
+def test_other_commands_answer_in_place_too(capdisc, monkeypatch, reader) -> None:
     monkeypatch.setenv("CAPDISC_ENGINE", "lancedb")
     assert "Joins several PDF files into one." in capdisc("render", "join pdf files").out
     assert "merge-pdfs" in capdisc("show", "merge-pdfs").out
     assert "send-mail" in capdisc("list").out
     assert capdisc("show", "merge-pfds").code == 2
-    assert not (home / ".cache" / "capdisc").exists()
+    assert not (reader / ".cache" / "capdisc").exists()
 
 
 def test_a_change_is_found_by_the_next_search(
-    capdisc, store, machine, skills, write_skill
+    capdisc, machine, skills, write_skill, built
 ) -> None:
-    machine("ci")
-    capdisc("index", str(skills))
     write_skill(skills, "brew", "Brews espresso. Use when asked.")
     assert capdisc("index", str(skills)).code == 0
     machine("reader")
     assert capdisc("search", "brew espresso", *IN_PLACE, "--ids").out.split()[0] == "skill:brew"
 
 
-def test_a_query_reads_no_file_of_a_copy(capdisc, store, machine, skills) -> None:
-    machine("ci")
-    assert capdisc("index", str(skills)).code == 0
-    machine("reader")
+def test_a_query_reads_no_file_of_a_copy(capdisc, store, reader) -> None:
     store.seen.clear()
     assert capdisc("search", "join pdf files", *IN_PLACE).code == 0
     parts = {key.split("/")[2] for key in store.seen if key.startswith("GET generations/")}

@@ -54,10 +54,8 @@ def test_of_two_writers_at_once_the_slower_one_is_told_and_wins_the_next_time(
 @pytest.mark.crash
 @pytest.mark.parametrize("after", [0, 9, 14])
 def test_a_writer_killed_between_uploads_changes_nothing(
-    capdisc, store, machine, skills, write_skill, after
+    capdisc, store, machine, skills, write_skill, after, built
 ):
-    machine("ci")
-    capdisc("index", str(skills))
     pointer = store.get("CURRENT")
     write_skill(skills, "brew-espresso", "Brews an espresso.")
     child = subprocess.Popen(
@@ -156,9 +154,9 @@ def test_a_store_that_goes_away_fails_the_build_and_the_next_one_publishes(
     assert capdisc("search", "pdf").code == 0
 
 
-def test_rebuild_trusts_nothing_that_is_published_and_counts_on(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
+def test_rebuild_trusts_nothing_that_is_published_and_counts_on(
+    capdisc, store, machine, skills, built
+):
     (name,) = store.generations()
     for key in store.listing():
         if f"{name}/text/" in key:
@@ -175,10 +173,8 @@ def test_rebuild_trusts_nothing_that_is_published_and_counts_on(capdisc, store, 
 
 
 def test_vectors_that_are_not_those_that_were_published_are_made_again(
-    capdisc, store, machine, skills
+    capdisc, store, machine, skills, built
 ):
-    machine("ci")
-    capdisc("index", str(skills))
     for key in store.listing():
         if "/table/" in key and key.endswith(".lance"):
             data = store.get(key)

@@ -39,25 +39,19 @@ def test_what_one_machine_builds_another_finds_as_if_it_were_its_own(
     assert "send-mail" in capdisc("list").out
 
 
-def test_a_reader_who_has_the_newest_asks_for_the_pointer_alone(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
-    home = machine("reader")
+def test_a_reader_who_has_the_newest_asks_for_the_pointer_alone(capdisc, store, reader):
     store.seen.clear()  # the writer may read the table that it writes
     capdisc("search", "pdf")
     assert not [key for key in store.seen if "/table/" in key and key.startswith("GET")]
-    assert not (copy_of(home) / "table").exists()
+    assert not (copy_of(reader) / "table").exists()
     store.seen.clear()
     assert capdisc("search", "pdf").code == 0
     assert store.seen == ["GET CURRENT"]
 
 
 def test_a_new_generation_is_picked_up_by_the_next_command(
-    capdisc, store, machine, skills, write_skill
+    capdisc, machine, skills, write_skill, reader
 ):
-    machine("ci")
-    capdisc("index", str(skills))
-    machine("reader")
     assert capdisc("search", "brew espresso").code == 1
     machine("ci")
     write_skill(skills, "brew-espresso", "Brews an espresso.")
@@ -67,11 +61,8 @@ def test_a_new_generation_is_picked_up_by_the_next_command(
 
 
 def test_the_store_is_left_alone_for_as_long_as_the_setting_says(
-    capdisc, store, machine, skills, monkeypatch
+    capdisc, store, monkeypatch, reader
 ):
-    machine("ci")
-    capdisc("index", str(skills))
-    machine("reader")
     monkeypatch.setenv("CAPDISC_STORE_FRESH_FOR", "3600")
     capdisc("search", "pdf")
     store.seen.clear()
@@ -79,10 +70,7 @@ def test_the_store_is_left_alone_for_as_long_as_the_setting_says(
     assert store.seen == []
 
 
-def test_without_a_store_the_last_copy_answers_and_says_so(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
-    machine("reader")
+def test_without_a_store_the_last_copy_answers_and_says_so(capdisc, store, machine, reader):
     capdisc("search", "pdf")
     store.stop()
     result = capdisc("search", "pdf", "--json")
@@ -115,22 +103,16 @@ def test_where_nothing_was_built_readers_learn_what_to_run(capdisc, store, machi
     assert "NoSuchBucket" in capdisc("search", "pdf", "--index-dir", store.url).err
 
 
-def test_a_copy_that_was_damaged_here_is_copied_again(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
-    home = machine("reader")
+def test_a_copy_that_was_damaged_here_is_copied_again(capdisc, reader):
     capdisc("search", "pdf")
-    (copy_of(home) / "gens/00000001/matrix/matrix.i8").write_bytes(b"?")
+    (copy_of(reader) / "gens/00000001/matrix/matrix.i8").write_bytes(b"?")
     result = capdisc("search", "pdf")
     assert (result.code, result.err) == (0, "") and "merge-pdfs" in result.out
 
 
-def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
-    home = machine("reader")
+def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, reader):
     facts = capdisc("status", "--json").json
-    assert (facts["index_dir"], facts["copy"]) == (store.url, str(copy_of(home)))
+    assert (facts["index_dir"], facts["copy"]) == (store.url, str(copy_of(reader)))
     deep = capdisc("doctor", "--deep", "--json").json
     assert {check["name"]: check["state"] for check in deep["checks"]}["store"] == "ok"
     assert deep["index_dir"] == store.url and not [
@@ -141,11 +123,7 @@ def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, machine, 
     assert down.code == 1 and "does not answer" in down.out
 
 
-def test_what_would_need_the_builders_files_says_why_it_does_not_work(
-    capdisc, store, machine, skills
-):
-    machine("ci")
-    capdisc("index", str(skills))
+def test_what_would_need_the_builders_files_says_why_it_does_not_work(capdisc, skills, built):
     assert "watch does not publish" in capdisc("watch", str(skills)).err
     run = capdisc("run", "merge-pdfs")
     assert run.code == 5 and "which others write" in run.err
@@ -185,10 +163,7 @@ def test_large_objects_go_up_and_come_down_in_parts(store, tmp_path):
         bucket.read("text/large", 1_000)
 
 
-def test_two_commands_that_need_the_same_generation_copy_it_once(capdisc, store, machine, skills):
-    machine("ci")
-    capdisc("index", str(skills))
-    machine("reader")
+def test_two_commands_that_need_the_same_generation_copy_it_once(capdisc, store, reader):
     store.seen.clear()
     words = [sys.executable, "-m", "capdisc", "search", "pdf", "--ids"]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]

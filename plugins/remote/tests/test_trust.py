@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from capdisc.context.shared_store import find_store
 from capdisc_indexer.model.errors import IndexStateError, UsageError
+from capdisc_indexer.plugins.registry import find_store
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.store.shared_index import StoreAccess
 from capdisc_remote import store_layout
@@ -120,7 +120,7 @@ def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
 
 def test_a_copy_that_is_fresh_needs_nothing_that_speaks_to_a_store():
     code = (
-        "import sys, capdisc_remote.copy_refresh\n"
+        "import sys, capdisc_remote.store_access\n"
         "sys.exit(any(name.endswith(('capdisc_remote.bucket', 'remote_generation', 'obstore')) for name in sys.modules))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
@@ -182,11 +182,8 @@ def test_what_the_user_trusts_a_workspaces_file_may_name(
 
 @pytest.mark.s3
 def test_an_object_that_was_tampered_with_is_refused_and_the_last_copy_answers(
-    capdisc, store, machine, skills, write_skill
+    capdisc, store, machine, skills, write_skill, reader
 ):
-    machine("ci")
-    capdisc("index", str(skills))
-    machine("reader")
     capdisc("search", "pdf")
     machine("ci")
     write_skill(skills, "brew-espresso", "Brews an espresso.")

@@ -22,7 +22,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,7 +38,6 @@ from capdisc_indexer.validation.arguments import fill_defaults
 from capdisc_run.argv_template import fill_placeholders
 from capdisc_run.call_types import Call, HttpCall
 from capdisc_run.http_request import SAFE_METHODS
-from capdisc_run.run_declaration import declared_words
 
 # A call of one of these risks is asked about each time.
 _CONFIRMED_RISKS = ("medium", "high", "critical")
@@ -181,13 +180,7 @@ def list_named(state_dir: Path) -> dict[str, NamedApproval]:
     }
 
 
-def revoke_named(state_dir: Path, fits: Callable[[str], bool]) -> list[str]:
-    """Forgets the approvals of the tools of MCP servers whose ids fit; the ids."""
-    chosen = [digest for digest, named in list_named(state_dir).items() if fits(named.id)]
-    return revoke_digests(state_dir, chosen)
-
-
-def revoke_digests(state_dir: Path, digests: Collection[str]) -> list[str]:
+def revoke_named(state_dir: Path, digests: Collection[str]) -> list[str]:
     """Forgets the approvals of tools of MCP servers by what they hold for; the ids."""
     chosen = {
         digest: named.id for digest, named in list_named(state_dir).items() if digest in digests
@@ -195,10 +188,8 @@ def revoke_digests(state_dir: Path, digests: Collection[str]) -> list[str]:
     if chosen:
         with state_file.lock_folder(_approvals_path(state_dir).parent):
             entries = _load_approvals(state_dir)
-            _save_approvals(
-                state_dir,
-                {digest: entry for digest, entry in entries.items() if digest not in chosen},
-            )
+            kept = {digest: entry for digest, entry in entries.items() if digest not in chosen}
+            _save_approvals(state_dir, kept)
     return list(dict.fromkeys(chosen.values()))
 
 
@@ -221,7 +212,7 @@ def _load_approvals(state_dir: Path) -> dict[str, object]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"cannot read {_approvals_path(state_dir)}",
-            "remove it; each call will be asked about anew",
+            "remove it; each call will be asked about again",
         ) from error
 
 
@@ -322,8 +313,11 @@ def _command_words(descriptor: Descriptor) -> list[str]:
     """The words of the command as they are written; with the parameters' defaults filled in; and
     the defaults alone.
     """
-    defaults = fill_defaults(descriptor.schema, {})
-    written_words = list(_iter_texts(declared_words(descriptor)))
+    run, defaults = descriptor.run or {}, fill_defaults(descriptor.schema, {})
+    words, mcp = run.get("command"), run.get("mcp")
+    if "command" not in run and isinstance(mcp, Mapping):
+        words = [mcp.get("command"), mcp.get("args")]
+    written_words = list(_iter_texts(words))
     filled_words = [text for word in written_words for text in fill_placeholders(word, defaults)]
     return [*written_words, *filled_words, *_iter_texts(defaults)]
 

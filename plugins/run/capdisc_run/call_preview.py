@@ -21,7 +21,6 @@ from capdisc_indexer.text.shell_quoting import join_words, quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_run.call_types import Call, CommandCall, Credential, HttpCall
 from capdisc_run.http_request import build_http_call
-from capdisc_run.run_declaration import read_http_run
 
 # The fields of a call that hold words of a manifest or of an argument.
 _WORD_FIELDS = ("argv", "stdin", "tool", "arguments", "url", "headers", "body")
@@ -36,15 +35,18 @@ def shell_line(call: Call, limit: int = 0) -> str:
         return curl_line(call, limit)
     variables = "".join(f"{name}=${name} " for name in call.environment)
     line = variables + join_words(call.argv, limit)
-    if isinstance(call, CommandCall):
-        stdin = _decode_bytes(call.stdin)
-    else:
-        stdin = json.dumps(_tools_call_message(call.tool, call.arguments), ensure_ascii=False)
+    stdin = (
+        _decode_bytes(call.stdin)
+        if isinstance(call, CommandCall)
+        else tools_call_message(call.tool, call.arguments)
+    )
     return line if stdin is None else f"{line} <<< {quote_word(stdin, limit)}"
 
 
-def _tools_call_message(tool: str, arguments: Arguments) -> JsonObject:
-    return {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments)}}
+def tools_call_message(tool: str, arguments: Arguments) -> str:
+    """The message to an MCP server that calls the tool, as JSON."""
+    params = {"name": tool, "arguments": dict(arguments)}
+    return json.dumps({"method": "tools/call", "params": params}, ensure_ascii=False)
 
 
 def mask_call(call: Call) -> Call:
@@ -172,12 +174,9 @@ def _operation_line(descriptor: Descriptor, arguments: Arguments, api_url: str) 
     if not re.match(r"https?://", base_url):
         base_url = f"https://HOST{base_url if base_url.startswith('/') else ''}"
     url = base_url + extra["path"]
-    run = read_http_run(
-        {"method": extra.get("method"), "url": url, "parameters": extra.get("parameters")}
-    )
+    http = {"method": extra.get("method"), "url": url, "parameters": extra.get("parameters")}
+    ctx = ExecutionContext(environ={}, cwd=Path("/"))
     try:
-        return curl_line(
-            build_http_call(run, arguments, ExecutionContext(environ={}, cwd=Path("/")))
-        )
+        return curl_line(build_http_call(http, arguments, ctx))
     except (InputError, UsageError):
         return join_words(["curl", "-X", str(extra.get("method", "GET")).upper(), url])

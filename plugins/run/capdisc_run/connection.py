@@ -1,5 +1,5 @@
-"""A connection to an address that was checked, and its bytes within a deadline and a limit, at
-whatever pace they come.
+"""A connection to an address that was checked, and one HTTP response over it within a deadline and a
+limit of bytes, at whatever pace they come.
 """
 
 from __future__ import annotations
@@ -7,15 +7,27 @@ from __future__ import annotations
 import io
 import socket
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.strict_url import Target, is_public, link_refusal
 
-# For a name with many addresses: all are checked, only so many are tried.
-MAX_ADDRESSES_TRIED = 4
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+RETRY_HINT = "try again, or open it yourself"
+# All addresses of a name are checked, and at most this many are tried.
+_MAX_ADDRESSES_TRIED = 4
+# Allowed in addition to the body: status, headers, the sizes of chunks.
+_OVERHEAD_BYTES = 256 * 1024
+
+
+class TooLargeError(LinkRefusedError):
+    """The document has, or would have, more bytes than are allowed."""
 
 
 def resolve_host(host: str, port: int) -> list[str]:
@@ -60,7 +72,7 @@ def connect_to_target(
     differ. Raises LinkRefusedError, and OSError from TLS.
     """
     addresses = _allowed_addresses(target, network, deadline, allow_private)
-    connection = _connect_first(addresses[:MAX_ADDRESSES_TRIED], target, network, deadline)
+    connection = _connect_first(addresses[:_MAX_ADDRESSES_TRIED], target, network, deadline)
     try:
         connection.settimeout(deadline.remaining())
         return network.secure(connection, target.host) if target.scheme == "https" else connection
@@ -155,63 +167,113 @@ def start_deadline(seconds: float, url: str) -> Deadline:
 
 
 class Wire(io.RawIOBase):
-    """The bytes of one connection as a raw stream, from which `http.client` reads a response."""
+    """The bytes of one connection as a raw stream, from which `http.client` reads a response, and
+    that response. Raises LinkRefusedError past the deadline or past `max_bytes`.
+    """
 
     def __init__(
         self, connection: socket.socket, deadline: Deadline, url: str, max_bytes: int
     ) -> None:
         super().__init__()
         self._connection, self._deadline = connection, deadline
+        self._url, self._max_bytes = url, max_bytes
         self._bytes_left = max_bytes + _OVERHEAD_BYTES
-        self._refusal = size_refusal(url, max_bytes)
-        self.reader = _WireReader(self)
+        self._reader = _WireReader(self)
+
+    def request(self, message: bytes, method: str) -> HTTPResponse:
+        """The response to the request, with its headers read; its caller closes it."""
+        from http.client import HTTPResponse
+
+        self._connection.settimeout(self._deadline.remaining())
+        self._connection.sendall(message)
+        response = HTTPResponse(self, method=method)  # type: ignore[arg-type]
+        response.begin()
+        return response
+
+    def read_body(self, response: HTTPResponse) -> bytes:
+        """The decompressed body. Raises LinkRefusedError for more than `max_bytes`, as sent or
+        decompressed, and for another length than the declared one; and zlib.error.
+        """
+        declared = self._declared_length(response)
+        if declared is not None and declared > self._max_bytes:
+            raise self._size_refusal()
+        data = response.read(self._max_bytes + 1)
+        if len(data) > self._max_bytes:
+            raise self._size_refusal()
+        if declared is not None and (len(data) != declared or self._has_more()):
+            raise self._refusal("has another length than its server declares", RETRY_HINT)
+        return self._decompress(data, response.getheader("content-encoding") or "identity")
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """The one reader of this connection: all that `HTTPResponse` needs of a socket."""
-        return self.reader
+        return self._reader
 
     def readable(self) -> bool:
         """Always."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """See `io.RawIOBase`. Raises LinkRefusedError past the deadline or the limit."""
-        # Anew for every read: a socket's own limit starts again with each byte.
+        """See `io.RawIOBase`."""
+        # For every read: a socket's own limit starts again with each byte.
         self._connection.settimeout(self._deadline.remaining())
         count = self._connection.recv_into(buffer)
         self._bytes_left -= count
         if self._bytes_left < 0:
-            raise self._refusal
+            raise self._size_refusal()
         return count
 
-    def has_more(self, patience_s: float = 0.5) -> bool:
-        """Whether more bytes follow within `patience_s` seconds. A server that neither sends nor
-        closes has no more.
+    def _has_more(self) -> bool:
+        """Whether more bytes follow within half a second. A server that neither sends nor closes
+        has no more.
         """
-        self._deadline = self._deadline.at_most(patience_s)
+        self._deadline = self._deadline.at_most(0.5)
         try:
-            return bool(self.reader.read(1))
+            return bool(self._reader.read(1))
         except (OSError, LinkRefusedError):
             return False
+
+    def _declared_length(self, response: HTTPResponse) -> int | None:
+        """The length in bytes; None where chunks or the end of the connection give it."""
+        framing = (response.getheader("transfer-encoding") or "").lower()
+        if framing not in {"", "chunked"}:
+            raise self._refusal("is sent with a transfer encoding that is not supported")
+        lengths = set(response.headers.get_all("content-length", []))
+        if not lengths:
+            return None
+        length = lengths.pop().strip()
+        is_number = length.isascii() and length.isdigit() and len(length) < 16
+        if lengths or not is_number or framing:
+            raise self._refusal("declares its length in two ways, or not as a number", RETRY_HINT)
+        return int(length)
+
+    def _decompress(self, data: bytes, encoding: str) -> bytes:
+        encoding = encoding.lower().strip()
+        if encoding == "identity":
+            return data
+        if encoding not in {"gzip", "x-gzip", "deflate"}:
+            raise self._refusal("is compressed in a way that is not supported")
+        # Some servers send "deflate" without the header of zlib, whose first byte ends in 8.
+        window = 31 if encoding != "deflate" else 15 if data[:1] and data[0] & 15 == 8 else -15
+        decompressor = zlib.decompressobj(window)
+        plain = decompressor.decompress(data, self._max_bytes + 1)
+        if len(plain) > self._max_bytes:
+            raise self._size_refusal()
+        if not decompressor.eof or decompressor.unused_data:
+            raise self._refusal(
+                "is compressed, and cut short or followed by other bytes", RETRY_HINT
+            )
+        return plain
+
+    def _refusal(self, reason: str, *hint: str) -> LinkRefusedError:
+        return link_refusal(self._url, reason, *hint)
+
+    def _size_refusal(self) -> TooLargeError:
+        refusal = self._refusal(f"is larger than {self._max_bytes // 1024:,} KiB")
+        return TooLargeError(refusal.message, refusal.hint)
 
 
 class _WireReader(io.BufferedReader):
     def close(self) -> None:
-        """Does nothing: a response closes its reader with its last byte, and `has_more` reads
+        """Does nothing: a response closes its reader with its last byte, and `_has_more` reads
         after that.
         """
-
-
-RETRY_HINT = "try again, or open it yourself"
-# Allowed beside the document itself: status, headers, the sizes of chunks.
-_OVERHEAD_BYTES = 256 * 1024
-
-
-class TooLargeError(LinkRefusedError):
-    """The document has, or would have, more bytes than are allowed."""
-
-
-def size_refusal(url: str, max_bytes: int) -> TooLargeError:
-    """The refusal of a document that is larger than `max_bytes`, as sent or decompressed."""
-    refusal = link_refusal(url, f"is larger than {max_bytes // 1024:,} KiB")
-    return TooLargeError(refusal.message, refusal.hint)

@@ -19,7 +19,6 @@ from capdisc_run.connection import (
     NetworkStack,
     Wire,
     connect_to_target,
-    size_refusal,
     start_deadline,
 )
 
@@ -34,6 +33,13 @@ _REQUEST = (
     "Accept: text/markdown, text/plain, application/json, application/yaml, text/*;q=0.5\r\n"
     "Accept-Encoding: gzip, deflate\r\n\r\n"
 )
+
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_TEXT_TYPE = re.compile(
+    r"text/[a-z0-9.+-]+|application/(?:[a-z0-9.-]+\+|x-)?(?:json|yaml|markdown)"
+)
+_UTF8_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
+_TEXT_ONLY_HINT = "only text, JSON, YAML and Markdown are fetched"
 
 
 @frozen(kw_only=True)
@@ -92,15 +98,12 @@ def _request_document(
     """The document, or the target of a redirect."""
     from http.client import HTTPException
 
+    message = _REQUEST.format(path=target.path, host=target.authority).encode("ascii")
     try:
         with connect_to_target(target, network, deadline) as connection:
-            connection.settimeout(deadline.remaining())
-            connection.sendall(
-                _REQUEST.format(path=target.path, host=target.authority).encode("ascii")
-            )
-            return _parse_response(
-                target, options, Wire(connection, deadline, target.url, options.max_bytes)
-            )
+            wire = Wire(connection, deadline, target.url, options.max_bytes)
+            with wire.request(message, "GET") as response:
+                return _read_response(target, options, wire, response)
     except (OSError, UnicodeError, HTTPException, zlib.error) as error:
         deadline.remaining()
         raise link_refusal(target.url, f"failed ({_error_text(error)})", RETRY_HINT) from error
@@ -115,19 +118,17 @@ def _error_text(error: Exception) -> str:
     )
 
 
-def _parse_response(target: Target, options: FetchOptions, wire: Wire) -> FetchedDocument | Target:
-    from http.client import HTTPResponse
-
-    with HTTPResponse(wire, method="GET") as response:  # type: ignore[arg-type]
-        response.begin()
-        if response.status in _REDIRECTS:
-            return _redirect_target(target, response.getheader("location"))
-        if response.status != 200:
-            raise link_refusal(
-                target.url, f"was answered with status {response.status}", RETRY_HINT
-            )
-        kind = check_content_type(response, target.url, options.allow_html)
-        text = read_text(response, wire, target.url, options.max_bytes)
+def _read_response(
+    target: Target, options: FetchOptions, wire: Wire, response: HTTPResponse
+) -> FetchedDocument | Target:
+    if response.status in _REDIRECTS:
+        return _redirect_target(target, response.getheader("location"))
+    if response.status != 200:
+        raise link_refusal(target.url, f"was answered with status {response.status}", RETRY_HINT)
+    kind = _check_content_type(response, target.url, options.allow_html)
+    text = decode(wire.read_body(response), target.url)
+    if isinstance(text, Finding):
+        raise link_refusal(target.url, f"cannot be read: {text.message}")
     return FetchedDocument(text=text, url=target.url, content_type=kind)
 
 
@@ -142,17 +143,9 @@ def _redirect_target(target: Target, location: str | None) -> Target:
         ) from None
 
 
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_TEXT_TYPE = re.compile(
-    r"text/[a-z0-9.+-]+|application/(?:[a-z0-9.-]+\+|x-)?(?:json|yaml|markdown)"
-)
-_UTF8_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
-_TEXT_ONLY_HINT = "only text, JSON, YAML and Markdown are fetched"
-
-
-def check_content_type(response: HTTPResponse, url: str, allow_html: bool) -> str:
+def _check_content_type(response: HTTPResponse, url: str, allow_html: bool) -> str:
     """The media type of the document, such as `text/markdown`. Raises LinkRefusedError for what is
-    no text, for HTML unless it is allowed, and for another charset than UTF-8.
+    not text, for HTML unless it is allowed, and for another charset than UTF-8.
     """
     kind, _, parameters = (response.getheader("content-type") or "").lower().partition(";")
     kind = kind.strip()
@@ -165,66 +158,3 @@ def check_content_type(response: HTTPResponse, url: str, allow_html: bool) -> st
     if charset and charset[1] not in _UTF8_CHARSETS:
         raise link_refusal(url, "is not in UTF-8")
     return kind
-
-
-def read_text(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> str:
-    """The text of a response. Raises LinkRefusedError for more than `max_bytes`, as sent or
-    decompressed, for another length than the declared one, and for what is not UTF-8.
-    """
-    text = decode(read_data(response, wire, url, max_bytes), url)
-    if isinstance(text, Finding):
-        raise link_refusal(url, f"cannot be read: {text.message}")
-    return text
-
-
-def read_data(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> bytes:
-    """The decompressed bytes of a response. Raises LinkRefusedError as `read_text` does, except
-    about UTF-8, and zlib.error.
-    """
-    encoding = (response.getheader("content-encoding") or "identity").lower().strip()
-    return _decompress(_read_body(response, wire, url, max_bytes), encoding, url, max_bytes)
-
-
-def _read_body(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> bytes:
-    declared = _declared_length(response, url)
-    if declared is not None and declared > max_bytes:
-        raise size_refusal(url, max_bytes)
-    data = response.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise size_refusal(url, max_bytes)
-    if declared is not None and (len(data) != declared or wire.has_more()):
-        raise link_refusal(url, "has another length than its server declares", RETRY_HINT)
-    return data
-
-
-def _declared_length(response: HTTPResponse, url: str) -> int | None:
-    """The declared length in bytes; None where chunks or the end of the connection give it."""
-    framing = (response.getheader("transfer-encoding") or "").lower()
-    if framing not in {"", "chunked"}:
-        raise link_refusal(url, "is sent with a transfer encoding that is not supported")
-    lengths = set(response.headers.get_all("content-length", []))
-    if not lengths:
-        return None
-    length = lengths.pop().strip()
-    is_number = length.isascii() and length.isdigit() and len(length) < 16
-    if lengths or not is_number or framing:
-        raise link_refusal(url, "declares its length in two ways, or not as a number", RETRY_HINT)
-    return int(length)
-
-
-def _decompress(data: bytes, encoding: str, url: str, max_bytes: int) -> bytes:
-    if encoding == "identity":
-        return data
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise link_refusal(url, "is compressed in a way that is not supported")
-    # Some servers send "deflate" without the header of zlib, whose first byte ends in 8.
-    window = 31 if encoding != "deflate" else 15 if data[:1] and data[0] & 15 == 8 else -15
-    decompressor = zlib.decompressobj(window)
-    plain = decompressor.decompress(data, max_bytes + 1)
-    if len(plain) > max_bytes:
-        raise size_refusal(url, max_bytes)
-    if not decompressor.eof or decompressor.unused_data:
-        raise link_refusal(
-            url, "is compressed, and cut short or followed by other bytes", RETRY_HINT
-        )
-    return plain

@@ -139,13 +139,28 @@ def waiting_reason(runtime: Runtime, config: Config, requests: Iterable[TrustReq
     return f"its files are not those that you trusted: {names}; {TRUST_HINT}"
 
 
-def print_waiting(selection: ServerSelection) -> None:
-    """Print a notice for each server that waits for its user's trust, with the reason."""
+def split_names(texts: Sequence[str]) -> list[str]:
+    """The names in texts that separate them by commas or blanks."""
+    return [word for text in texts for word in text.replace(",", " ").split()]
+
+
+def announce_servers(runtime: Runtime, config: Config, texts: Sequence[str]) -> ServerSelection:
+    """As `select_servers`, for names that commas or blanks separate. Notices say which files cannot
+    be read, which servers wait for their user's trust, and that there is none to serve.
+    """
+    selection = select_servers(runtime, config, split_names(texts))
+    for problem in selection.problems:
+        console.print_notice(f"notice: {problem}")
     for server, reason in selection.left_out:
         if TRUST_HINT in reason:
             console.print_notice(
                 f"notice: the server {server.name} is not served: {console.sanitise(reason)}"
             )
+    if not selection.served:
+        console.print_notice(
+            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
+        )
+    return selection
 
 
 def _digest_files(

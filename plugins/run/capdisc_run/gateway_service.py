@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,18 +19,11 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import CapdiscError
-from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import Descriptor
-from capdisc_run import approvals, gateway_lists
+from capdisc_run import gateway_lists
 from capdisc_run.gateway import Gateway
-from capdisc_run.gateway_servers import (
-    ServerSelection,
-    describe_start,
-    gateway_places,
-    print_waiting,
-    select_servers,
-)
+from capdisc_run.gateway_servers import ServerSelection, announce_servers, gateway_places
 from capdisc_run.server_launch import INSIDE_VARIABLE
+from capdisc_run.server_tools import describe_server, format_server
 
 # A build of a large index on a slow machine; a later change starts the next one.
 _BUILD_SECONDS = 600.0
@@ -152,7 +145,7 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     """Print which servers are served, where each is declared, and which of their tools may be
     called; and which servers are not served, with the reason.
     """
-    documents = [describe_server(runtime, server.name, selection) for server in selection.served]
+    documents = [describe_server(runtime, server) for server in selection.served]
     left_out = [
         {"server": server.name, "client": server.client, "path": server.path, "reason": reason}
         for server, reason in selection.left_out
@@ -162,8 +155,12 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
             {"served": documents, "left_out": left_out, "problems": list(selection.problems)}
         )
         return ExitCode.OK
+    unlisted = "not asked for its tools yet; capdisc mcp --gateway asks it when it starts"
     for document in documents:
-        console.print_lines(_format_server(document))
+        console.print_lines(format_server(document, unlisted, "approved by you"))
+        if asked := document["tools"]["asked"]:
+            label = f"asked about, or refused until: capdisc trust 'tool:{document['server']}.*'"
+            console.print_lines([console.sanitise(f"  {label}: {console.format_names(asked)}")])
     for row in left_out:
         console.print_lines(
             [console.sanitise(f"not served: {row['server']} ({row['path']}): {row['reason']}")]
@@ -175,58 +172,6 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     return ExitCode.OK
 
 
-def describe_server(
-    runtime: surroundings.Runtime, name: str, selection: ServerSelection
-) -> JsonObject:
-    """The served server of this name: where it is declared, what is started, and its tools by how
-    calls of them are made.
-    """
-    declaration = next(server for server in selection.served if server.name == name)
-    places = gateway_places(runtime)
-    stored = gateway_lists.read_list(places.lists, name)
-    pages = [{"tools": list(stored.tools)}] if stored else []
-    descriptors = gateway_lists.list_descriptors(places.lists, declaration, pages)
-    states: dict[str, list[str]] = {"read_only": [], "approved": [], "asked": []}
-    for descriptor in descriptors:
-        digest = gateway_lists.approval_digest(descriptor, declaration)
-        states[tool_state(descriptor, approvals.is_approved(places.approvals, digest))].append(
-            descriptor.name
-        )
-    return {
-        "server": name,
-        "client": declaration.client,
-        "path": declaration.path,
-        "scope": declaration.scope,
-        "start": describe_start(declaration),
-        "listed": stored is not None,
-        "tools": states,
-    }
-
-
-def tool_state(descriptor: Descriptor, is_approved: bool) -> str:
-    """How calls of a tool are made: "read_only" (without a question), "approved" or "asked"."""
-    if gateway_lists.is_read_only(descriptor):
-        return "read_only"
-    return "approved" if is_approved else "asked"
-
-
-def _format_server(document: JsonObject) -> Iterable[str]:
-    yield console.sanitise(f"{document['server']}: {document['start']}")
-    yield console.sanitise(f"  declared in {document['path']} ({document['client']})")
-    if not document["listed"]:
-        yield "  not asked for its tools yet; capdisc mcp --gateway asks it when it starts"
-    elif not any(document["tools"].values()):
-        yield "  it lists no tools"
-    labels = {
-        "read_only": "only read, so called without a question",
-        "approved": "approved by you",
-        "asked": f"asked about, or refused until: capdisc trust 'tool:{document['server']}.*'",
-    }
-    for state, names in document["tools"].items():
-        if names:
-            yield console.sanitise(f"  {labels[state]}: {console.format_names(names)}")
-
-
 def choose_servers(
     runtime: surroundings.Runtime, config: Config, names: Sequence[str]
 ) -> ServerSelection:
@@ -234,16 +179,7 @@ def choose_servers(
     if runtime.environ.get(INSIDE_VARIABLE):
         console.print_notice("notice: no servers are served inside another gateway")
         return ServerSelection()
-    words = [name.strip() for text in names for name in text.split(",")]
-    selection = select_servers(runtime, config, [word for word in words if word])
-    for problem in selection.problems:
-        console.print_notice(f"notice: {problem}")
-    print_waiting(selection)
-    if not selection.served:
-        console.print_notice(
-            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
-        )
-    return selection
+    return announce_servers(runtime, config, names)
 
 
 @contextmanager

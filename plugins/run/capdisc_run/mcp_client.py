@@ -1,99 +1,47 @@
-"""What an MCP server lists as its tools and skills, and what one of its tools answers. The server is
-started for it and ended after it.
+"""What a running MCP server lists as its tools and skills, and what one of its tools answers;
+`call_tool` starts the server for one call and ends it after that.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.version import __version__
-from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
+from capdisc_indexer.sources.formats.skill_answers import (
+    DRAFT_INDEX,
+    EXTENSION,
+    MAX_TEXT_BYTES,
+    is_draft_document,
+    is_skill_uri,
+    keep_content,
+    keep_entry,
+    read_content,
+    read_draft_document,
+)
 from capdisc_indexer.text.normalization import one_line
 from capdisc_run.call_types import CallLimits, Outcome, ToolCall
 from capdisc_run.mcp_server_process import ServerProcess
-from capdisc_run.output_masking import mask_json, mask_stream
-from capdisc_run.process import build_environment, find_program
-from capdisc_run.skill_requests import (
-    LIST_TIMEOUT_S,
-    MAX_SKILLS_BYTES,
-    request_skills,
-)
 
 MAX_PAGES = 50
 MAX_BYTES = 4 * 1024 * 1024
 _POLL_SECONDS = 0.05
+LIST_TIMEOUT_S = 20.0
+# For all skills of a server. Those of the 2,000 files in a large collection have 18 MB.
+MAX_SKILLS = 2_000
+MAX_SKILLS_BYTES = 16 * 1024 * 1024
+SKILLS_TIMEOUT_S = 120.0
+_TOO_LATE = "the server took too long"
+# Of a server that does not declare the extension, at most this much of its list of resources is read.
+_MAX_RESOURCE_PAGES = 10
 
 # A page of what a server says: {"tools": [...]}, as MCP's `tools/list` has it, or one of skills.
 ToolsPage: TypeAlias = JsonObject
-
-
-def list_tools(
-    server: ServerConfig, environ: Mapping[str, str], cwd: Path, seconds: float = LIST_TIMEOUT_S
-) -> list[ToolsPage]:
-    """The pages of the server's answer to `tools/list`, and those of its skills. The server gets
-    PATH, HOME, LANG and the variables that its entry names, no others.
-
-    Raises InputError without the SDK, and where the server cannot be started, fails, or takes
-    longer than `seconds`.
-    """
-    sdk = lazy_imports.mcp_sdk()
-    values = _server_environment(server, environ)
-    argv = (
-        find_program(server.command, environ, str(cwd)),
-        *(fill_variables(word, environ) or word for word in server.args),
-    )
-    call = ToolCall(server=server.name, argv=argv, cwd=cwd, tool="", arguments={})
-    secrets = {name: environ[name] for word in server.args for name in variables_in(word, environ)}
-    secrets |= {name: values[name] for name in server.env}
-    pages: list[ToolsPage] = sdk.anyio.run(_list_pages, sdk, call, values, secrets, seconds)
-    return pages
-
-
-def _server_environment(server: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    values = {name: fill_variables(text, environ) for name, text in server.env.items()}
-    if missing := [name for name, value in values.items() if value is None]:
-        message = f"its entry refers to what is not set here: {', '.join(missing)}"
-        raise InputError(message, "set it in the environment")
-    return build_environment(environ, ()) | {
-        name: value for name, value in values.items() if value is not None
-    }
-
-
-async def _list_pages(
-    sdk: Any, call: ToolCall, values: Mapping[str, str], secrets: Mapping[str, str], seconds: float
-) -> list[ToolsPage]:
-    server = ServerProcess(sdk, call, values, MAX_BYTES + MAX_SKILLS_BYTES)
-    pages: list[ToolsPage] | None = None
-    problem = ""
-    with sdk.anyio.move_on_after(seconds) as scope:
-        try:
-            async with sdk.Client(
-                server.connect(), client_info=sdk.types.Implementation(name="capdisc", version="1")
-            ) as client:
-                pages = await request_pages(client)
-                scope.deadline = float("inf")  # the skills have a time of their own
-                pages += await request_skills(sdk, client)
-        except Exception as error:
-            problem = _listing_error(error, secrets)
-    if pages is None or scope.cancelled_caught:
-        reason = problem or "no answer"
-        if scope.cancelled_caught:
-            reason = f"no answer within {seconds:g} seconds"
-        stderr_line = one_line(
-            mask_stream(server.stderr, secrets, is_cut=True).decode("utf-8", "replace"), 200
-        )
-        raise InputError(
-            f"{reason}{f' ({stderr_line})' if stderr_line else ''}",
-            "start it by hand to see what is wrong",
-        )
-    return pages
 
 
 async def request_pages(client: Any) -> list[ToolsPage]:
@@ -112,13 +60,6 @@ async def request_pages(client: Any) -> list[ToolsPage]:
     return pages
 
 
-def _listing_error(error: BaseException, secrets: Mapping[str, str]) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    text = error.message if isinstance(error, InputError) else str(error) or type(error).__name__
-    return one_line(str(mask_json(text, secrets)), 200)
-
-
 def call_tool(call: ToolCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
     """What the tool answered, its texts as stdout. The server may speak any version of the
     protocol, from the first one on. Raises InputError without the SDK, or where the server cannot
@@ -133,7 +74,7 @@ async def _call_tool(
     sdk: Any, call: ToolCall, environment: Mapping[str, str], limits: CallLimits
 ) -> Outcome:
     began = time.monotonic()
-    server = ServerProcess(sdk, call, environment, limits.max_bytes)
+    server = ServerProcess(sdk, call.argv, call.cwd, environment, limits.max_bytes)
     result, problem = None, ""
     with sdk.anyio.move_on_after(limits.seconds) as scope:
         try:
@@ -141,17 +82,23 @@ async def _call_tool(
                 tasks.start_soon(end_when_stopped, sdk, limits, scope)
                 result = await _request_tool(sdk, server, call)
                 tasks.cancel_scope.cancel()
-        except Exception as error:
-            problem = error_line(error)
+        except Exception as errors:
+            if isinstance(error := first_error(errors), CapdiscError):
+                raise error from errors
+            problem = first_line(error)
     status = "stopped" if limits.is_stopped() else "timeout" if scope.cancelled_caught else ""
     status = "too-large" if server.is_too_large else status
     return build_outcome(result, status, problem, server.stderr, time.monotonic() - began)
 
 
 async def _request_tool(sdk: Any, server: ServerProcess, call: ToolCall) -> Any:
-    name = sdk.types.Implementation(name="capdisc", version=__version__)
-    async with sdk.Client(server.connect(), client_info=name) as client:
+    async with sdk.Client(server.connect(), client_info=client_info(sdk)) as client:
         return await client.call_tool(call.tool, dict(call.arguments))
+
+
+def client_info(sdk: Any) -> Any:
+    """What servers are told of us."""
+    return sdk.types.Implementation(name="capdisc", version=__version__)
 
 
 async def end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
@@ -161,14 +108,15 @@ async def end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
     scope.cancel()
 
 
-def error_line(error: Exception) -> str:
-    """What went wrong, on one line; of several errors at once, the first. Raises the error where
-    it is one of ours.
-    """
-    while isinstance(error, ExceptionGroup):
+def first_error(error: BaseException) -> BaseException:
+    """The error; of several at once, the first."""
+    while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, CapdiscError):
-        raise error
+    return error
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, on one line."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
@@ -215,3 +163,127 @@ def _content_text(content: Any) -> str:
     media_type = getattr(content, "mime_type", None) or getattr(resource, "mime_type", None) or ""
     uri = getattr(content, "uri", None) or getattr(resource, "uri", None) or ""
     return " ".join(f"[{content.type} {media_type} {uri}".split()) + "]"
+
+
+# Which skills the server publishes, and which texts they have.
+
+
+async def request_skills(sdk: Any, client: Any) -> list[JsonObject]:
+    """The server's skills as pages: {"skills": [...]} as `skills/list` has them, and one {"contents":
+    [...]} with the text of each SKILL.md, or the problem that keeps it out. Of a server that
+    does not declare the skills extension, those that a document of its drafts lists: the index
+    `skill://index.json`, or else a `_manifest` for each skill.
+
+    Of the skills only SKILL.md is read, since the index is made of it. What is more than
+    MAX_SKILLS, MAX_SKILLS_BYTES or SKILLS_TIMEOUT_S is left out, with the reason.
+    """
+    capabilities = client.server_capabilities
+    has_extension = EXTENSION in (capabilities.extensions or {})
+    if not has_extension and capabilities.resources is None:
+        return []
+    request_entries = _request_skill_pages if has_extension else _request_draft_pages
+    pages: list[JsonObject] = []
+    contents: list[JsonObject] = []
+    with sdk.anyio.move_on_after(SKILLS_TIMEOUT_S) as scope:
+        try:
+            async for page in request_entries(sdk, client):
+                pages.append(page)  # noqa: PERF401 - what came before an error stays
+        except (sdk.Error, ValueError, TypeError, TimeoutError) as error:
+            if has_extension or pages:
+                pages.append({"problem": one_line(str(error), 200) or _TOO_LATE})
+        for uri in _skill_uris(pages):
+            contents.append(await _request_text(sdk, client, uri, contents))
+    late = _skill_uris(pages)[len(contents) :]
+    if scope.cancelled_caught and not late and has_extension:
+        pages.append({"problem": _TOO_LATE})
+    contents += [{"uri": uri, "problem": _TOO_LATE} for uri in late]
+    return [*pages, {"contents": contents}] if pages else []
+
+
+async def _request_skill_pages(sdk: Any, client: Any) -> AsyncIterator[JsonObject]:
+    """The pages of entries, at most MAX_SKILLS in all. Raises ValueError where there are more."""
+    types, cursor, count = sdk.types, None, 0
+    request_type = types.Request[types.PaginatedRequestParams, Literal["skills/list"]]
+    while True:
+        params = types.PaginatedRequestParams(cursor=cursor)
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.session.send_request(
+                request_type(method="skills/list", params=params), sdk.TypeAdapter(dict[str, Any])
+            )
+        entries = answer.get("skills")
+        if not isinstance(entries, list):
+            raise TypeError("its answer to skills/list holds no list of skills")
+        yield {"skills": [keep_entry(entry) for entry in entries[: MAX_SKILLS - count]]}
+        count, previous, cursor = count + len(entries), cursor, answer.get("nextCursor")
+        if not cursor or not isinstance(cursor, str) or cursor == previous:
+            return
+        if count >= MAX_SKILLS:
+            raise ValueError(f"it has more than {MAX_SKILLS:,} skills; the first ones are read")
+
+
+def _skill_uris(pages: Sequence[JsonObject]) -> list[str]:
+    """The URIs of entries that this server may be asked for, each once."""
+    uris = (
+        entry.get("uri")
+        for page in pages
+        for entry in page.get("skills", ())
+        if isinstance(entry, dict)
+    )
+    return list(dict.fromkeys(str(uri) for uri in uris if is_skill_uri(uri)))
+
+
+async def _request_text(
+    sdk: Any, client: Any, uri: str, contents: Sequence[JsonObject]
+) -> JsonObject:
+    """The text of a SKILL.md, or why it is not kept."""
+    remaining_bytes = MAX_SKILLS_BYTES - sum(
+        len(content.get("text") or content.get("blob", "")) for content in contents
+    )
+    try:
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.read_resource(uri)
+    except TimeoutError:
+        return {"uri": uri, "problem": _TOO_LATE}
+    except sdk.Error as error:
+        if error.code == sdk.types.CONNECTION_CLOSED:
+            raise
+        return {"uri": uri, "problem": f"the server says: {one_line(str(error), 200)}"}
+    document = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
+    text = next(map(read_content, document["contents"]), None)
+    if text is None:
+        return {"uri": uri, "problem": "the server gives no text of it"}
+    if len(text) > min(MAX_TEXT_BYTES, remaining_bytes):
+        is_large = len(text) > MAX_TEXT_BYTES
+        limit = "1 MiB" if is_large else "16 MiB together with the others"
+        return {"uri": uri, "problem": f"its text is larger than {limit}"}
+    return keep_content(uri, text)
+
+
+# Servers of the time before the extension was final.
+
+
+async def _request_draft_pages(sdk: Any, client: Any) -> AsyncIterator[JsonObject]:
+    """The entries that documents of the drafts list, as pages."""
+    uris = await _list_draft_documents(sdk, client)
+    indexes = [uri for uri in uris if uri == DRAFT_INDEX]
+    count = 0
+    for uri in indexes or uris[:MAX_SKILLS]:
+        content = await _request_text(sdk, client, uri, ())
+        if "text" in content:
+            entries = read_draft_document(uri, content["text"])[: MAX_SKILLS - count]
+            count += len(entries)
+            yield {"skills": entries}
+
+
+async def _list_draft_documents(sdk: Any, client: Any) -> list[str]:
+    """The resources of the server that list skills as the drafts had it."""
+    uris: list[str] = []
+    cursor = None
+    for _ in range(_MAX_RESOURCE_PAGES):
+        with sdk.anyio.fail_after(LIST_TIMEOUT_S):
+            answer = await client.list_resources(cursor=cursor)
+        uris += [str(resource.uri) for resource in answer.resources]
+        cursor = answer.next_cursor
+        if not cursor:
+            break
+    return list(dict.fromkeys(uri for uri in uris if is_draft_document(uri)))

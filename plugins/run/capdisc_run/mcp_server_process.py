@@ -8,18 +8,16 @@ from __future__ import annotations
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.process_group import delay_signals
-from capdisc_run.call_types import ToolCall
 from capdisc_run.process import check_can_run, start_error
 
 # How long a server may take to end by itself once its stdin is closed.
 _GRACE_SECONDS = 1.0
-
-
-# Of a server that is kept, so much of what it writes beside the protocol is remembered.
+# How much is remembered of what a server that is kept writes outside the protocol.
 _KEPT_LOG_BYTES = 16 * 1024
 
 
@@ -32,12 +30,13 @@ class ServerProcess:
     def __init__(
         self,
         sdk: Any,
-        call: ToolCall,
+        argv: tuple[str, ...],
+        cwd: Path,
         environment: Mapping[str, str],
         max_bytes: int,
         is_kept: bool = False,
     ) -> None:
-        self._sdk, self._call, self._environment = sdk, call, environment
+        self._sdk, self._argv, self._cwd, self._environment = sdk, argv, cwd, environment
         self._max_bytes, self._size, self._is_kept = max_bytes, 0, is_kept
         self._stderr: list[bytes] = []
         self._stray: list[bytes] = []  # lines on stdout that are no messages
@@ -114,16 +113,16 @@ class ServerProcess:
         pipe = subprocess.PIPE
         try:
             return await self._sdk.anyio.open_process(
-                self._call.argv,
+                self._argv,
                 env=dict(self._environment),
-                cwd=self._call.cwd,
+                cwd=self._cwd,
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
                 **system.group_options(),
             )
         except (OSError, ValueError) as error:
-            raise start_error(self._call.argv, error) from error
+            raise start_error(self._argv, error) from error
 
     @property
     def _stream_errors(self) -> tuple[type[BaseException], ...]:

@@ -14,8 +14,8 @@ PLUGIN = Plugin(
         )
     },
     services={
-        "runner": "capdisc_run.approval_prompt",
-        "agent-runner": "capdisc_run.agent_execution",
+        "runner": "capdisc_run.approved_runs",
+        "agent-runner": "capdisc_run.approved_runs",
         "servers": "capdisc_run.gateway_servers",
         "server-lists": "capdisc_run.server_sources",
         "server-tools": "capdisc_run.server_tools",

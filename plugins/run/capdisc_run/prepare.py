@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from capdisc_guard import is_steering, refuse_misuses
 from capdisc_indexer.links import capability_folder
@@ -21,10 +21,11 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
-from capdisc_run import http_client, http_request, process
+from capdisc_run import http_request, process
 from capdisc_run.argv_template import argument_text, build_argv, placeholders
 from capdisc_run.call_types import (
     DEFAULT_SECONDS,
+    MAX_MANIFEST_SECONDS,
     Call,
     CallLimits,
     CommandCall,
@@ -41,14 +42,9 @@ from capdisc_run.process import (
     find_program,
     read_secrets,
 )
-from capdisc_run.run_declaration import (
-    CommandRun,
-    ToolRun,
-    declared_timeout_s,
-    read_run,
-)
 
 _SYSTEM_NETWORK = NetworkStack()
+_RUN_HINT = "run: {command: [...]}, {mcp: {...}} or {http: {...}}"
 
 
 def prepare_call(descriptor: Descriptor, arguments: Arguments, ctx: ExecutionContext) -> Call:
@@ -93,68 +89,96 @@ def _build_call(
     """The call with arguments that have their defaults; `passed_names` are those that the caller
     gave.
     """
-    run = read_run(descriptor)
-    if isinstance(run, CommandRun):
+    run = descriptor.run or {}
+    if "command" in run:
         return _build_command_call(descriptor, run, arguments, passed_names, ctx)
-    if isinstance(run, ToolRun):
-        return _build_tool_call(descriptor, run, arguments, ctx)
-    call = http_request.build_http_call(run, arguments, ctx)
-    _check_all_used(passed_names, http_request.parameter_names(run))
-    return call
+    if isinstance(mcp := run.get("mcp"), Mapping):
+        return _build_tool_call(descriptor, mcp, arguments, ctx)
+    if isinstance(http := run.get("http"), Mapping):
+        call = http_request.build_http_call(http, arguments, ctx)
+        _check_all_used(passed_names, http_request.parameter_names(http))
+        return call
+    raise InputError("its manifest does not say what", _RUN_HINT)
 
 
 def _build_command_call(
     descriptor: Descriptor,
-    run: CommandRun,
+    run: Mapping[str, object],
     arguments: Arguments,
     passed_names: Collection[str],
     ctx: ExecutionContext,
 ) -> CommandCall:
-    used_names = placeholders(run.command)
-    parameter_names = _schema_names(descriptor) or [*used_names, *passed_names]
-    argv = build_argv(run.command, arguments, parameter_names, descriptor.schema)
-    if run.stdin != "json":
-        _check_all_used(passed_names, [*used_names, *placeholders([run.stdin])])
-    folder = _run_folder(descriptor, run, argv[0], ctx)
+    """`command` should be a list of words and of lists of words; `stdin` may be "json" or one
+    "{parameter}".
+    """
+    command, stdin = run["command"], run.get("stdin")
+    used_names = placeholders(command)
+    parameter_names = list(as_mapping((descriptor.schema or {}).get("properties")))
+    parameter_names = parameter_names or [*used_names, *passed_names]
+    argv = build_argv(command, arguments, parameter_names, descriptor.schema)
+    if stdin != "json":
+        _check_all_used(passed_names, [*used_names, *placeholders([stdin])])
+    folder, cwd = _find_folders(descriptor, run, argv[0], ctx)
     return CommandCall(
         argv=(find_program(argv[0], ctx.environ, folder), *argv[1:]),
-        cwd=Path(folder) if run.is_in_capability_folder else ctx.cwd,
-        stdin=_stdin_bytes(run.stdin, arguments),
+        cwd=cwd,
+        stdin=_stdin_bytes(stdin, arguments),
         environment=descriptor.secrets,
     )
 
 
 def _build_tool_call(
-    descriptor: Descriptor, run: ToolRun, arguments: Arguments, ctx: ExecutionContext
+    descriptor: Descriptor, mcp: Mapping[str, object], arguments: Arguments, ctx: ExecutionContext
 ) -> ToolCall:
-    folder = _run_folder(descriptor, run, run.command, ctx)
+    """The server gets the variables of `env` that are set here and steer no programs (it may do
+    without the others, which may be mere settings), and those that its words refer to, as in
+    ${TOKEN}.
+    """
+    command, args = mcp.get("command"), mcp.get("args", [])
+    tool, env = mcp.get("tool", descriptor.name), mcp.get("env")
+    if not (
+        _is_word(command)
+        and _is_word(tool)
+        and isinstance(args, list)
+        and all(map(_is_word, args))
+    ):
+        raise InputError(
+            "its MCP server is not one that can be started",
+            "mcp: {command, args, tool}; only over stdio",
+        )
+    names = env if isinstance(env, list | tuple | Mapping) else ()
+    set_names = [
+        name
+        for name in names
+        if isinstance(name, str) and ctx.environ.get(name) and not is_steering(name)
+    ]
+    words_names = [name for word in args for name in variables_in(word, ctx.environ)]
+    folder, cwd = _find_folders(descriptor, mcp, command, ctx)
     return ToolCall(
-        server=one_line(run.server, 80),
-        argv=(find_program(run.command, ctx.environ, folder), *run.args),
-        cwd=Path(folder) if run.is_in_capability_folder else ctx.cwd,
-        tool=run.tool,
+        server=one_line(str(mcp.get("server", command)), 80),
+        argv=(find_program(command, ctx.environ, folder), *args),
+        cwd=cwd,
+        tool=tool,
         arguments=arguments,
-        environment=tuple(dict.fromkeys([*descriptor.secrets, *_server_variables(run, ctx)])),
+        environment=tuple(dict.fromkeys([*descriptor.secrets, *set_names, *words_names])),
     )
 
 
-def _run_folder(
-    descriptor: Descriptor, run: CommandRun | ToolRun, program: str, ctx: ExecutionContext
-) -> str:
-    """The capability's folder, where the run or its program lies in it; else ""."""
-    is_relative_path = "/" in program and not program.startswith("/")
-    if run.is_in_capability_folder or is_relative_path:
-        return capability_folder(descriptor, ctx.roots)
-    return ""
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and "\0" not in value
 
 
-def _server_variables(run: ToolRun, ctx: ExecutionContext) -> list[str]:
-    """The variables that a server gets: those of `env` that are set here and steer no programs (a
-    server may do without the others, which may be mere settings), and those that its words refer
-    to, as in ${TOKEN}.
+def _find_folders(
+    descriptor: Descriptor, section: Mapping[str, object], program: str, ctx: ExecutionContext
+) -> tuple[str, Path]:
+    """The folder in which the program is found, "" for that of PATH, and the one in which it runs:
+    the capability's where the manifest says so or, for the program, where its path is relative.
     """
-    set_names = [name for name in run.env if ctx.environ.get(name) and not is_steering(name)]
-    return set_names + [name for word in run.args for name in variables_in(word, ctx.environ)]
+    is_in_folder = section.get("cwd") == "capability"
+    if is_in_folder or ("/" in program and not program.startswith("/")):
+        folder = capability_folder(descriptor, ctx.roots)
+        return folder, Path(folder) if is_in_folder else ctx.cwd
+    return "", ctx.cwd
 
 
 def _stdin_bytes(stdin: object, arguments: Arguments) -> bytes | None:
@@ -169,22 +193,23 @@ def _stdin_bytes(stdin: object, arguments: Arguments) -> bytes | None:
     return None if value is None else argument_text(value).encode("utf-8", "replace")
 
 
-def _schema_names(descriptor: Descriptor) -> list[str]:
-    return list(as_mapping((descriptor.schema or {}).get("properties")))
-
-
 def _check_all_used(passed_names: Iterable[str], used_names: Iterable[str]) -> None:
     if unused := sorted(set(passed_names) - set(used_names)):
         raise UsageError(f"it has no use for {', '.join(unused)}", "leave it out")
 
 
 def timeout_seconds(descriptor: Descriptor, timeout_s: float | None) -> float:
-    """The limit of time in seconds: the user's, else the manifest's within bounds, else
-    DEFAULT_SECONDS.
+    """The limit of time in seconds: the user's, else that of `run` or of a section of it, at most
+    MAX_MANIFEST_SECONDS, else DEFAULT_SECONDS.
     """
     if timeout_s is not None:
         return timeout_s
-    return declared_timeout_s(descriptor) or DEFAULT_SECONDS
+    run = descriptor.run or {}
+    sections = [section for section in (run, *run.values()) if isinstance(section, Mapping)]
+    timeout = next((section["timeout"] for section in sections if "timeout" in section), None)
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
+        return DEFAULT_SECONDS
+    return float(min(timeout, MAX_MANIFEST_SECONDS))
 
 
 def execute_call(
@@ -198,26 +223,18 @@ def execute_call(
     that is not allowed.
     """
     secrets = read_secrets(environ, call.environment)
-    outcome = _dispatch_call(call, environ, secrets, limits, network)
-    return mask_outcome(outcome, secrets, limits.max_bytes)
-
-
-def _dispatch_call(
-    call: Call,
-    environ: Mapping[str, str],
-    secrets: Mapping[str, str],
-    limits: CallLimits,
-    network: NetworkStack,
-) -> Outcome:
     if isinstance(call, HttpCall):
-        return http_client.send_request(call, secrets, limits, network)
-    environment = build_environment(environ, call.environment)
-    if isinstance(call, CommandCall):
-        return process.run_process(call, environment, limits)
-    from capdisc_run.mcp_client import call_tool
+        outcome = http_request.send_request(call, secrets, limits, network)
+    elif isinstance(call, CommandCall):
+        environment = build_environment(environ, call.environment)
+        outcome = process.run_process(call, environment, limits)
+    else:
+        from capdisc_run.mcp_client import call_tool
 
-    argv = tuple(fill_variables(word, secrets) or word for word in call.argv)
-    return call_tool(replace(call, argv=argv), environment, limits)
+        argv = tuple(fill_variables(word, secrets) or word for word in call.argv)
+        environment = build_environment(environ, call.environment)
+        outcome = call_tool(replace(call, argv=argv), environment, limits)
+    return mask_outcome(outcome, secrets, limits.max_bytes)
 
 
 # An example of arguments, for hints.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
@@ -18,9 +19,13 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
-from capdisc_run import approvals, call_preview, http_client
-from capdisc_run.agent_execution import outcome_json
-from capdisc_run.approval_prompt import approval_scope, note_unmasked, require_approval
+from capdisc_run import approvals, call_preview, http_request
+from capdisc_run.approved_runs import (
+    approval_scope,
+    note_unmasked,
+    outcome_json,
+    require_approval,
+)
 from capdisc_run.argv_template import with_written_words
 from capdisc_run.call_types import Call, CallLimits, HttpCall, Outcome, ToolCall
 from capdisc_run.output_masking import unmasked_secrets
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 
 # The last bytes of stderr that are shown of a program that was ended at a limit.
 _MAX_STDERR_BYTES = 2_000
+MAX_SECONDS = 86_400.0
+NOT_RUN_HINT = "capdisc doctor says what is wrong with a folder; from a shared index nothing is run, index its files here"
 
 
 @frozen(kw_only=True)
@@ -49,163 +56,6 @@ class RunOptions:
     dry_run: bool
     yes: bool
     json: bool
-
-
-def print_filled_arguments(descriptor: Descriptor, arguments: Arguments, as_json: bool) -> int:
-    """Print the arguments with their defaults."""
-    filled_arguments = check_arguments(descriptor, arguments)
-    if as_json:
-        console.print_document({"id": descriptor.id, "arguments": filled_arguments})
-    else:
-        console.print_result(console.format_json_text(filled_arguments))
-    return ExitCode.OK
-
-
-def print_manual_call(
-    descriptor: Descriptor, arguments: Arguments, api_url: str, as_json: bool
-) -> int:
-    """Print the call of a capability that does not say how it is run, for the caller to make."""
-    call = call_preview.manual_call(descriptor, check_arguments(descriptor, arguments), api_url)
-    if as_json:
-        console.print_document({"id": descriptor.id, "status": "not-run", "call": call})
-    else:
-        console.print_lines(
-            [call.get("line") or call.get("read") or json.dumps(call, ensure_ascii=False)]
-        )
-    console.print_notice(f"error: {descriptor.id} does not say how it is run")
-    console.print_notice("hint: stdout has the call; make it yourself")
-    return ExitCode.BAD_INPUT
-
-
-def run_capability(
-    runtime: surroundings.Runtime,
-    descriptor: Descriptor,
-    arguments: Arguments,
-    execution_ctx: ExecutionContext,
-    options: RunOptions,
-) -> int:
-    """Make the call and pass on its output and exit status; with `dry_run`, print it instead."""
-    with call_preview.masked_errors():
-        descriptor = with_written_words(descriptor, execution_ctx.roots)
-        call = prepare_call(descriptor, arguments, execution_ctx)
-        if options.dry_run:
-            return _print_dry_run(runtime, descriptor, call, arguments, options.json)
-        check_usable(descriptor, runtime.environ)
-        require_approval(runtime, descriptor, call, arguments, options.yes)
-        return _make_call(runtime, descriptor, call, options)
-
-
-def _make_call(
-    runtime: surroundings.Runtime, descriptor: Descriptor, call: Call, options: RunOptions
-) -> int:
-    seconds = timeout_seconds(descriptor, options.seconds)
-    limits = CallLimits(seconds=seconds, max_bytes=options.max_bytes)
-    unmasked = unmasked_secrets(call.environment, runtime.environ)
-    if options.yes:  # else the question has said so
-        note_unmasked(unmasked)
-    outcome = execute_call(call, runtime.environ, limits)
-    is_ok = outcome.status == "ok"
-    if runtime.config()["log"]:
-        session_memory.log_event(runtime, "run", [descriptor.id], ok=is_ok)
-    if options.json:
-        console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
-    else:
-        _print_outcome(runtime, outcome, is_tool=isinstance(call, ToolCall))
-    return _exit_code(descriptor, outcome, limits)
-
-
-def _print_outcome(runtime: surroundings.Runtime, outcome: Outcome, is_tool: bool) -> None:
-    if outcome.is_truncated:
-        return
-    console.write_through(outcome.stdout, to_stderr=False, is_terminal=runtime.stdout_is_terminal)
-    # The stderr of an MCP server whose tool succeeded is only its log.
-    if outcome.status != "ok" or not is_tool:
-        console.write_through(
-            outcome.stderr, to_stderr=True, is_terminal=runtime.stderr_is_terminal
-        )
-
-
-def run_server_tool(
-    runtime: surroundings.Runtime, tool: ServerTool, arguments: Arguments, options: RunOptions
-) -> int:
-    """Call a tool of a server that a client's file names, as the gateway does, and pass on its
-    output and exit status; with `dry_run`, print the call instead.
-    """
-    from capdisc_run import server_tools
-
-    descriptor = tool.descriptor
-    with call_preview.masked_errors():
-        if options.dry_run:
-            document = server_tools.call_document(
-                runtime, tool, check_arguments(descriptor, arguments)
-            )
-            if options.json:
-                console.print_document(document)
-            else:
-                console.print_lines([console.sanitise(document["call"]["line"])])
-            return ExitCode.OK
-        outcome, limits = server_tools.call_tool(
-            runtime, tool, arguments, options.seconds, options.max_bytes, options.yes
-        )
-    if options.json:
-        console.print_document({"id": descriptor.id, **outcome_json(outcome)})
-    else:
-        _print_outcome(runtime, outcome, is_tool=True)
-    return _exit_code(descriptor, outcome, limits)
-
-
-def _print_dry_run(
-    runtime: surroundings.Runtime,
-    descriptor: Descriptor,
-    call: Call,
-    arguments: Arguments,
-    as_json: bool,
-) -> int:
-    """Print the call. Raises LinkRefusedError for one that would be refused."""
-    approval = approvals.approval_of(descriptor, call, arguments)
-    reasons = approvals.pending_reasons(runtime.state_dir(), descriptor, call, approval)
-    unmasked = unmasked_secrets(call.environment, runtime.environ)
-    if as_json:
-        document = {
-            "id": descriptor.id,
-            "call": call_preview.call_document(call),
-            "asks": list(reasons),
-            "covers": approvals.list_covered_files(descriptor, call),
-            "unmasked": unmasked,
-        }
-        console.print_document(document)
-    else:
-        console.print_lines([call_preview.shell_line(call)])
-        note_unmasked(unmasked)
-    if isinstance(call, HttpCall):
-        http_client.check_request(call)
-    elif not as_json:
-        console.print_notice(f"note: it runs in {quote_word(str(call.cwd))}")
-        console.print_notice(approval_scope(descriptor, call))
-    return ExitCode.OK
-
-
-def _exit_code(descriptor: Descriptor, outcome: Outcome, limits: CallLimits) -> int:
-    """The exit status of the call. Where a limit ended it, prints which one."""
-    if not outcome.is_truncated:
-        return outcome.exit_code
-    if stderr_tail := outcome.stderr[-_MAX_STDERR_BYTES:].decode("utf-8", "replace").strip():
-        console.print_notice(stderr_tail)
-    if outcome.status == "too-large":
-        console.print_notice(
-            f"error: {descriptor.id} printed more than {limits.max_bytes // 1024:,} KiB and was ended"
-        )
-        console.print_notice("hint: ask it for less, or raise --max-output")
-    else:
-        console.print_notice(
-            f"error: {descriptor.id} did not end within {limits.seconds:g} s and was ended"
-        )
-        console.print_notice("hint: raise --timeout")
-    return ExitCode.ENDED
-
-
-MAX_SECONDS = 86_400.0
-NOT_RUN_HINT = "capdisc doctor says what is wrong with a folder; from a shared index nothing is run, index its files here"
 
 
 def run(
@@ -258,23 +108,27 @@ def run(
 
     Example: capdisc run git-status --dry-run
     """
+    if timeout is not None and not 0 < timeout <= MAX_SECONDS:
+        raise UsageError(
+            "--timeout must be more than 0 seconds and at most a day", "see: capdisc run --help"
+        )
     runtime = surroundings.current_runtime()
     with open_index.open_index(index_dir, fresh) as ctx:
         if doubt := ctx.provenance_warning:
             raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
-        descriptor = _find_capability(ctx.index, identifier)
+        descriptor = ctx.index.descriptor(identifier)
         roots = tuple(ctx.index.scan["roots"])
         api_url = _api_url(ctx.index, descriptor)
         place = ctx.place
-    from capdisc_indexer.tools.definitions.builders import capability_schema
-    from capdisc_indexer.tools.definitions.parameter_schema import restore_names
+    from capdisc_indexer.tools.function_definitions import capability_schema
+    from capdisc_indexer.tools.parameter_schema import restore_names
 
     typed_arguments = call.parse_words(
         arguments or ("",), descriptor.schema or {}, example_json(descriptor.schema)
     )
     call_arguments = restore_names(capability_schema(descriptor), typed_arguments)
     if fill:
-        return print_filled_arguments(descriptor, call_arguments, json)
+        return _print_filled_arguments(descriptor, call_arguments, json)
     execution_ctx = ExecutionContext(
         environ=runtime.environ,
         cwd=runtime.cwd,
@@ -283,7 +137,7 @@ def run(
         allow_private=allow_private,
     )
     options = RunOptions(
-        seconds=_check_timeout(timeout),
+        seconds=timeout,
         max_bytes=max_output * 1024,
         dry_run=dry_run,
         yes=yes,
@@ -292,21 +146,9 @@ def run(
     if not descriptor.run:
         # The lists of tools lie where the index was built, which may be the home folder's.
         if tool := _find_listed_tool(place.runtime, descriptor):
-            return run_server_tool(place.runtime, tool, call_arguments, options)
-        return print_manual_call(descriptor, call_arguments, api_url, json)
-    return run_capability(runtime, descriptor, call_arguments, execution_ctx, options)
-
-
-def _check_timeout(timeout: float | None) -> float | None:
-    if timeout is not None and not 0 < timeout <= MAX_SECONDS:
-        raise UsageError(
-            "--timeout must be more than 0 seconds and at most a day", "see: capdisc run --help"
-        )
-    return timeout
-
-
-def _find_capability(index: Index, identifier: str) -> Descriptor:
-    return index.descriptor(identifier)
+            return _run_server_tool(place.runtime, tool, call_arguments, options)
+        return _print_manual_call(descriptor, call_arguments, api_url, json)
+    return _run_capability(runtime, descriptor, call_arguments, execution_ctx, options)
 
 
 def _find_listed_tool(runtime: surroundings.Runtime, descriptor: Descriptor) -> ServerTool | None:
@@ -323,3 +165,145 @@ def _api_url(index: Index, descriptor: Descriptor) -> str:
     api = descriptor.extra.get("api") if descriptor.kind == "operation" else None
     header = index.resolve(f"api:{api}") if api else None
     return str(index.full_descriptor(header).extra.get("url") or "") if header else ""
+
+
+def _print_filled_arguments(descriptor: Descriptor, arguments: Arguments, as_json: bool) -> int:
+    filled_arguments = check_arguments(descriptor, arguments)
+    if as_json:
+        console.print_document({"id": descriptor.id, "arguments": filled_arguments})
+    else:
+        console.print_result(console.format_json_text(filled_arguments))
+    return ExitCode.OK
+
+
+def _print_manual_call(
+    descriptor: Descriptor, arguments: Arguments, api_url: str, as_json: bool
+) -> int:
+    """Print the call of a capability that does not say how it is run, for the caller to make."""
+    call = call_preview.manual_call(descriptor, check_arguments(descriptor, arguments), api_url)
+    if as_json:
+        console.print_document({"id": descriptor.id, "status": "not-run", "call": call})
+    else:
+        console.print_lines(
+            [call.get("line") or call.get("read") or json.dumps(call, ensure_ascii=False)]
+        )
+    console.print_notice(f"error: {descriptor.id} does not say how it is run")
+    console.print_notice("hint: stdout has the call; make it yourself")
+    return ExitCode.BAD_INPUT
+
+
+def _run_capability(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    arguments: Arguments,
+    execution_ctx: ExecutionContext,
+    options: RunOptions,
+) -> int:
+    """Make the call and pass on its output and exit status; with `dry_run`, print it instead."""
+    with call_preview.masked_errors():
+        descriptor = with_written_words(descriptor, execution_ctx.roots)
+        call = prepare_call(descriptor, arguments, execution_ctx)
+        if options.dry_run:
+            return _print_dry_run(runtime, descriptor, call, arguments, options.json)
+        check_usable(descriptor, runtime.environ)
+        require_approval(runtime, descriptor, call, arguments, options.yes)
+        seconds = timeout_seconds(descriptor, options.seconds)
+        limits = CallLimits(seconds=seconds, max_bytes=options.max_bytes)
+        unmasked = unmasked_secrets(call.environment, runtime.environ)
+        if options.yes:  # else the question has said so
+            note_unmasked(unmasked)
+        outcome = execute_call(call, runtime.environ, limits)
+        if runtime.config()["log"]:
+            session_memory.log_event(runtime, "run", [descriptor.id], ok=outcome.status == "ok")
+        is_tool = isinstance(call, ToolCall)
+        return _print_outcome(
+            runtime, descriptor, outcome, limits, options.json, is_tool, unmasked
+        )
+
+
+def _run_server_tool(
+    runtime: surroundings.Runtime, tool: ServerTool, arguments: Arguments, options: RunOptions
+) -> int:
+    """Call a tool of a server that a client's file names, as the gateway does, and pass on its
+    output and exit status; with `dry_run`, print the call instead.
+    """
+    from capdisc_run import server_tools
+
+    with call_preview.masked_errors():
+        if options.dry_run:
+            filled_arguments = check_arguments(tool.descriptor, arguments)
+            document = server_tools.call_document(runtime, tool, filled_arguments)
+            if options.json:
+                console.print_document(document)
+            else:
+                console.print_lines([console.sanitise(document["call"]["line"])])
+            return ExitCode.OK
+        outcome, limits = server_tools.call_tool(
+            runtime, tool, arguments, options.seconds, options.max_bytes, options.yes
+        )
+    return _print_outcome(runtime, tool.descriptor, outcome, limits, options.json, is_tool=True)
+
+
+def _print_dry_run(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    call: Call,
+    arguments: Arguments,
+    as_json: bool,
+) -> int:
+    """Print the call. Raises LinkRefusedError for one that would be refused."""
+    approval = approvals.approval_of(descriptor, call, arguments)
+    reasons = approvals.pending_reasons(runtime.state_dir(), descriptor, call, approval)
+    unmasked = unmasked_secrets(call.environment, runtime.environ)
+    if as_json:
+        document = {
+            "id": descriptor.id,
+            "call": call_preview.call_document(call),
+            "asks": list(reasons),
+            "covers": approvals.list_covered_files(descriptor, call),
+            "unmasked": unmasked,
+        }
+        console.print_document(document)
+    else:
+        console.print_lines([call_preview.shell_line(call)])
+        note_unmasked(unmasked)
+    if isinstance(call, HttpCall):
+        http_request.check_request(call)
+    elif not as_json:
+        console.print_notice(f"note: it runs in {quote_word(str(call.cwd))}")
+        console.print_notice(approval_scope(descriptor, call))
+    return ExitCode.OK
+
+
+def _print_outcome(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    outcome: Outcome,
+    limits: CallLimits,
+    as_json: bool,
+    is_tool: bool,
+    unmasked: Sequence[str] = (),
+) -> int:
+    """Print what the call gave and, where a limit ended it, which one; the exit status."""
+    if as_json:
+        console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
+    elif not outcome.is_truncated:
+        console.write_through(
+            outcome.stdout, to_stderr=False, is_terminal=runtime.stdout_is_terminal
+        )
+        # The stderr of an MCP server whose tool succeeded is only its log.
+        if outcome.status != "ok" or not is_tool:
+            console.write_through(
+                outcome.stderr, to_stderr=True, is_terminal=runtime.stderr_is_terminal
+            )
+    if not outcome.is_truncated:
+        return outcome.exit_code
+    if stderr_tail := outcome.stderr[-_MAX_STDERR_BYTES:].decode("utf-8", "replace").strip():
+        console.print_notice(stderr_tail)
+    problem, hint = f"did not end within {limits.seconds:g} s", "raise --timeout"
+    if outcome.status == "too-large":
+        problem = f"printed more than {limits.max_bytes // 1024:,} KiB"
+        hint = "ask it for less, or raise --max-output"
+    console.print_notice(f"error: {descriptor.id} {problem} and was ended")
+    console.print_notice(f"hint: {hint}")
+    return ExitCode.ENDED

@@ -13,19 +13,21 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
-from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import Elicit, Progress
-from capdisc_run.call_types import CallLimits, ToolCall
+from capdisc_run.call_types import CallLimits
 from capdisc_run.mcp_client import (
     MAX_BYTES,
     ToolsPage,
+    client_info,
     end_when_stopped,
+    first_error,
+    first_line,
     request_pages,
+    request_skills,
 )
 from capdisc_run.mcp_server_process import ServerProcess
 from capdisc_run.server_launch import ServerLaunch
-from capdisc_run.skill_requests import request_skills
 
 # The first start of a server may download it (npx, uvx).
 START_SECONDS = 60.0
@@ -128,20 +130,14 @@ class ServerConnection:
         if self.launch.url:
             transport = _connect_http(self.launch, self._meter)
         else:
-            call = ToolCall(
-                server=self.launch.name,
-                argv=self.launch.argv,
-                cwd=self.launch.cwd,
-                tool="",
-                arguments={},
-            )
+            launch = self.launch
             self._process = ServerProcess(
-                sdk, call, self.launch.environment, MAX_BYTES, is_kept=True
+                sdk, launch.argv, launch.cwd, launch.environment, MAX_BYTES, is_kept=True
             )
             transport = self._process.connect()
         client = sdk.Client(
             transport,
-            client_info=sdk.types.Implementation(name="capdisc", version=__version__),
+            client_info=client_info(sdk),
             elicitation_callback=self._answer_elicitation if self._can_elicit else None,
             message_handler=self._read_message,
             cache=None,
@@ -218,9 +214,8 @@ class ServerConnection:
 
     def _read_problem(self, error: BaseException) -> str:
         """What went wrong, on one line; notes whether the session is lost with it."""
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        text = (str(error).splitlines() or [type(error).__name__])[0]
+        error = first_error(error)
+        text = first_line(error)
         self.was_not_reached = text == _SESSION_LOST or isinstance(error, ConnectionError)
         is_answer = isinstance(error, self._sdk.Error) and text != _SESSION_LOST
         is_closed = is_answer and getattr(error, "code", 0) == self._sdk.types.CONNECTION_CLOSED

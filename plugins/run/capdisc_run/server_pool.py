@@ -17,7 +17,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import Elicit
 from capdisc_run.call_types import Outcome
-from capdisc_run.mcp_client import ToolsPage, build_outcome
+from capdisc_run.mcp_client import ToolsPage, build_outcome, first_error, first_line
 from capdisc_run.output_masking import mask_json, mask_outcome, mask_stream
 from capdisc_run.server_connection import (
     START_SECONDS,
@@ -184,14 +184,13 @@ class ServerPool:
 
 def _start_problem(error: BaseException, connection: ServerConnection) -> InputError:
     """The error of a server that cannot be reached, without its secrets."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = first_error(error)
     if isinstance(error, TimeoutError):
         text = f"it did not answer within {START_SECONDS:g} seconds"
     elif isinstance(error, CapdiscError):
         text = error.message
     else:
-        text = (str(error).splitlines() or [type(error).__name__])[0]
+        text = first_line(error)
     text = one_line(with_status(text, connection.http_status), 300)
     log = mask_stream(connection.log, connection.launch.secrets, is_cut=True).decode(
         "utf-8", "replace"

@@ -16,6 +16,7 @@ from capdisc_indexer.config.client_servers import ServerDeclaration, is_capdisc
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
 from capdisc_indexer.platforms import system
@@ -140,14 +141,9 @@ def _ask_server(
 ) -> None:
     from capdisc_indexer.sources.formats.mcp_servers import kept_text
     from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES
-    from capdisc_run.mcp_client import list_tools
 
     try:
-        pages = (
-            _list_remote_tools(runtime, server, str(folder))
-            if server.url
-            else list_tools(server, runtime.environ, folder)
-        )
+        pages = _list_tools(runtime, server, folder)
         asked_at = datetime.now(UTC).isoformat(timespec="seconds")
         with state_file.lock_folder(list_path.parent):
             text = kept_text(server.name, asked_at, pages)
@@ -161,18 +157,26 @@ def _ask_server(
         )
 
 
-def _list_remote_tools(
-    runtime: surroundings.Runtime, server: ServerConfig, path: str
+def _list_tools(
+    runtime: surroundings.Runtime, server: ServerConfig, folder: Path
 ) -> list[JsonObject]:
-    """The pages of what a server answers over HTTP. Raises CapdiscError where it does not."""
+    """The pages of what the server answers, started in the folder of its file. Raises CapdiscError
+    where it does not answer.
+    """
+    from capdisc_indexer.sources.formats.mcp_servers import variables_in
     from capdisc_run.gateway_servers import gateway_places
     from capdisc_run.server_launch import prepare_launch
     from capdisc_run.server_pool import ServerPool
 
-    launch = prepare_launch(_declaration(server, path), gateway_places(runtime))
-    pool = ServerPool(lambda _: None)
+    places = replace(gateway_places(runtime), home=folder)
+    launch = prepare_launch(_declaration(server, str(folder)), places)
+    # A value of an entry may be secret whatever its name.
+    names = [name for word in server.args for name in variables_in(word, runtime.environ)]
+    values = {name: runtime.environ.get(name, "") for name in names}
+    values |= {name: launch.environment.get(name, "") for name in server.env}
+    pool = ServerPool()
     try:
-        return pool.list_tools(launch)
+        return pool.list_tools(replace(launch, secrets=values | dict(launch.secrets)))
     finally:
         pool.close()
 

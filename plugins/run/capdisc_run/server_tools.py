@@ -22,7 +22,10 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools.call_context import Caller, Consent
 from capdisc_run import approvals, gateway_lists
+from capdisc_run.approved_runs import has_person
+from capdisc_run.call_preview import tools_call_message
 from capdisc_run.call_types import CallLimits, Outcome
+from capdisc_run.gateway_lists import approval_reason
 from capdisc_run.gateway_servers import describe_start, gateway_places, select_servers
 
 if TYPE_CHECKING:
@@ -50,14 +53,14 @@ def approve_tools(runtime: Runtime, tools: Sequence[ServerTool], yes: bool, json
     """Print these tools, and approve calls of them once somebody says yes. Raises
     ApprovalRequiredError where nobody does.
     """
-    folder = gateway_places(runtime).approvals
     waiting = [tool for tool in tools if not is_allowed(runtime, tool)]
     if not json:
         for tool in tools:
             console.print_lines(_format_tool(tool))
     if waiting and not yes:
         _require_yes(runtime, waiting)
-    approvals.approve_named(folder, {tool.digest: tool.descriptor.id for tool in waiting})
+    digests = {tool.digest: tool.descriptor.id for tool in waiting}
+    approvals.approve_named(runtime.user_state_dir(), digests)
     if json:
         documents = [_tool_document(tool) for tool in tools]
         console.print_document({"tools": documents})
@@ -71,10 +74,13 @@ def approve_tools(runtime: Runtime, tools: Sequence[ServerTool], yes: bool, json
 
 def revoke_tools(runtime: Runtime, pattern: str, json: bool) -> int:
     """Take back the approvals of the tools with this id or pattern, also of servers that are gone."""
-    folder = gateway_places(runtime).approvals
-    revoked = approvals.revoke_named(
-        folder, lambda identifier: identifier == pattern or fnmatchcase(identifier, pattern)
-    )
+    folder = runtime.user_state_dir()
+    fitting = [
+        digest
+        for digest, named in approvals.list_named(folder).items()
+        if named.id == pattern or fnmatchcase(named.id, pattern)
+    ]
+    revoked = approvals.revoke_named(folder, fitting)
     if json:
         console.print_document({"revoked": revoked})
     elif revoked:
@@ -93,20 +99,33 @@ def list_approved(runtime: Runtime) -> list[JsonObject]:
             "at": entry.at,
             "state": "as approved" if digest in current else "changed or not served",
         }
-        for digest, entry in approvals.list_named(gateway_places(runtime).approvals).items()
+        for digest, entry in approvals.list_named(runtime.user_state_dir()).items()
     ]
 
 
 def list_tools(runtime: Runtime, names: Sequence[str] = ()) -> Iterator[ServerTool]:
     """The tools in the kept lists of the served servers, or of those with these names."""
     runtime = _find_lists(runtime)
-    places = gateway_places(runtime)
     for declaration in select_servers(runtime, runtime.config(), names).served:
-        stored = gateway_lists.read_list(places.lists, declaration.name)
-        pages = [{"tools": list(stored.tools)}] if stored else []
-        for descriptor in gateway_lists.list_descriptors(places.lists, declaration, pages):
-            digest = gateway_lists.approval_digest(descriptor, declaration)
-            yield ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
+        yield from _read_tools(runtime, declaration) or ()
+
+
+def _read_tools(runtime: Runtime, declaration: ServerDeclaration) -> list[ServerTool] | None:
+    """The tools in the kept list of the server; None where there is no list yet."""
+    folder = runtime.tool_lists_dir
+    stored = gateway_lists.read_list(folder, declaration.name)
+    if stored is None:
+        return None
+    pages = [{"tools": list(stored.tools)}]
+    return [
+        _server_tool(descriptor, declaration)
+        for descriptor in gateway_lists.list_descriptors(folder, declaration, pages)
+    ]
+
+
+def _server_tool(descriptor: Descriptor, declaration: ServerDeclaration) -> ServerTool:
+    digest = gateway_lists.approval_digest(descriptor, declaration)
+    return ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
 
 
 def _find_lists(runtime: Runtime) -> Runtime:
@@ -120,8 +139,46 @@ def _find_lists(runtime: Runtime) -> Runtime:
 def is_allowed(runtime: Runtime, tool: ServerTool) -> bool:
     """Whether the tool is called without a question: it only reads, or was approved."""
     return gateway_lists.is_read_only(tool.descriptor) or approvals.is_approved(
-        gateway_places(runtime).approvals, tool.digest
+        runtime.user_state_dir(), tool.digest
     )
+
+
+def describe_server(runtime: Runtime, declaration: ServerDeclaration) -> JsonObject:
+    """The served server: where it is declared, what is started, and its tools by how calls of them
+    are made: "read_only" (without a question), "approved" or "asked".
+    """
+    tools = _read_tools(runtime, declaration)
+    states: dict[str, list[str]] = {"read_only": [], "approved": [], "asked": []}
+    for tool in tools or ():
+        state = "approved" if is_allowed(runtime, tool) else "asked"
+        if gateway_lists.is_read_only(tool.descriptor):
+            state = "read_only"
+        states[state].append(tool.descriptor.name)
+    return {
+        "server": declaration.name,
+        "client": declaration.client,
+        "path": declaration.path,
+        "scope": declaration.scope,
+        "start": describe_start(declaration),
+        "listed": tools is not None,
+        "tools": states,
+    }
+
+
+def format_server(document: JsonObject, unlisted: str, approved: str) -> Iterator[str]:
+    """The lines about a server that `describe_server` describes, but not the tools that are asked
+    about. `unlisted` says that it has no list of tools, `approved` what was approved.
+    """
+    yield console.sanitise(f"{document['server']}: {document['start']}")
+    yield console.sanitise(f"  declared in {document['path']} ({document['client']})")
+    if not document["listed"]:
+        yield f"  {unlisted}"
+    elif not any(document["tools"].values()):
+        yield "  it lists no tools"
+    labels = {"read_only": "only read, so called without a question", "approved": approved}
+    for state, label in labels.items():
+        if names := document["tools"][state]:
+            yield console.sanitise(f"  {label}: {console.format_names(names)}")
 
 
 def call_tool(
@@ -158,15 +215,13 @@ def find_listed_tool(runtime: Runtime, descriptor: Descriptor) -> ServerTool | N
     Raises ApprovalRequiredError where its server is not served, for example since it waits for
     trust.
     """
-    places = gateway_places(runtime)
-    name = gateway_lists.server_of(descriptor, places.lists)
+    name = gateway_lists.server_of(descriptor, runtime.tool_lists_dir)
     if not name:
         return None
     selection = select_servers(runtime, runtime.config())
     for declaration in selection.served:
         if declaration.name == name:
-            digest = gateway_lists.approval_digest(descriptor, declaration)
-            return ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
+            return _server_tool(descriptor, declaration)
     reasons = [reason for server, reason in selection.left_out if server.name == name]
     raise ApprovalRequiredError(
         f"{one_line(descriptor.id, 100)} was not called: its server "
@@ -178,9 +233,7 @@ def find_listed_tool(runtime: Runtime, descriptor: Descriptor) -> ServerTool | N
 def call_document(runtime: Runtime, tool: ServerTool, arguments: Arguments) -> JsonObject:
     """What a call of the tool would be, as JSON: `call`, and `asks`, why somebody has to agree."""
     start = describe_start(tool.declaration)
-    params = {"name": tool.descriptor.name, "arguments": dict(arguments)}
-    message = json_module.dumps({"method": "tools/call", "params": params}, ensure_ascii=False)
-    reason = gateway_lists.approval_reason(tool.descriptor)
+    message = tools_call_message(tool.descriptor.name, arguments)
     return {
         "id": tool.descriptor.id,
         "call": {
@@ -191,7 +244,7 @@ def call_document(runtime: Runtime, tool: ServerTool, arguments: Arguments) -> J
             "arguments": dict(arguments),
             "line": f"{start} <<< {quote_word(message)}",
         },
-        "asks": [] if is_allowed(runtime, tool) else [reason],
+        "asks": [] if is_allowed(runtime, tool) else [approval_reason(tool.descriptor)],
     }
 
 
@@ -200,9 +253,9 @@ def _ask(runtime: Runtime, tool: ServerTool, question: str) -> Consent:
     remembers it.
     """
     identifier = one_line(tool.descriptor.id, 100)
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+    if not has_person(runtime):
         raise ApprovalRequiredError(
-            f"{identifier} was not called: {gateway_lists.approval_reason(tool.descriptor)}, "
+            f"{identifier} was not called: {approval_reason(tool.descriptor)}, "
             "and nobody has approved it",
             f"look at it with --dry-run, then add --yes, or approve it: capdisc trust {identifier}",
         )
@@ -210,8 +263,7 @@ def _ask(runtime: Runtime, tool: ServerTool, question: str) -> Consent:
     console.print_notice("note: any says yes to every argument from now on, also of an agent")
     answer = read_answer(f"{console.sanitise(question)} [y/N/any]")
     if answer == "any":
-        folder = gateway_places(runtime).approvals
-        approvals.approve_named(folder, {tool.digest: tool.descriptor.id})
+        approvals.approve_named(runtime.user_state_dir(), {tool.digest: tool.descriptor.id})
     elif answer not in YES:
         raise ApprovalRequiredError(
             f"{identifier} was not called", "--dry-run prints the call without making it"
@@ -222,7 +274,7 @@ def _ask(runtime: Runtime, tool: ServerTool, question: str) -> Consent:
 def _require_yes(runtime: Runtime, tools: Sequence[ServerTool]) -> None:
     """Ask at the terminal. Raises ApprovalRequiredError for another answer than yes."""
     names = console.format_names([tool.descriptor.id for tool in tools])
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+    if not has_person(runtime):
         raise ApprovalRequiredError(
             f"not approved, since nobody is there to say yes: {names}",
             "run it at a terminal, or add --yes",
@@ -240,7 +292,7 @@ def _format_tool(tool: ServerTool) -> Iterator[str]:
     if gateway_lists.is_read_only(descriptor):
         yield "  its server says that it only reads"
     else:
-        yield f"  {gateway_lists.approval_reason(descriptor)}"
+        yield f"  {approval_reason(descriptor)}"
 
 
 def _tool_document(tool: ServerTool) -> JsonObject:

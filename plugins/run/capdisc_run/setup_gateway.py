@@ -24,13 +24,17 @@ from capdisc_run import approvals, gateway_lists
 from capdisc_run.gateway import Gateway
 from capdisc_run.gateway_servers import (
     ServerSelection,
-    describe_start,
+    announce_servers,
     gateway_places,
-    print_waiting,
-    select_servers,
+    split_names,
 )
-from capdisc_run.gateway_service import describe_server
-from capdisc_run.server_tools import ServerTool, is_allowed, list_tools
+from capdisc_run.server_tools import (
+    ServerTool,
+    describe_server,
+    format_server,
+    is_allowed,
+    list_tools,
+)
 
 _ALL = "all"
 _DESCRIPTION_CHARACTERS = 90
@@ -68,17 +72,9 @@ def plan_gateway(
     of the tools that the patterns name. Raises UsageError for a server or tool that is not there.
     """
     lazy_imports.mcp_sdk()
-    names = split_names(server_names)
-    selection = select_servers(runtime, runtime.config(), names)
-    for problem in selection.problems:
-        console.print_notice(f"notice: {problem}")
-    print_waiting(selection)
-    if not selection.served:
-        console.print_notice(
-            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
-        )
+    selection = announce_servers(runtime, runtime.config(), server_names)
     _ask_servers(runtime, selection)
-    tools = list(list_tools(runtime, names))
+    tools = list(list_tools(runtime, split_names(server_names)))
     plan = GatewayPlan(
         path=path.as_posix(),
         selection=selection,
@@ -117,7 +113,7 @@ def plan_revocation(runtime: Runtime, paths: Sequence[Path]) -> GatewayPlan:
     record = _load_approved(runtime)
     undone = tuple(dict.fromkeys(map(Path.as_posix, paths)))
     kept = {digest for path, digests in record.items() if path not in undone for digest in digests}
-    held = approvals.list_named(gateway_places(runtime).approvals)
+    held = approvals.list_named(runtime.user_state_dir())
     revoked = {
         digest: held[digest].id
         for path in undone
@@ -129,9 +125,9 @@ def plan_revocation(runtime: Runtime, paths: Sequence[Path]) -> GatewayPlan:
 
 def carry_out(runtime: Runtime, plan: GatewayPlan) -> None:
     """Approve and take back what the plan says, and remember it for `--undo`."""
-    folder = gateway_places(runtime).approvals
+    folder = runtime.user_state_dir()
     if plan.revoked:
-        approvals.revoke_digests(folder, plan.revoked.keys())
+        approvals.revoke_named(folder, plan.revoked)
     record = _load_approved(runtime)
     changed = {path: list(record[path]) for path in record if path not in plan.undone_paths}
     if plan.granted:
@@ -151,7 +147,10 @@ def format_plan(runtime: Runtime, plan: GatewayPlan) -> Iterator[str]:
     numbers = {tool.digest: number for number, tool in enumerate(plan.waiting, 1)}
     for server in plan.selection.served:
         yield ""
-        yield from _format_server(runtime, plan.selection, server)
+        document = describe_server(runtime, server)
+        yield from format_server(document, "its tools are not known", "approved")
+        if document["tools"]["asked"]:
+            yield "  not declared as read-only:"
         for tool in plan.waiting:
             if tool.declaration.name == server.name:
                 mark = "approve" if tool.digest in plan.granted else "       "
@@ -161,11 +160,8 @@ def format_plan(runtime: Runtime, plan: GatewayPlan) -> Iterator[str]:
 
 def plan_document(runtime: Runtime, plan: GatewayPlan) -> JsonObject:
     """What `--json` tells of the plan."""
-    servers = [
-        describe_server(runtime, server.name, plan.selection) for server in plan.selection.served
-    ]
     return {
-        "servers": servers,
+        "servers": [describe_server(runtime, server) for server in plan.selection.served],
         "approve": list(plan.granted.values()),
         "revoke": list(plan.revoked.values()),
     }
@@ -188,15 +184,8 @@ def print_next_steps(plan: GatewayPlan) -> None:
 def list_answering(runtime: Runtime, plan: GatewayPlan) -> list[ServerDeclaration]:
     """The servers of the gateway that have listed their tools."""
     return [
-        server
-        for server in plan.selection.served
-        if describe_server(runtime, server.name, plan.selection)["listed"]
+        server for server in plan.selection.served if describe_server(runtime, server)["listed"]
     ]
-
-
-def split_names(texts: Sequence[str]) -> list[str]:
-    """The names in texts that separate them by commas or blanks."""
-    return [word for text in texts for word in text.replace(",", " ").split()]
 
 
 def _ask_servers(runtime: Runtime, selection: ServerSelection) -> None:
@@ -242,24 +231,6 @@ def _fits(tool: ServerTool, word: str) -> bool:
 def _short_id(tool: ServerTool) -> str:
     """The id without its kind: `git.git_commit`."""
     return tool.descriptor.id.partition(":")[2]
-
-
-def _format_server(
-    runtime: Runtime, selection: ServerSelection, server: ServerDeclaration
-) -> Iterator[str]:
-    yield console.sanitise(f"{server.name}: {describe_start(server)}")
-    yield console.sanitise(f"  declared in {server.path} ({server.client})")
-    document = describe_server(runtime, server.name, selection)
-    if not document["listed"]:
-        yield "  its tools are not known"
-    elif not any(document["tools"].values()):
-        yield "  it lists no tools"
-    labels = {"read_only": "only read, so called without a question", "approved": "approved"}
-    for state, label in labels.items():
-        if names := document["tools"][state]:
-            yield console.sanitise(f"  {label}: {console.format_names(names)}")
-    if document["tools"]["asked"]:
-        yield "  not declared as read-only:"
 
 
 def _describe_tool(tool: ServerTool) -> str:

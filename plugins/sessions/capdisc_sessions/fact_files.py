@@ -1,30 +1,27 @@
-"""Facts and open questions on disk: `facts.jsonl` in the state folder, one of them a line; the
-values of questions and answers; and the facts that sentences of a text state literally, found by
-four patterns. Every other sentence is reported as skipped, with the reason.
-"""
+"""Facts and open questions on disk: `facts.jsonl` in the state folder, one of them a line."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.frozen import frozen, replace, shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line, strip_controls, visible_text
-from capdisc_sessions.question_terms import spelling_key
+from capdisc_sessions.fact_texts import MAX_NAME, MAX_VALUE, spelling_key
 
 FactValue: TypeAlias = str | int | float | bool
 
 MAX_FACTS, MAX_QUESTIONS = 2_000, 500
-MAX_NAME, MAX_VALUE, MAX_QUESTION = 200, 4_000, 1_000
+MAX_QUESTION = 1_000
 
 
 @frozen(kw_only=True)
@@ -49,112 +46,59 @@ class Question:
     last: str = ""
 
 
-@frozen(kw_only=True)
-class FactStore:
-    """All stored facts and open questions, by `spelling_key` of the name or the text."""
-
-    facts: Mapping[str, Fact] = field(default_factory=dict)
-    questions: Mapping[str, Question] = field(default_factory=dict)
-
-
-@frozen(kw_only=True)
-class AnswerSource:
-    """A fact or a capability that may answer a question. `type` is "fact" or the kind of the
-    capability, `excerpt` the value or sentence, `confidence` 0..1 that it is the answer.
-    """
-
-    type: str
-    name: str
-    excerpt: str
-    confidence: float
-
-
-@frozen(kw_only=True)
-class FactAnswer:
-    """The answer to a question; None where nothing that was read (`checked_ids`) is sure enough.
-    `confidence` is 0..1.
-    """
-
-    question: str
-    answer: FactValue | None
-    confidence: float
-    sources: tuple[AnswerSource, ...]
-    checked_ids: tuple[str, ...]
-    needs_clarification: bool
-    note: str
-
-
-@frozen(kw_only=True)
-class ExtractedFact:
-    """What a sentence in line `line` of a text states, by one of the rules; `rule` is "" where it
-    states no fact, and `why` says the reason.
-    """
-
-    line: int
-    text: str
-    rule: str = ""
-    name: str = ""
-    value: str = ""
-    why: str = ""
+# All stored facts and open questions, by `spelling_key` of the name or the text, latest last.
+FactStore: TypeAlias = tuple[dict[str, Fact], dict[str, Question]]
 
 
 def list_facts(state_dir: Path) -> tuple[Fact, ...]:
     """The stored facts, latest last. Raises InputError where the file is damaged."""
-    return tuple(load_store(state_dir).facts.values())
+    return tuple(_load_store(state_dir)[0].values())
 
 
 def list_unresolved_questions(state_dir: Path) -> tuple[Question, ...]:
     """The questions that found no answer yet, latest last."""
-    return tuple(load_store(state_dir).questions.values())
+    return tuple(_load_store(state_dir)[1].values())
 
 
-def add_facts(state_dir: Path, facts: Sequence[Fact]) -> dict[str, Fact]:
-    """Stores the facts and gives the ones that they replace, by the new name.
+def add_facts(state_dir: Path, facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """The facts as they are stored, and those that they replace.
 
     Raises UsageError for a fact without name or value, and when there would be more than 2,000.
     """
     clean_facts = [_clean_fact(fact) for fact in facts]
-    replaced_facts: dict[str, Fact] = {}
-
-    def store_facts(store: FactStore) -> FactStore:
-        stored = dict(store.facts)
+    replaced_facts: list[Fact] = []
+    with _changed_store(state_dir) as (stored, _):
         for fact in clean_facts:
             key = spelling_key(fact.name)
             if (old_fact := stored.pop(key, None)) is not None:
-                replaced_facts[fact.name] = old_fact
+                replaced_facts.append(old_fact)
             stored[key] = fact
         if len(stored) > MAX_FACTS:
             raise UsageError(
                 f"there would be more than {MAX_FACTS:,} facts",
                 f"remove some from {_store_path(state_dir)}",
             )
-        return replace(store, facts=stored)
-
-    _update_store(state_dir, store_facts)
-    return replaced_facts
+    return clean_facts, replaced_facts
 
 
 def record_question(state_dir: Path, text: str, answered: bool) -> None:
     """Stores an open question, or removes one that is answered now."""
     key = spelling_key(text)
-    if answered and key not in load_store(state_dir).questions:
+    if answered and key not in _load_store(state_dir)[1]:
         return
-
-    def store_question(store: FactStore) -> FactStore:
-        questions = dict(store.questions)
+    with _changed_store(state_dir) as (_, questions):
         question = questions.pop(key, None) or Question(text=one_line(text, MAX_QUESTION), count=0)
         if not answered:
             now = _timestamp()
             questions[key] = replace(
                 question, count=question.count + 1, first=question.first or now, last=now
             )
-        return replace(store, questions=dict(list(questions.items())[-MAX_QUESTIONS:]))
+        for oldest in list(questions)[:-MAX_QUESTIONS]:
+            del questions[oldest]
 
-    _update_store(state_dir, store_question)
 
-
-def load_store(state_dir: Path) -> FactStore:
-    """All stored facts and questions. Raises InputError naming a line that cannot be read."""
+def _load_store(state_dir: Path) -> FactStore:
+    """Raises InputError naming a line that cannot be read."""
     facts: dict[str, Fact] = {}
     questions: dict[str, Question] = {}
     data = state_file.read_state_file(_store_path(state_dir)) or b""
@@ -168,31 +112,27 @@ def load_store(state_dir: Path) -> FactStore:
             facts[spelling_key(entry.name)] = entry
         else:
             questions[spelling_key(entry.text)] = entry
-    return FactStore(facts=facts, questions=questions)
+    return facts, questions
 
 
-def _update_store(state_dir: Path, change: Callable[[FactStore], FactStore]) -> None:
+@contextmanager
+def _changed_store(state_dir: Path) -> Iterator[FactStore]:
+    """The store, which is written as it is at the end of the block."""
     with state_file.lock_folder(state_dir):
-        store = change(load_store(state_dir))
+        facts, questions = _load_store(state_dir)
+        yield facts, questions
         rows = [
-            *map(_fact_row, store.facts.values()),
-            *map(_question_row, store.questions.values()),
+            *(_row("fact", "name", fact) for fact in facts.values()),
+            *(_row("question", "text", question) for question in questions.values()),
         ]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         state_file.replace_state_file(_store_path(state_dir), lines.encode("utf-8", "replace"))
 
 
-def _fact_row(fact: Fact) -> JsonObject:
-    return {"fact": fact.name, "value": fact.value, "reasoning": fact.reasoning, "at": fact.at}
-
-
-def _question_row(question: Question) -> JsonObject:
-    return {
-        "question": question.text,
-        "count": question.count,
-        "first": question.first,
-        "last": question.last,
-    }
+def _row(kind: str, key: str, entry: Fact | Question) -> JsonObject:
+    """The entry as a line has it: its name or text under the key that tells which it is."""
+    values = shallow_dict(entry)
+    return {kind: values.pop(key), **values}
 
 
 def _parse_entry(line: bytes) -> Fact | Question:
@@ -239,85 +179,3 @@ def _store_path(state_dir: Path) -> Path:
 
 def _timestamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
-
-
-RULES = ("X = Y", "change X to Y", "X: Y", "X is Y")
-MAX_CHARACTERS = 65_536
-_NAME_WORDS = 8
-
-_PATTERNS = {
-    "X = Y": re.compile(r"([^=<>!:]+?)\s*=(?!=)\s*(.+)"),
-    "change X to Y": re.compile(
-        # "redo, but change my age to 50"
-        r"(?:[^,;]+[,;]\s*)?(?:(?:but|and|then|please|now)\s+)*"
-        r"(?:change|set|update|make)\s+(.+?)\s+to\s+(.+)",
-        re.IGNORECASE,
-    ),
-    "X: Y": re.compile(r"([^:]+?)\s*:\s+(.+)"),
-    "X is Y": re.compile(r"(.+?)\s+(?:is|are|means|equals)\s+(.+)", re.IGNORECASE),
-}
-_LEADING_ARTICLE = re.compile(r"\A(?:the|a|an|my|our|your|this)\s+", re.IGNORECASE)
-_LIST_MARKS = re.compile(r"^\s*(?:[-*+>]|\d{1,3}[.)])\s+|[*`]|(?<!\w)_+|_+(?!\w)")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z])")
-_POINTING_WORDS = frozenset(
-    "it this that these those there he she they we you i which who what here".split()
-)
-_CONDITIONAL_WORDS = frozenset(
-    "if when unless because although while whether maybe perhaps".split()
-)
-_NEGATION = re.compile(r"(?:not|never|no longer|neither)\b", re.IGNORECASE)
-
-
-def extract_facts(text: str) -> list[ExtractedFact]:
-    """One entry for each sentence of each line, in order: a fact, or why it states none. Only the
-    first 64 Ki characters are read.
-    """
-    return [_parse_statement(number, sentence) for number, sentence in _split_sentences(text)]
-
-
-def _split_sentences(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(strip_controls(text[:MAX_CHARACTERS]).split("\n"), 1):
-        # Runs of blanks become one: a pattern would try a long run from each of its characters.
-        for sentence in _SENTENCE_END.split(" ".join(_LIST_MARKS.sub("", line).split())):
-            if sentence:
-                yield number, sentence
-
-
-def _parse_statement(number: int, sentence: str) -> ExtractedFact:
-    if sentence.endswith("?"):
-        return _skip_statement(number, sentence, "a question")
-    for rule, pattern in _PATTERNS.items():
-        if (match := pattern.fullmatch(sentence)) is None:
-            continue
-        name = _LEADING_ARTICLE.sub("", match[1].strip(), count=1)
-        value = match[2].strip().rstrip(".;")
-        if problem := _fact_problem(name, value):
-            return _skip_statement(number, sentence, problem)
-        return ExtractedFact(
-            line=number,
-            text=one_line(sentence, 200),
-            rule=rule,
-            name=one_line(name),
-            value=one_line(value),
-        )
-    return _skip_statement(number, sentence, "no rule fits it")
-
-
-def _fact_problem(name: str, value: str) -> str:
-    """Why name and value are no fact; "" where they are one."""
-    words = name.lower().split()
-    if not words or not value:
-        return "its name or its value is empty"
-    if words[0] in _POINTING_WORDS:
-        return "its name points to an earlier sentence"
-    if words[0] in _CONDITIONAL_WORDS:
-        return "it holds under a condition"
-    if _NEGATION.match(value):
-        return "it says what something is not"
-    if len(words) > _NAME_WORDS or len(name) > MAX_NAME:
-        return f"its name has more than {_NAME_WORDS} words"
-    return "the value is too long" if len(value) > MAX_VALUE else ""
-
-
-def _skip_statement(number: int, sentence: str, why: str) -> ExtractedFact:
-    return ExtractedFact(line=number, text=one_line(sentence, 200), why=why)

@@ -16,6 +16,15 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_sessions import request_log
 from capdisc_sessions.request_log import LogEvent
 
+# The lists of a summary, and what each counts.
+_LISTS = {
+    "called": "name",
+    "queries": "query",
+    "nothing_found": "query",
+    "found": "id",
+    "used": "id",
+}
+
 
 def log(
     limit: Annotated[
@@ -67,18 +76,16 @@ def log(
         return _export(runtime.expand(export), events, json)
     if json:
         summary = request_log.summarise_log(events)
+        lists = {
+            name: [{_LISTS[name]: key, "count": count} for key, count in pairs[:limit]]
+            for name, pairs in summary.items()
+        }
         console.print_document(
             {
                 "log": str(request_log.log_path(state_dir)),
                 "is_on": is_on,
-                "requests": summary.requests,
-                **{
-                    name: [
-                        {label: key, "count": count}
-                        for key, count in getattr(summary, name)[:limit]
-                    ]
-                    for name, label in _LISTS.items()
-                },
+                "requests": sum(count for _, count in summary["queries"]),
+                **lists,
                 "events": events[-limit:],
             }
         )
@@ -89,24 +96,12 @@ def log(
     return ExitCode.OK if events else ExitCode.FINDINGS
 
 
-# The lists of a summary, and what each counts.
-_LISTS = {
-    "called": "name",
-    "queries": "query",
-    "nothing_found": "query",
-    "found": "id",
-    "used": "id",
-}
-
-
 def _print_counts(events: Sequence[LogEvent], limit: int, nothing_found: bool) -> None:
-    summary = request_log.summarise_log(events)
-    for name in _LISTS:
-        if (name == "nothing_found") is not nothing_found:
-            continue
-        pairs = getattr(summary, name)[:limit]
-        console.print_lines([f"{name}:"] if pairs and not nothing_found else [])
-        console.print_lines([f"{count:6,}  {console.sanitise(key)}" for key, count in pairs])
+    for name, pairs in request_log.summarise_log(events).items():
+        if (name == "nothing_found") is nothing_found:
+            console.print_lines([f"{name}:"] if pairs and not nothing_found else [])
+            rows = pairs[:limit]
+            console.print_lines([f"{count:6,}  {console.sanitise(key)}" for key, count in rows])
 
 
 def _event_line(event: LogEvent) -> str:

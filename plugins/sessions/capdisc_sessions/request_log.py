@@ -32,7 +32,7 @@ _GRADES = dict.fromkeys(_READERS, 1) | dict.fromkeys(_CALLERS, 2)
 MAX_BYTES = 3 * 1024 * 1024
 _MAX_IDS = 50
 _MAX_QUERY = 2_000
-# A use belongs to a request of the last so many events and seconds.
+# A use belongs to a request that is at most this many events and seconds older.
 _LINKED_EVENTS = 20
 _LINKED_SECONDS = 1_800
 
@@ -59,21 +59,6 @@ class LogEvent:
     def is_request(self) -> bool:
         """Whether it asks for something."""
         return self.event in COMMANDS or (bool(self.query) and not self.is_use)
-
-
-@frozen(kw_only=True)
-class LogSummary:
-    """The commands and discovery tools that were called; queries by how often they were asked,
-    those of them that found nothing, and the ids that were found and used; each with its count,
-    most frequent first.
-    """
-
-    requests: int
-    called: tuple[tuple[str, int], ...]
-    queries: tuple[tuple[str, int], ...]
-    nothing_found: tuple[tuple[str, int], ...]
-    found: tuple[tuple[str, int], ...]
-    used: tuple[tuple[str, int], ...]
 
 
 def log_path(state_dir: Path) -> Path:
@@ -108,7 +93,7 @@ def append_event(state_dir: Path, event: LogEvent) -> None:
 
 
 def read_events(state_dir: Path) -> tuple[LogEvent, ...]:
-    """All events, oldest first; lines that are none are skipped. Raises InputError where others
+    """All events, oldest first; other lines are skipped. Raises InputError where others
     may write the log.
     """
     data = state_file.read_state_file(log_path(state_dir)) or b""
@@ -136,27 +121,23 @@ def clear_log(state_dir: Path) -> None:
         state_file.remove(log_path(state_dir))
 
 
-def summarise_log(events: Iterable[LogEvent]) -> LogSummary:
-    """The counts of the log."""
-    called, queries, empty, found, used = (Counter[str]() for _ in range(5))
+def summarise_log(events: Iterable[LogEvent]) -> dict[str, list[tuple[str, int]]]:
+    """The commands and discovery tools that were called; the queries that were asked, and those of
+    them that found nothing; the ids that were found and used: each with its count, most frequent
+    first.
+    """
+    names = ("called", "queries", "nothing_found", "found", "used")
+    called, queries, empty, found, used = counters = [Counter[str]() for _ in names]
     for event in events:
         called[event.event] += 1
         if event.is_request:
             queries[event.query] += 1
-            empty[event.query] += not event.ids
+            empty.update([] if event.ids else [event.query])
         (used if event.is_use else found).update(event.ids)
-    return LogSummary(
-        requests=queries.total(),
-        called=_order(called),
-        queries=_order(queries),
-        nothing_found=_order(+empty),
-        found=_order(found),
-        used=_order(used),
-    )
-
-
-def _order(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return {
+        name: sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
+        for name, counter in zip(names, counters, strict=True)
+    }
 
 
 def judge_requests(events: Sequence[LogEvent]) -> dict[str, dict[str, int]]:

@@ -13,14 +13,13 @@ from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_sessions import session_verbs as verbs
-from capdisc_sessions.session_turn import take_turn
 from capdisc_sessions.session_verbs import SessionCommand
 
 VERBS: dict[str, Callable[[SessionCommand], int]] = {
     "new": verbs.new,
     "show": verbs.show,
     "list": verbs.list_,
-    "turn": take_turn,
+    "turn": verbs.turn,
     "use": verbs.use,
     "observe": verbs.observe,
     "clear": verbs.clear,

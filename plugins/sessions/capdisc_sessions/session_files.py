@@ -10,11 +10,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
+from capdisc_indexer.model.frozen import asdict, fields, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.store import state_file
@@ -36,8 +37,9 @@ from capdisc_sessions.session_types import (
 )
 
 SCHEMA_VERSION = 1
-_EntryT = TypeVar("_EntryT", Discovery, Entity, SessionNote, Usage)
 _MAX_COUNT = 10**9
+# Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 def encode_session(session: Session) -> bytes:
@@ -48,7 +50,7 @@ def encode_session(session: Session) -> bytes:
 
 def session_document(session: Session) -> JsonObject:
     """The session as JSON values, with the version of the schema."""
-    values = {key: _to_json(getattr(session, key)) for key in fields(Session)}
+    values = asdict(session)
     return {"schema_version": SCHEMA_VERSION, "session": values.pop("name"), **values}
 
 
@@ -61,55 +63,55 @@ def decode_session(data: bytes, name: str) -> Session:
         raise ValueError(
             f"it is of version {document.get('schema_version')!r:.20}, not {SCHEMA_VERSION}"
         )
-    mode = _read_text(document, "mode")
-    return Session(
-        name=name,
-        created=_read_text(document, "created"),
-        updated=_read_text(document, "updated"),
-        turn=_read_count(document, "turn"),
-        mode=mode if mode in MODES else "",
-        discovered={
-            key: _decode_entry(Discovery, entry)
-            for key, entry in _read_ids(document, "discovered").items()
-        },
-        used={
-            key: _decode_entry(Usage, entry) for key, entry in _read_ids(document, "used").items()
-        },
-        active=tuple(
-            one_line(_check_string(identifier), MAX_TEXT)
-            for identifier in _read_list(document, "active", MAX_IDS)
-        ),
-        entities=tuple(
-            _decode_entry(Entity, entry)
-            for entry in _read_list(document, "entities", MAX_ENTITIES)
-        ),
-        notes=tuple(
-            _decode_entry(SessionNote, entry, MAX_NOTE)
-            for entry in _read_list(document, "notes", MAX_NOTES)
-        ),
-        observed=_read_count(document, "observed"),
-        barren=_read_count(document, "barren"),
-    )
+    session: Session = _decode_fields(Session, document | {"name": name}, MAX_TEXT)
+    return session if session.mode in MODES else replace(session, mode="")
 
 
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _to_json(member) for key, member in value.items()}
-    if isinstance(value, tuple):
-        return [_to_json(member) for member in value]
-    return shallow_dict(value) if is_value(value) else value
+# What stands in a field that is neither a text nor a count: a mapping by id or a list of entries,
+# the longest that is read, and the longest text in an entry.
+_CONTAINERS: Mapping[str, tuple[Any, int, int]] = {
+    "discovered": (Discovery, MAX_IDS, MAX_TEXT),
+    "used": (Usage, MAX_IDS, MAX_TEXT),
+    "active": (str, MAX_IDS, MAX_TEXT),
+    "entities": (Entity, MAX_ENTITIES, MAX_TEXT),
+    "notes": (SessionNote, MAX_NOTES, MAX_NOTE),
+}
 
 
-def _decode_entry(kind: type[_EntryT], value: Any, limit: int = MAX_TEXT) -> _EntryT:
-    """The entry, whose fields are texts and counts."""
+def _decode_fields(kind: Any, value: Any, limit: int) -> Any:
+    """The value of this kind whose fields are texts of limited length, counts and containers."""
     entry, types = _check_object(value), kind.__annotations__
+    values: dict[str, Any] = {}
     if entry.get("last", "") not in ("ok", "failed", ""):
         raise ValueError("a last result is neither ok nor failed")
-    values: dict[str, Any] = {
-        key: _read_count(entry, key) if types[key] == "int" else _read_text(entry, key, limit)
-        for key in fields(kind)
-    }
+    for key in fields(kind):
+        if types[key].startswith("Mapping"):
+            values[key] = _decode_mapping(entry, key)
+        elif types[key].startswith("tuple"):
+            values[key] = _decode_list(entry, key)
+        elif types[key] == "int":
+            values[key] = _read_count(entry, key)
+        else:
+            values[key] = _read_text(entry.get(key, ""), limit)
     return kind(**values)
+
+
+def _decode_mapping(entry: JsonObject, key: str) -> Mapping[str, object]:
+    """The latest entries under this key, by id."""
+    kind, count, limit = _CONTAINERS[key]
+    entries = list(_check_object(entry.get(key, {})).items())[-count:]
+    return {
+        one_line(identifier, MAX_TEXT): _decode_fields(kind, value, limit)
+        for identifier, value in entries
+    }
+
+
+def _decode_list(entry: JsonObject, key: str) -> tuple[Any, ...]:
+    kind, count, limit = _CONTAINERS[key]
+    if not isinstance(entries := entry.get(key, []), list):
+        raise ValueError(f"{key} is not a list")  # noqa: TRY004
+    decode = _read_text if kind is str else partial(_decode_fields, kind)
+    return tuple(decode(value, limit) for value in entries[-count:])
 
 
 # One kind of error for whatever is damaged in a file: ValueError also for a wrong type.
@@ -121,30 +123,10 @@ def _check_object(value: Any) -> JsonObject:
     return value
 
 
-def _read_ids(document: JsonObject, key: str) -> JsonObject:
-    """The latest entries under this key, by id."""
-    entries = _check_object(document.get(key, {}))
-    return {
-        one_line(identifier, MAX_TEXT): entries[identifier]
-        for identifier in list(entries)[-MAX_IDS:]
-    }
-
-
-def _read_list(document: JsonObject, key: str, limit: int) -> list[Any]:
-    value = document.get(key, [])
-    if not isinstance(value, list):
-        raise ValueError(f"{key} is not a list")  # noqa: TRY004
-    return value[-limit:]
-
-
-def _check_string(value: Any) -> str:
+def _read_text(value: Any, limit: int) -> str:
     if not isinstance(value, str):
         raise ValueError("an entry is not text")  # noqa: TRY004
-    return value
-
-
-def _read_text(entry: JsonObject, key: str, limit: int = MAX_TEXT) -> str:
-    return one_line(_check_string(entry.get(key, "")), limit)
+    return one_line(value, limit)
 
 
 def _read_count(entry: JsonObject, key: str) -> int:
@@ -152,10 +134,6 @@ def _read_count(entry: JsonObject, key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_COUNT:
         raise ValueError(f"{key} is not a whole number from 0 on")
     return value
-
-
-# Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 def list_sessions(state_dir: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,13 @@ from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
-from capdisc_sessions import memory_lines, session_files, transitions
-from capdisc_sessions.session_types import Session
+from capdisc_sessions import memory, session_files, transitions
+from capdisc_sessions.session_types import Session, Usage
 from capdisc_sessions.transitions import Extraction, extract_entities, parse_rule
+
+MAX_RESULT_BYTES = 4 * 1024 * 1024
+# After this many results without an entity, a notice says that a rule may be wrong.
+MIN_BARREN_RESULTS = 3
 
 
 @frozen(kw_only=True)
@@ -72,6 +76,22 @@ class SessionCommand:
             raise UsageError("the text is empty", "type it behind the name, or - to read stdin")
         return text
 
+    def load(self) -> Session:
+        """The session. Raises UsageError, with similar names, where there is none."""
+        return session_files.load_session(self.state_dir, self.name)
+
+    def update(self, step: Callable[[Session], Session], anew: bool = False) -> Session:
+        """The session after the step, as it was written; see `session_files.update_session`."""
+        return session_files.update_session(self.state_dir, self.name, step, anew=anew)
+
+    def find_ids(self, names: Sequence[str]) -> list[str]:
+        """The ids of the capabilities with these names. Raises UsageError, which names similar
+        ones, for a name that the index does not have.
+        """
+        self.load()
+        with open_index.open_index(self.index_dir) as ctx:
+            return [ctx.index.descriptor(name).id for name in names]
+
     def _lines(self, word: str) -> list[str]:
         if word == "-":
             return standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
@@ -95,7 +115,7 @@ def list_(command: SessionCommand) -> int:
 
 def show(command: SessionCommand) -> int:
     """Print everything that the session holds."""
-    session = session_files.load_session(command.state_dir, command.name)
+    session = command.load()
     if command.json:
         console.print_document(session_files.session_document(session))
     else:
@@ -114,41 +134,44 @@ def _format_session(session: Session) -> Iterator[str]:
         yield f"discovered  {identifier}  {times}, last in turn {discovery.turn}"
     for identifier, usage in session.used.items():
         last_result = f", last {usage.last}" if usage.last else ""
-        times = console.format_count(usage.count, "time")
-        counts = f"{times}, {usage.ok} ok, {usage.failed} failed"
-        yield f"used        {identifier}  {counts}{last_result}"
+        yield f"used        {identifier}  {_format_counts(usage)}{last_result}"
     for entity in session.entities:
         yield f"entity      {entity.type}: {entity.name} ({entity.id}) from {entity.source}, turn {entity.turn}"
     for note in session.notes:
         yield f"note        {note.text}"
 
 
+def _format_counts(usage: Usage) -> str:
+    times = console.format_count(usage.count, "time")
+    return f"{times}, {usage.ok} ok, {usage.failed} failed"
+
+
 def prompt(command: SessionCommand) -> int:
     """Print the memory for an agent, and the active capabilities in full, within the budget."""
-    session = session_files.load_session(command.state_dir, command.name)
+    session = command.load()
     budget = command.max_tokens or int(command.runtime.config()["budget"])
     counter = TokenCounter(load_counter)
-    lines = memory_lines.fit_memory_lines(session, budget, counter.exact)
-    if not lines and memory_lines.memory_lines(session):
+    lines = memory.fit_memory_lines(session, budget, counter.exact)
+    if not lines and memory.memory_lines(session):
         raise UsageError(
             f"a budget of {budget} tokens is too small for any of it", "give a larger --max-tokens"
         )
-    memory = "".join(f"{console.sanitise(line)}\n" for line in lines)
+    remembered = "".join(f"{console.sanitise(line)}\n" for line in lines)
     detail = ""
     if session.active:
-        detail = _format_active(command, session, budget - counter.exact(memory), counter)
+        detail = _format_active(command, session, budget - counter.exact(remembered), counter)
     if command.json:
-        tokens = counter.exact(memory + detail)
+        tokens = counter.exact(remembered + detail)
         console.print_document(
             {
                 "session": session.name,
-                "prompt": memory + detail,
+                "prompt": remembered + detail,
                 "tokens": tokens,
                 "budget": budget,
             }
         )
-    elif memory or detail:
-        console.print_result(memory + detail)
+    elif remembered or detail:
+        console.print_result(remembered + detail)
     else:
         console.print_notice(f"notice: the session {session.name} is empty")
     return ExitCode.OK
@@ -184,79 +207,51 @@ def _format_active(
 
 # The verbs that change a session.
 
-MAX_RESULT_BYTES = 4 * 1024 * 1024
-# After so many results without an entity, a notice says that a rule may be wrong.
-MIN_BARREN_RESULTS = 3
-
 
 def new(command: SessionCommand) -> int:
     """Begin a session."""
-    return _print_outcome(
-        command,
-        session_files.create_session(command.state_dir, command.name),
-        f"began {command.name}",
-    )
+    session = session_files.create_session(command.state_dir, command.name)
+    return _print_outcome(command, session, f"began {command.name}")
 
 
 def use(command: SessionCommand) -> int:
     """Count a use of a capability, and whether it worked."""
-    identifier = _resolve_ids(command, [command.one_id()])[0]
-    changed = session_files.update_session(
-        command.state_dir,
-        command.name,
-        lambda session: transitions.record_use(session, identifier, command.result),
+    (identifier,) = command.find_ids([command.one_id()])
+    changed = command.update(
+        lambda session: transitions.record_use(session, identifier, command.result)
     )
     if command.runtime.config()["log"]:
-        log_event(
-            command.runtime,
-            "use",
-            [identifier],
-            session=command.name,
-            ok=command.result != "failed",
-        )
-    usage = changed.used[identifier]
-    times = console.format_count(usage.count, "time")
+        is_ok = command.result != "failed"
+        log_event(command.runtime, "use", [identifier], session=command.name, ok=is_ok)
     return _print_outcome(
-        command, changed, f"{identifier}: used {times}, {usage.ok} ok, {usage.failed} failed"
+        command, changed, f"{identifier}: used {_format_counts(changed.used[identifier])}"
     )
 
 
 def add(command: SessionCommand) -> int:
     """Add capabilities to those that every prompt of the session shows in full."""
-    ids = _resolve_ids(command, command.ids())
-    changed = session_files.update_session(
-        command.state_dir,
-        command.name,
-        lambda session: transitions.activate_capabilities(session, ids),
-    )
+    ids = command.find_ids(command.ids())
+    changed = command.update(lambda session: transitions.activate_capabilities(session, ids))
     return _print_outcome(command, changed, *(f"added {identifier}" for identifier in ids))
 
 
 def drop(command: SessionCommand) -> int:
     """Remove capabilities from the session, also those that the index no longer has."""
-    names, session = command.ids(), session_files.load_session(command.state_dir, command.name)
-    ids = [
-        name if name in session.known_ids else _resolve_ids(command, [name])[0] for name in names
-    ]
-    if missing := [identifier for identifier in ids if identifier not in session.known_ids]:
+    names, known_ids = command.ids(), command.load().known_ids
+    ids = [name if name in known_ids else command.find_ids([name])[0] for name in names]
+    if missing := [identifier for identifier in ids if identifier not in known_ids]:
         raise UsageError(
             f"the session {command.name} does not hold {console.format_names(missing)}",
             f"capdisc session show {command.name}",
         )
-    changed = session_files.update_session(
-        command.state_dir,
-        command.name,
-        lambda session: transitions.drop_capabilities(session, ids),
-    )
+    changed = command.update(lambda session: transitions.drop_capabilities(session, ids))
     return _print_outcome(command, changed, *(f"dropped {identifier}" for identifier in ids))
 
 
 def note(command: SessionCommand) -> int:
     """Add a line of text to the session."""
     text = command.text()
-    changed = session_files.update_session(
-        command.state_dir, command.name, lambda session: transitions.add_note(session, text)
-    )
+    changed = command.update(lambda session: transitions.add_note(session, text))
     return _print_outcome(command, changed, f"noted{f' ({changed.mode})' if changed.mode else ''}")
 
 
@@ -266,24 +261,63 @@ def clear(command: SessionCommand) -> int:
         session_files.delete_session(command.state_dir, command.name)
         console.print_lines([f"deleted {command.name}"])
         return ExitCode.OK
-    changed = session_files.update_session(
-        command.state_dir,
-        command.name,
-        lambda session: transitions.clear_session(session, command.tools),
-        anew=not command.tools,
+    changed = command.update(
+        lambda session: transitions.clear_session(session, command.tools), anew=not command.tools
     )
     return _print_outcome(
         command, changed, f"cleared {command.name}{' of its tools' if command.tools else ''}"
     )
 
 
+def turn(command: SessionCommand) -> int:
+    """Print the context of a message with the memory of the session, and record what was found; as
+    JSON also the definitions of the functions that were found in this turn and in those before.
+    """
+    # 80 modules that no other verb needs.
+    from capdisc.commands.tool_definitions import DefinitionOptions, select_definitions
+    from capdisc.render.context import build_context, remember_shown
+    from capdisc.render.render_context import prepare_render
+    from capdisc.render.render_notices import print_notices
+    from capdisc.render.render_options import RenderOptions
+
+    name = command.name
+    options = RenderOptions(words=[command.text()], budget=command.max_tokens, session=name)
+    with open_index.open_index(command.index_dir) as ctx:
+        render_ctx = prepare_render(ctx, options)
+        context = build_context(render_ctx)
+        memory.announce_new_session(command.runtime, name)
+        session_files.update_session(command.state_dir, name, lambda session: session, create=True)
+        remember_shown(render_ctx, context)
+        session = command.load()
+        defined = DefinitionOptions(progressive=True, session=name)
+        definitions = select_definitions(ctx, Query(texts=()), defined)
+        prompt = render_ctx.form.format_context(render_ctx.form, context)
+    if command.json:
+        new_ids = [key for key, entry in session.discovered.items() if entry.turn == session.turn]
+        console.print_document(
+            {
+                "session": name,
+                "turn": session.turn,
+                "mode": session.mode,
+                "prompt": prompt,
+                "tokens": render_ctx.counter.exact(prompt),
+                "found": new_ids,
+                "tools": definitions.value,
+            }
+        )
+    else:
+        console.print_result(prompt)
+        names = ", ".join(definitions.names.values())
+        console.print_notice(f"notice: functions of this turn: {names} (--json defines them)")
+    print_notices(render_ctx, context)
+    return ExitCode.OK
+
+
 def observe(command: SessionCommand) -> int:
     """Add the entities of a capability's result, which stdin holds, to the session."""
     with open_index.open_index(command.index_dir) as ctx:
         descriptor = ctx.index.descriptor(command.one_id())
-    session_files.load_session(
-        command.state_dir, command.name
-    )  # which fails before stdin is waited for
+    command.load()  # which fails before stdin is waited for
     result = _read_result()
     extraction = record_result(command.state_dir, command.name, descriptor, result)
     if command.json:
@@ -307,7 +341,15 @@ def record_result(state_dir: Path, name: str, descriptor: Descriptor, result: An
         name,
         lambda session: transitions.record_observation(session, extraction.entities),
     )
-    _print_warnings(descriptor.id, extraction, changed)
+    if extraction.why:
+        origin = (
+            f"from {descriptor.id}" if extraction.entities else f"no entity from {descriptor.id}"
+        )
+        console.print_notice(f"notice: {origin}: {extraction.why}")
+    if changed.observed >= MIN_BARREN_RESULTS and changed.barren == changed.observed:
+        console.print_notice(
+            f"notice: none of {changed.observed} results gave an entity: look at the rules (extraction)"
+        )
     return extraction
 
 
@@ -334,25 +376,6 @@ def _read_result() -> Any:
         raise InputError(
             f"the result on stdin is not JSON: {str(error)[:200]}", "pipe the tool's result in"
         ) from error
-
-
-def _print_warnings(identifier: str, extraction: Extraction, changed: Session) -> None:
-    if extraction.why:
-        origin = f"from {identifier}" if extraction.entities else f"no entity from {identifier}"
-        console.print_notice(f"notice: {origin}: {extraction.why}")
-    if changed.observed >= MIN_BARREN_RESULTS and changed.barren == changed.observed:
-        console.print_notice(
-            f"notice: none of {changed.observed} results gave an entity: look at the rules (extraction)"
-        )
-
-
-def _resolve_ids(command: SessionCommand, names: list[str]) -> list[str]:
-    """The ids of the capabilities with these names. Raises UsageError, which names similar ones,
-    for a name that the index does not have.
-    """
-    session_files.load_session(command.state_dir, command.name)
-    with open_index.open_index(command.index_dir) as ctx:
-        return [ctx.index.descriptor(name).id for name in names]
 
 
 def _print_outcome(command: SessionCommand, changed: Session, *lines: str) -> int:

@@ -18,12 +18,6 @@ SECRET = "marmalade"
 STARTED_AT = "2026-11-20T10:00:00.000Z"
 
 
-def turn(text: object, **fields: object) -> dict[str, object]:
-    """What the user said, as Claude Code writes it."""
-    message = {"role": "user", "content": text}
-    return {"type": "user", "message": message, "timestamp": STARTED_AT, **fields}
-
-
 def call(tool: str, number: int = 0, **arguments: object) -> dict[str, object]:
     """A call of a tool, as Claude Code writes it."""
     block = {"type": "tool_use", "id": f"toolu_{tool}_{number}", "name": tool, "input": arguments}
@@ -31,57 +25,12 @@ def call(tool: str, number: int = 0, **arguments: object) -> dict[str, object]:
     return {"type": "assistant", "message": message, "timestamp": STARTED_AT}
 
 
-def codex(kind: str, **payload: object) -> dict[str, object]:
-    """A line of Codex."""
-    return {"timestamp": STARTED_AT, "type": kind, "payload": payload}
+def read_lines(name: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
 
 
-SESSION = (
-    turn("<local-command-caveat>Caveat: generated</local-command-caveat>", isMeta=True),
-    turn("<command-name>/clear</command-name>\n<command-message>clear</command-message>"),
-    turn(f"why does the {SECRET} test fail"),
-    call("Skill", skill="superpowers:systematic-debugging"),
-    turn([{"type": "tool_result", "tool_use_id": "x", "content": "no turn"}]),
-    turn([{"type": "text", "text": "look at the traceback again"}]),
-    call("Read", file_path="/home/me/.claude/skills/read-traces/SKILL.md"),
-    call("Read", number=1, file_path="/home/me/notes.md"),
-    call("mcp__tracker__create_issue", title=f"the {SECRET} is burnt"),
-    turn("an agent's own turn", isSidechain=True),
-    turn(
-        "<command-message>deploy</command-message>\n<command-name>/ops:deploy</command-name>",
-        uuid="u-1",
-    ),
-)
-ROLLOUT = (
-    codex("session_meta", id="s", cwd="/home/me"),
-    codex(
-        "response_item",
-        type="message",
-        role="user",
-        content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}],
-    ),
-    codex(
-        "response_item",
-        type="message",
-        role="user",
-        content=[{"type": "input_text", "text": "fold a crane"}],
-    ),
-    codex("event_msg", type="user_message", message="fold a crane"),
-    codex(
-        "response_item",
-        type="function_call",
-        name="exec_command",
-        call_id="c1",
-        arguments=json.dumps({"cmd": "sed -n 1,200p '/x/skills/paper-cranes/SKILL.md'"}),
-    ),
-    codex(
-        "response_item",
-        type="function_call",
-        name="shell",
-        call_id="c2",
-        arguments=json.dumps({"command": ["bash", "-lc", "cat /x/skills/paper-cranes/SKILL.md"]}),
-    ),
-)
+# Turns, uses, and lines that are neither, as the two clients write them.
+SESSION, ROLLOUT = read_lines("claude_session.jsonl"), read_lines("codex_rollout.jsonl")
 
 
 @pytest.fixture
@@ -195,7 +144,7 @@ def test_the_folders_of_the_clients_can_be_moved(capdisc, hermetic, write, monke
 def test_broken_lines_are_counted_and_long_ones_skipped(capdisc, write, monkeypatch) -> None:
     path = write(SESSION)
     monkeypatch.setattr(transcripts, "MAX_LINE_BYTES", 5_000)
-    long_line = json.dumps(turn("x" * 20_000)).encode()
+    long_line = json.dumps({"message": {"role": "user", "content": "x" * 20_000}}).encode()
     path.write_bytes(b'{"type": \n[1]\n\n' + long_line + b"\n" + path.read_bytes())
     done = capdisc("learn", "--dry-run")
     assert done.out.startswith("2 turns, 4 uses of 4 skills\n")

@@ -1,36 +1,34 @@
-"""Sessions on disk."""
+"""Sessions on disk, how they change, and their memory text."""
 
 import json
 import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_sessions import session_files, transitions
 from capdisc_sessions import session_files as sessions
-from capdisc_sessions.session_types import MAX_IDS, Session
+from capdisc_sessions import transitions
+from capdisc_sessions.memory import fit_memory_lines, memory_lines
+from capdisc_sessions.session_types import (
+    MAX_ENTITIES,
+    MAX_IDS,
+    Entity,
+    Session,
+    is_redo,
+    next_mode,
+)
 
 TEXT = st.text(max_size=40)
+EMPTY = Session(name="a", created="", updated="")
 
 
-def test_what_is_remembered_is_there_in_a_new_process(tmp_path) -> None:
-    """A session survives its process (S297)."""
-    sessions.record_discoveries(tmp_path / "s", "trip", ["tool:a", "tool:b"])
-    script = (
-        "from pathlib import Path; from capdisc_sessions import session_files as sessions\n"
-        f"sessions.record_discoveries(Path({str(tmp_path / 's')!r}), 'trip', ['tool:b'])"
+def entity(number, kind="page", name=None):
+    return Entity(
+        type=kind, id=f"p{number}", name=name or f"Page {number}", source="tool:x", turn=0
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
-    again = sessions.load_session(tmp_path / "s", "trip")
-    assert again.turn == 2
-    assert {key: value.count for key, value in again.discovered.items()} == {
-        "tool:a": 1,
-        "tool:b": 2,
-    }
-    assert again.discovered["tool:b"].turn == 2
 
 
 def test_two_processes_lose_none_of_each_others_changes(tmp_path) -> None:
@@ -51,22 +49,6 @@ def test_the_file_is_json_that_a_person_can_read(tmp_path) -> None:
     assert json.loads(text)["schema_version"] == 1
 
 
-def test_a_missing_session_is_answered_with_the_nearest(tmp_path) -> None:
-    sessions.create_session(tmp_path, "holiday")
-    with pytest.raises(UsageError) as caught:
-        sessions.load_session(tmp_path, "holyday")
-    assert caught.value.hint == "did you mean: holiday"
-    with pytest.raises(UsageError):
-        sessions.update_session(tmp_path, "other", lambda last: last)
-    assert sessions.list_sessions(tmp_path) == ["holiday"]
-
-
-def test_a_session_is_begun_once(tmp_path) -> None:
-    sessions.create_session(tmp_path, "a")
-    with pytest.raises(UsageError, match="already"):
-        sessions.create_session(tmp_path, "a")
-
-
 @pytest.mark.parametrize(
     "name", ["", "..", ".hidden", "a/b", "../../etc/passwd", "a b", "a\n", "é", "x" * 97, "a\x00"]
 )
@@ -84,14 +66,19 @@ def test_a_name_that_could_leave_the_folder_is_none(tmp_path, name) -> None:
         "[]",
         "[" * 100_000,
         '{"schema_version": 2}',
-        '{"schema_version": 1, "turn": -1}',
-        '{"schema_version": 1, "turn": 1e99}',
-        '{"schema_version": 1, "turn": true}',
-        '{"schema_version": 1, "discovered": []}',
-        '{"schema_version": 1, "entities": [1]}',
-        '{"schema_version": 1, "used": {"a": {"last": "great"}}}',
-        '{"schema_version": 1, "active": [["a"]]}',
-        '{"schema_version": 1, "turn": ' + "9" * 5000 + "}",
+        *(
+            f'{{"schema_version": 1, {member}}}'
+            for member in (
+                '"turn": -1',
+                '"turn": 1e99',
+                '"turn": true',
+                '"turn": ' + "9" * 5000,
+                '"discovered": []',
+                '"entities": [1]',
+                '"used": {"a": {"last": "great"}}',
+                '"active": [["a"]]',
+            )
+        ),
     ],
 )
 def test_a_damaged_file_is_said_and_a_clear_mends_it(tmp_path, text) -> None:
@@ -118,17 +105,12 @@ def test_what_a_person_wrote_into_the_file_is_cleaned_as_it_is_read(tmp_path) ->
     assert (found.active, found.mode) == (("tool:[31mred Known entities:",), "")
 
 
-def test_a_removed_session_is_gone(tmp_path) -> None:
-    sessions.create_session(tmp_path, "a")
-    sessions.delete_session(tmp_path, "a")
-    assert sessions.list_sessions(tmp_path) == []
-    with pytest.raises(UsageError):
-        sessions.delete_session(tmp_path, "a")
-
-
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.lists(TEXT, max_size=4), max_size=4), TEXT)
 def test_nothing_is_lost_between_writing_and_reading(turns, note) -> None:
-    session = Session(name="a", created="", updated="")
+    session = transitions.record_observation(
+        transitions.activate_capabilities(EMPTY, ["tool:1"]), [entity(1)]
+    )
     for ids in turns:
         session = transitions.record_use(
             transitions.add_discoveries(session, [f"tool:{n}" for n, _ in enumerate(ids)]),
@@ -136,15 +118,88 @@ def test_nothing_is_lost_between_writing_and_reading(turns, note) -> None:
             "ok",
         )
     session = transitions.add_note(session, note)
-    assert session_files.decode_session(session_files.encode_session(session), "a") == session
+    assert sessions.decode_session(sessions.encode_session(session), "a") == session
 
 
-def test_the_number_of_ids_has_an_end_and_the_latest_stay() -> None:
-    session = Session(name="a", created="", updated="")
+def test_ids_and_entities_have_an_end_and_the_latest_stay() -> None:
+    session = EMPTY
     for turn in range(3):
-        session = transitions.add_discoveries(
-            session, [f"tool:{turn}-{n}" for n in range(MAX_IDS // 2)]
-        )
+        ids = [f"tool:{turn}-{n}" for n in range(MAX_IDS // 2)]
+        session = transitions.add_discoveries(session, ids)
     assert len(session.discovered) == MAX_IDS
     assert "tool:0-0" not in session.discovered
     assert "tool:2-0" in session.discovered
+    for number in range(MAX_ENTITIES + 5):
+        session = transitions.record_observation(session, [entity(number)])
+    assert len(session.entities) == MAX_ENTITIES
+    assert session.entities[-1].id == f"p{MAX_ENTITIES + 4}"
+
+
+def test_known_are_the_active_then_the_used_then_the_found_each_once() -> None:
+    """Known ids are the active, the used and those of all turns, each once."""
+    session = transitions.add_discoveries(EMPTY, ["tool:a", "tool:b"])
+    session = transitions.add_discoveries(session, ["tool:c", "tool:a"])
+    session = transitions.record_use(session, "tool:b")
+    session = transitions.activate_capabilities(session, ["skill:s"])
+    assert session.known_ids == ("skill:s", "tool:b", "tool:a", "tool:c")
+
+
+def test_a_thing_met_again_moves_to_the_end_with_its_latest_name() -> None:
+    session = transitions.record_observation(EMPTY, [entity(1), entity(2)])
+    session = transitions.record_observation(session, [entity(1, name="Renamed")])
+    assert [each.name for each in session.entities] == ["Page 2", "Renamed"]
+
+
+def test_the_memory_shows_ten_things_three_of_a_type_and_twenty_tools_and_counts_the_rest() -> (
+    None
+):
+    """The memory lists ten entities, three of a type, and twenty tools (S298)."""
+    ids = [f"tool:t{n:02}" for n in range(25)] + ["skill:s"]
+    things = [entity(n) for n in range(8)] + [entity(n, "image") for n in range(4)]
+    session = transitions.record_observation(transitions.add_discoveries(EMPTY, ids), things)
+    heading, image, page, *rest = memory_lines(session)
+    assert heading == "Known entities:"
+    assert image == "- image: Page 3 (p3), Page 2 (p2), Page 1 (p1) (+1 more)"
+    assert page == "- page: Page 7 (p7), Page 6 (p6), Page 5 (p5) (+5 more)"
+    assert sum(line.count(",") + 1 for line in rest[1:]) == 20
+    assert "more)" in next(line for line in rest if line.startswith("- tool: "))
+
+
+@pytest.mark.parametrize("budget", [0, 5, 20, 60, 120, 300, 1_000])
+def test_the_memory_keeps_to_its_budget(budget) -> None:
+    """The memory keeps within its tokens (S298)."""
+    session = transitions.add_discoveries(EMPTY, [f"tool:{'t' * 20}{n}" for n in range(25)])
+    session = transitions.record_observation(session, [entity(n) for n in range(12)])
+    lines = fit_memory_lines(transitions.add_note(session, "a note"), budget, len)
+    assert len("".join(f"{line}\n" for line in lines)) <= budget
+    assert budget < 60 or lines
+    assert fit_memory_lines(EMPTY, budget, len) == ()
+
+
+# The words are the assertion: they are what the design promises.
+REDO = ["redo", "re-do", "re-run", "rerun", "again", "repeat", "retry"]
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "mode"),
+    [
+        ("prove that x", "", "auditable"),
+        ("explain x", "", "knowledge"),
+        ("analyze x", "", "exploratory"),
+        ("book a room", "auditable", "auditable"),
+        # A mode word inside another word does not count (S83).
+        ("construe the clause", "", ""),
+        # Every word for doing it again keeps the mode, whatever else the request says (S86).
+        *((f"{word} and explain it", "auditable", "auditable") for word in REDO),
+        # A mode that is named wins over a redo word, and comparing means exploring (S87).
+        ("redo in exploratory mode", "auditable", "exploratory"),
+        ("repeat it and compare the two", "auditable", "exploratory"),
+    ],
+)
+def test_words_of_a_note_say_how_to_work(text, last, mode) -> None:
+    assert next_mode(text, last) == mode
+    assert is_redo(f"please {text}") is (text.split()[0] in REDO)
+
+
+def test_a_redo_word_inside_another_says_nothing() -> None:
+    assert not is_redo("against the wind")

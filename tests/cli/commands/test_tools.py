@@ -132,7 +132,7 @@ def test_a_capability_cannot_take_the_name_of_the_provider_s_search(
 
 
 def test_more_than_a_request_may_hold_are_refused(capdisc, data, monkeypatch) -> None:
-    monkeypatch.setattr("capdisc_indexer.tools.definitions.deferral.MAX_DEFERRED", 3)
+    monkeypatch.setattr("capdisc_indexer.tools.provider_formats.MAX_DEFERRED", 3)
     done = capdisc("tools", "--format", "anthropic", "--defer")
     assert (done.code, done.out) == (2, "")
     assert "at most 3 are accepted" in done.err

@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.graph import CapabilityGraph, Relation
@@ -53,6 +53,7 @@ def test_no_id_leaves_its_label(identifier) -> None:
     assert re.fullmatch(r'  n0 -->\|"[\w :./@+#;-]*"\| n1', mermaid[3])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(st.lists(st.text(max_size=12), min_size=2, max_size=6, unique=True))
 def test_every_picture_of_any_ids_is_well_formed(ids) -> None:
     relations = tuple(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.graph.interfaces import InterfaceOwner, describe_interface
+from capdisc_indexer.graph.interfaces import InterfaceOwner, describe_interface, name_words
 from capdisc_indexer.graph.producer_edges import MAX_GROUP, find_producers
-from capdisc_indexer.graph.words import name_words
 from capdisc_indexer.model.types import Descriptor, Parameter, SourceRef
 
 

@@ -7,13 +7,14 @@ import pytest
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import LayoutPiece
-from capdisc_indexer.rendering import templates
-from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, split_layout
-from capdisc_indexer.rendering.templates import (
+from capdisc_indexer.rendering import layout as templates
+from capdisc_indexer.rendering.layout import (
+    DEFAULT_LAYOUT,
     PromptTemplate,
     fill_template,
     list_templates,
     load_builtin,
+    split_layout,
 )
 
 VALUES = {"query": "q", "date": "2026-07-31", "tools": "t", "model": "m"}

@@ -39,50 +39,6 @@ def config(tmp_path: Path, text: str, name: str = "capdisc.toml", user: str = ""
     return load_config(tmp_path / "work", user_file, {}, ":")
 
 
-def test_a_file_is_what_its_declaration_says(tmp_path: Path) -> None:
-    path = put(tmp_path / "any name")
-    assert files(source("mcp", path, name="far")) == [("any name", "mcp", "far")]
-
-
-def test_a_folder_means_its_files_of_that_format(tmp_path: Path) -> None:
-    for name in ("b.json", "a/c.yaml", "a/notes.md", "node_modules/d.json"):
-        put(tmp_path / "apis" / name)
-    assert [name for name, *_ in files(source("openapi", tmp_path / "apis"))] == [
-        "c.yaml",
-        "b.json",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("*.json", ["a.json", "b.json"]),
-        ("[ab].json", ["a.json", "b.json"]),
-        ("[!a].json", ["b.json"]),
-        ("?.json", ["a.json", "b.json"]),
-        ("**/*.json", ["a.json", "b.json", "c.json"]),
-        ("in/*.json", ["c.json"]),
-        ("**", ["a.json", "b.json", "c.json"]),
-    ],
-)
-def test_a_pattern_means_the_files_that_fit(
-    tmp_path: Path, pattern: str, expected: list[str]
-) -> None:
-    for name in ("a.json", "b.json", "in/c.json", "in/d.txt"):
-        put(tmp_path / "apis" / name)
-    assert [name for name, *_ in files(source("mcp", tmp_path / "apis" / pattern))] == expected
-
-
-def test_a_declaration_outdoes_names_and_folders(tmp_path: Path) -> None:
-    put(tmp_path / "a/SKILL.md")
-    put(tmp_path / "a/tools.json")
-    declared = source("functions", tmp_path / "a/tools.json")
-    assert files(declared, roots=(tmp_path,)) == [
-        ("SKILL.md", "skill", ""),
-        ("tools.json", "functions", ""),
-    ]
-
-
 def test_with_named_folders_only_declarations_inside_them_count(tmp_path: Path) -> None:
     for name in ("in/a.json", "out/b.json"):
         put(tmp_path / name)
@@ -90,40 +46,6 @@ def test_with_named_folders_only_declarations_inside_them_count(tmp_path: Path) 
     assert [name for name, *_ in files(declared)] == ["a.json"]
     gone = source("mcp", tmp_path / "gone", within=(str(tmp_path / "in"),))
     assert files(gone) == []
-
-
-def test_a_source_that_is_gone_costs_no_other(tmp_path: Path) -> None:
-    put(tmp_path / "a.json")
-    gone = [source("mcp", tmp_path / name) for name in ("gone.json", "none/*.json", "*.yaml")]
-    result = scan_roots([], [*gone, source("mcp", tmp_path / "a.json")])
-    assert [Path(file.path).name for file in result.files] == ["a.json"]
-    assert [each.code for each in result.findings] == ["source-missing"] * 3
-
-
-def test_a_link_out_of_a_declared_folder_is_not_followed(tmp_path: Path) -> None:
-    put(tmp_path / "secret.json")
-    put(tmp_path / "apis/a.json")
-    (tmp_path / "apis/b.json").symlink_to(tmp_path / "secret.json")
-    (tmp_path / "apis/c.json").symlink_to(tmp_path / "apis/a.json")
-    (tmp_path / "apis/all").symlink_to(tmp_path)
-    result = scan_roots([], [source("mcp", tmp_path / "apis")])
-    assert [Path(file.path).name for file in result.files] == ["a.json"]
-    assert [each.code for each in result.findings] == ["symlink"]
-
-
-@pytest.mark.parametrize(
-    ("declared", "expected"),
-    [
-        (source("grpc", "/x", origin="capdisc.toml"), "there is no format 'grpc'"),
-        (source("openapi", "/x", options={"sample": 3}), "no option 'sample'"),
-    ],
-)
-def test_a_declaration_that_makes_no_sense_is_an_error(
-    declared: DeclaredSource, expected: str
-) -> None:
-    with pytest.raises(InputError, match=expected) as error:
-        scan_roots([], [declared])
-    assert error.value.hint
 
 
 @pytest.mark.parametrize("name", ["capdisc.toml", ".capdisc/config.toml", "pyproject.toml"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.types import LoadedFile
@@ -10,29 +10,6 @@ from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_repair import repair_block
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-
-MANIFEST = b"""name: send-mail
-kind: tool
-description: "Sends: a mail."
-tags: [a, b]
-requires: x, y
-edges: [{target: a, type: REQUIRES, weight: 0.5}]
-inputSchema: {properties: {to: {type: [string, 'null'], enum: [a, 1, null]}}, required: [to]}
-skillContent: docs/../x.md
-metadata: {a: {b: [1, 2.5, true, ~]}}
----
-capabilities:
-  - {name: b, kind: tool, description: |- x}
-"""
-SKILL = b"""---
-name: send-mail
-description: >-
-  Sends a mail: now
-allowed-tools: Read, Bash(git:*)
-metadata: {openclaw: {requires: {bins: [a], env: [B]}}}
----
-# Body
-"""
 
 
 def load(format_name: str, data: bytes) -> LoadedFile:
@@ -84,33 +61,11 @@ pieces = st.sampled_from(
 )
 
 
-@given(formats, st.binary(max_size=200))
-def test_random_bytes_never_raise(format_name: str, data: bytes) -> None:
-    check(load(format_name, data))
-
-
 @given(formats, st.lists(pieces, max_size=60).map("".join))
 @example("skill", "---\nname: a\ndescription: '\u2028\n---\n")
 def test_random_fragments_never_raise(format_name: str, text: str) -> None:
     check(load(format_name, text.encode()))
     check(load(format_name, f"---\n{text}\n---\n".encode()))
-
-
-@settings(max_examples=300)
-@given(
-    formats,
-    st.lists(
-        st.tuples(st.integers(0, 400), st.integers(0, 3), pieces | st.text(max_size=3)),
-        min_size=1,
-        max_size=4,
-    ),
-)
-def test_mutated_files_never_raise(format_name: str, edits: list[tuple[int, int, str]]) -> None:
-    data = bytearray(SKILL if format_name == "skill" else MANIFEST)
-    for place, length, text in edits:
-        start = place % (len(data) + 1)
-        data[start : start + length] = text.encode("utf-8", "replace")
-    check(load(format_name, bytes(data)))
 
 
 @given(st.lists(pieces, max_size=60).map("".join))

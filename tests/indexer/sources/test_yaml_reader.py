@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -180,6 +180,7 @@ _PIECES = (
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.sampled_from(_PIECES)).map("".join))
 def test_simple_fields_are_read_as_the_parser_reads_them(pieces: str) -> None:
     for text in (pieces, f"k: a{pieces}", f"k: 'a{pieces}'\n", f'k: "{pieces}"\nj: b'):

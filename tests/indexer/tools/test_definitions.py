@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import (
+from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.function_definitions import Definition
+from capdisc_indexer.tools.gemini_schema import gemini_schema
+from capdisc_indexer.tools.parameter_schema import object_schema, restore_names
+from capdisc_indexer.tools.provider_formats import (
     DEFINITION_FORMATS,
     encode_definitions,
-    gemini_schema,
     parameter_renames,
 )
-from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.parameter_schema import object_schema, restore_names
 from capdisc_indexer.validation.arguments import find_problems
 from forms_of_providers import FORMS as SHAPES
 
@@ -71,8 +71,8 @@ def checked(form: str, definitions: list[Definition]) -> tuple[object, dict[str,
 def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
     """Every definition satisfies the schema of each provider's form (S16, S218, S222)."""
     definitions = [
-        *tool_selection.discovery_definitions(desk, hidden=True),
-        *tool_selection.capability_definitions(desk),
+        *tool_table.discovery_definitions(desk, hidden=True),
+        *tool_table.capability_definitions(desk),
     ]
     _, names = checked(form, definitions)
     assert len(names) == len(definitions) == len(set(names.values()))
@@ -93,18 +93,7 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "type",
-                    "properties",
-                    "items",
-                    "anyOf",
-                    "allOf",
-                    "enum",
-                    "const",
-                    "$ref",
-                    "required",
-                    "format",
-                ]
+                "type properties items anyOf allOf enum const $ref required format".split()
             )
             | st.text(max_size=3),
             inner,
@@ -130,11 +119,6 @@ def test_a_choice_at_the_root_becomes_one_object() -> None:
     made = object_schema(CHOICE)
     assert set(made["properties"]) == {"id", "x", "y"}
     assert made["required"] == ["id"]
-
-
-def test_openai_is_told_not_to_be_strict() -> None:
-    value, _ = encode_definitions("openai", defined(("tool:x", "x")))
-    assert value[0]["function"]["strict"] is False
 
 
 def test_gemini_gets_its_own_types_and_no_references() -> None:
@@ -210,28 +194,24 @@ def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again(
     assert parameter_renames("openai", definitions) == {}
 
 
-def test_a_name_that_is_known_stands_for_itself() -> None:
-    both = {"filter[name]": 1, "filter_name": 2}
-    assert restore_names(ODD, both) == both
-    assert restore_names({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}) == {
-        "a[b]": 1,
-        "a_b": 2,
-    }
-    assert restore_names(ODD, {"other": 1}) == {"other": 1}
-    assert restore_names(None, "no object") == "no object"
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        (ODD, {"filter[name]": 1, "filter_name": 2}),
+        ({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}),
+        (ODD, {"other": 1}),
+        (None, "no object"),
+    ],
+)
+def test_a_name_that_is_known_stands_for_itself(schema, arguments) -> None:
+    assert restore_names(schema, arguments) == arguments
 
 
 def test_a_name_does_not_depend_on_the_order() -> None:
-    pairs = [
-        ("tool:left.search", "search"),
-        ("tool:right.search", "search"),
-        ("tool:z", "z z"),
-        ("tool:y", "z_z"),
-    ]
-    assert (
-        encode_definitions("openai", defined(*pairs))[1]
-        == encode_definitions("openai", defined(*pairs[::-1]))[1]
-    )
+    pairs = [(f"tool:{side}.search", "search") for side in ("left", "right")]
+    pairs += [("tool:z", "z z"), ("tool:y", "z_z")]
+    names = [encode_definitions("openai", defined(*each))[1] for each in (pairs, pairs[::-1])]
+    assert names[0] == names[1]
 
 
 def test_a_capability_cannot_take_the_name_of_a_discovery_tool() -> None:
@@ -249,55 +229,35 @@ def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
     """The definition of discover_capabilities costs at most 80 tokens to any provider (S196)."""
     from capdisc_indexer.lazy_imports import load_token_counter
 
-    [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
+    [one] = tool_table.definitions_by_name(desk, ["discover_capabilities"])
     value, _ = encode_definitions(form, [one])
     assert load_token_counter()(json.dumps(value, separators=(",", ":"))) <= 80
 
 
-def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
+def test_the_kinds_are_those_of_the_index(capdisc, small) -> None:
     """The kinds offered are those of the index (S195)."""
-    from capdisc_indexer.store.snapshot import Index
-    from capdisc_indexer.tools.tool_table import TOOLS
-    from capdisc_indexer.tools.tool_types import ToolContext
-
-    with Index(indexed_catalogs["small"]) as index:
-        desk = ToolContext(
-            index=index,
-            tools=TOOLS,
-            encoder=lambda: None,
-            available=lambda head: True,
-            environ={},
-            state_dir=index.folder,
-        )
-        [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
-    assert one.schema["properties"]["kind"]["enum"] == [
-        "any",
-        "channel",
-        "extension",
-        "skill",
-        "term",
-        "tool",
-    ]
+    [one] = capdisc("tools", "--only", "discover_capabilities").json["tools"]
+    kinds = one["input_schema"]["properties"]["kind"]["enum"]
+    assert kinds == ["any", "channel", "extension", "skill", "term", "tool"]
 
 
 def test_a_definition_takes_what_its_tool_takes(desk) -> None:
-    definitions = tool_selection.discovery_definitions(desk, hidden=True)
+    definitions = tool_table.discovery_definitions(desk, hidden=True)
     assert definitions
     for each in definitions:
         assert find_problems(each.schema, {"nonsense": 1}) != []
 
 
-def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
-    value, _ = encode_definitions(
-        "mcp", tool_selection.definitions_by_name(desk, ["wipe_disk", "list_apis"])
-    )
-    assert [each["annotations"] for each in value["tools"]] == [
-        {"destructiveHint": True},
-        {"readOnlyHint": True},
+def test_mcp_hints_come_from_the_author_the_risk_and_what_a_tool_keeps_or_runs(desk) -> None:
+    named = tool_table.definitions_by_name(desk, ["wipe_disk", "list_apis"])
+    ours = tool_table.discovery_definitions(desk, hidden=True)
+    hints = [
+        {each["name"]: each["annotations"] for each in encode_definitions("mcp", one)[0]["tools"]}
+        for one in (named, ours)
     ]
-
-
-def test_discovery_tools_that_keep_or_run_something_say_so(desk) -> None:
-    value, _ = encode_definitions("mcp", tool_selection.discovery_definitions(desk, hidden=True))
-    changing = {each["name"] for each in value["tools"] if not each["annotations"]["readOnlyHint"]}
+    assert hints[0] == {
+        "wipe_disk": {"destructiveHint": True},
+        "list_apis": {"readOnlyHint": True},
+    }
+    changing = {name for name, hint in hints[1].items() if not hint["readOnlyHint"]}
     assert changing == {"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"}

@@ -13,8 +13,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.json_format import JSON
-from capdisc_indexer.rendering.formats.text import MARKDOWN, MESSAGES, TEXT
-from capdisc_indexer.rendering.formats.xml import SKILLS_XML, XML
+from capdisc_indexer.rendering.formats.text import MARKDOWN, MESSAGES, SKILLS_XML, TEXT, XML
 
 FORMATS: Mapping[str, RenderFormat] = MappingProxyType(
     {form.name: form for form in (TEXT, MARKDOWN, XML, JSON, MESSAGES, SKILLS_XML)}

@@ -14,7 +14,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Context, Descriptor
 
-# The two levels beside the tiers: what a session remembers, and what the caller adds.
+# The two levels besides the tiers: what a session remembers, and what the caller adds.
 MEMORY, APPENDED = 3, 4
 # Printed in place of the categories that an overview has no room for.
 MORE_CATEGORIES = "+{count} more categories"

@@ -1,4 +1,4 @@
-"""The formats of lines for a prompt: plain text, Markdown, and chat messages that hold plain text.
+"""The formats for a prompt: plain text, Markdown, chat messages that hold plain text, and XML.
 
 In plain text, what others wrote stands between two lines with a number derived from the text and
 from a secret of this user. The author of a text cannot compute it: no instruction text can close
@@ -12,11 +12,14 @@ import json
 from collections.abc import Callable
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Context
+from capdisc_indexer.model.types import Context, Descriptor
+from capdisc_indexer.rendering.capability_text import availability_note
 from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
 from capdisc_indexer.rendering.layout import format_halves, format_layout
-from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late
+from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late, one_line
 
+# How long the secret is that frame marks are made with.
+MARK_KEY_BYTES = 32
 # With this begins the line of a capability; its text in full is framed.
 LINE_BEGINNING = "- "
 TEXT = RenderFormat(
@@ -43,10 +46,6 @@ TEXT = RenderFormat(
     is_counted_ahead=True,
     counted_as="text",
 )
-
-
-MARK_KEY_BYTES = 32
-"""How long the secret is that frame marks are made with."""
 
 
 def with_mark_key(form: RenderFormat, load_key: Callable[[], bytes]) -> RenderFormat:
@@ -103,11 +102,9 @@ def _fence(text: str) -> str:
     return "`" * (longest + 1)
 
 
-MARKDOWN = RenderFormat(
+MARKDOWN = replace(
+    TEXT,
     name="markdown",
-    levels=(0, 1, 2),
-    opening="",
-    closing="",
     headings=(
         "## Available capabilities\n\n",
         "## Relevant capabilities\n\n",
@@ -116,15 +113,9 @@ MARKDOWN = RenderFormat(
         "## Additional Context\n\n",
     ),
     endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", "", "", ""),
-    category=lambda line: f"- {line}\n",
-    summary=lambda _, line, path: f"- {line}\n",
-    location=lambda path: f"  {path}\n",
     frame_open=lambda label, text: f"### {label}\n\n{_fence(text)}markdown\n",
-    chunk=lambda chunk: chunk,
     frame_close=lambda _, text: f"{_fence(text)}\n",
-    format_context=format_layout,
     hint=lambda line: f"- {line}\n",
-    is_counted_ahead=True,
     counted_as="markdown",
 )
 
@@ -143,3 +134,94 @@ def format_messages(form: RenderFormat, context: Context) -> str:
 
 
 MESSAGES = text_inside("messages", format_messages, needs_request=True, is_always_split=True)
+
+
+# The XML formats, which keep content and frame apart by escaping: ours, and the catalogue of the
+# Agent Skills reference library.
+
+
+def escape(text: str) -> str:
+    """The text with `<`, `>`, `&` and quotes as entities."""
+    from html import escape as escape_html  # 1 ms that no other format needs
+
+    return escape_html(text)
+
+
+def _format_summary(descriptor: Descriptor, line: str, path: str) -> str:
+    identifier = escape(one_line(descriptor.id, 100))
+    place = f' path="{escape(path)}"' if path else ""
+    return f'<capability id="{identifier}"{place}>{escape(line)}</capability>\n'
+
+
+def _escape_literal(text: str) -> str:
+    return f"<instructions>\n{escape(text.strip())}\n</instructions>\n" if text.strip() else ""
+
+
+XML = RenderFormat(
+    name="xml",
+    levels=(0, 1, 2),
+    opening="<capabilities>\n",
+    closing="</capabilities>\n",
+    headings=("<overview>\n", "<relevant>\n", "<reference>\n", "<memory>\n", "<additional>\n"),
+    endings=("</overview>\n", "</relevant>\n", "</reference>\n", "</memory>\n", "</additional>\n"),
+    category=lambda line: f"<category>{escape(line)}</category>\n",
+    summary=_format_summary,
+    frame_open=lambda label, _: f'<detail id="{escape(label)}">\n',
+    chunk=escape,
+    frame_close=lambda *_: "</detail>\n",
+    format_context=format_layout,
+    hint=lambda line: f"<hint>{escape(line)}</hint>\n" if line else "",
+    literal=_escape_literal,
+    has_closing_tags=True,
+)
+
+
+def _format_skill(descriptor: Descriptor, *_: str) -> str:
+    """One line for each tag and each value, name and description escaped; the form has no other
+    place for a mark than the description.
+    """
+    mark = availability_note((), warnings=descriptor.warnings)
+    fields = (
+        "<skill>",
+        "<name>",
+        escape(descriptor.name),
+        "</name>",
+        "<description>",
+        escape(f"{mark} {descriptor.description}" if mark else descriptor.description),
+        "</description>",
+        "<location>",
+        _format_location(descriptor.source.path),
+        "</location>",
+        "</skill>",
+    )
+    return "\n".join(fields) + "\n"
+
+
+def _format_location(path: str) -> str:
+    """The path as it is, which is what the reference prints; escaped where it would be markup."""
+    return escape(" ".join(path.splitlines())) if set(path) & set("<>&\n\r") else path
+
+
+def _no_text(*_: object) -> str:
+    return ""
+
+
+# The catalogue of the reference library, byte for byte (skills-ref `to-prompt`, 0.1.1).
+SKILLS_XML = RenderFormat(
+    name="skills-xml",
+    levels=(1,),
+    opening="<available_skills>\n",
+    closing="</available_skills>\n",
+    headings=("", "", "", "", ""),
+    endings=("", "", "", "", ""),
+    category=_no_text,
+    summary=_format_skill,
+    frame_open=_no_text,
+    chunk=_no_text,
+    frame_close=_no_text,
+    format_context=format_layout,
+    hint=_no_text,
+    additive=False,
+    is_fixed_form=True,
+    suits=lambda kind: kind == "skill",
+)

@@ -8,12 +8,12 @@ its text as `content`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
-from types import MappingProxyType
 
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import (
     LEAD_CHARACTERS,
     UNKNOWN_KIND,
@@ -21,26 +21,25 @@ from capdisc_indexer.sources.formats.identity_fields import (
 )
 from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor
-from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.formats.naming_rules import MAX_ID, MAX_NAME
-from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import (
+    LongText,
+    ParsedCapability,
+    join_loaded,
+    load_part,
+)
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import mark_finding, wide_finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines
-from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, map_node
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 
-# `content` is the text itself here, never the name of a file: a generated text may look like one.
-CATALOGUE_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {**MANIFEST_FIELDS, "text": ("content",)}
-)
-
+_LONG_KEYS = frozenset({"content", "text", "skillContent"})
 _PARAMETER_KEYWORDS = ("type", "description", "enum", "items", "default")
-# In a file that is not a catalogue, every line has an error; nobody reads more than so many.
+# In a file that is not a catalogue, every line has an error.
 MAX_FINDINGS = 100
-_W = Severity.WARNING
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
@@ -52,114 +51,84 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     """
     if wide := wide_finding(data, file.path):
         return LoadedFile(findings=(wide,))
-    parts = [
-        parsed if isinstance(parsed, Finding) else _capability(parsed, file)
-        for parsed in json_lines(data, file.path)
+    entries = [
+        LoadedFile(findings=(line,)) if isinstance(line, Finding) else _load_line(line, file)
+        for line in json_lines(data, file.path)
     ]
-    entries, repeated = _number_repeated_ids(
-        [parsed for parsed in parts if isinstance(parsed, _CatalogueEntry)], file.path
-    )
-    descriptors = tuple(entry.descriptor for entry in entries if entry.descriptor)
-    findings = [
-        finding
-        for parsed in parts
-        for finding in ([parsed] if isinstance(parsed, Finding) else parsed.findings)
-    ]
-    findings = sorted([*findings, *repeated], key=lambda finding: finding.line)
-    if not descriptors and not findings:
-        findings = [
-            _finding(
-                file.path,
-                1,
-                "jsonl-empty",
-                "the file holds no capability",
-                "write one on each line",
-            )
-        ]
-    return LoadedFile(
-        descriptors=descriptors,
+    loaded = join_loaded(*_number_repeated_ids(entries, file.path))
+    findings = sorted(loaded.findings, key=lambda finding: finding.line)
+    if not loaded.descriptors and not findings:
+        message, hint = "the file holds no capability", "write one on each line"
+        findings = [Finding("jsonl-empty", Severity.ERROR, message, hint, file.path)]
+    return replace(
+        loaded,
         findings=(*mark_finding(data, file.path), *casing_findings(file), *cap_findings(findings)),
-        parts=tuple(_part(entry, file.path) for entry in entries if entry.node is not None),
     )
 
 
-def _part(entry: _CatalogueEntry, path: str) -> ParsedCapability:
-    node = entry.node or MapNode({}, entry.line, 1)
-    text = entry.descriptor.content if entry.descriptor else ""
-    return ParsedCapability(
-        node=node,
-        descriptor=entry.descriptor,
-        longs=(LongText(value=text, path=path, line=entry.line, in_place=True),) if text else (),
-        long_keys=frozenset(
-            key for key in ("content", "text", "skillContent") if key in node.entries
-        ),
-    )
-
-
-@frozen
-class _CatalogueEntry:
-    """The capability of one line, or None and the reasons."""
-
-    line: int
-    descriptor: Descriptor | None
-    findings: tuple[Finding, ...]
-    node: MapNode | None = None
-
-
-def _capability(line: JsonLine, file: FoundFile) -> _CatalogueEntry:
-    node = from_json(as_manifest_fields(line.value), line.number)
-    if not isinstance(node, MapNode):
+def _load_line(line: JsonLine, file: FoundFile) -> LoadedFile:
+    if not isinstance(line.value, dict):
+        code, message = "jsonl-not-object", "the line is not an object"
         hint = 'write {"kind": ..., "name": ..., "description": ...}'
-        wrong = _finding(
-            file.path, line.number, "jsonl-not-object", "the line is not an object", hint
-        )
-        return _CatalogueEntry(line.number, None, (wrong,))
-    fields = Fields(node, file.path, CATALOGUE_FIELDS)
-    written_id, line_id = declared_id(line.value, fields)
+        finding = Finding(code, Severity.ERROR, message, hint, file.path, line.number)
+        return LoadedFile(findings=(finding,))
+    node = map_node(as_manifest_fields(line.value), line.number)
+    fields = field_plan("catalogue").open(node, file.path)
+    written_id, line_id = _declared_id(line.value, fields)
     source = source_ref(file, content_hash(line.raw), line_id)
     capability = build_descriptor(fields, file, source, Companions(), line_id)
     if written_id != line_id:
         names = (*capability.other_names, written_id)
         capability = replace(capability, other_names=names)
-    return _CatalogueEntry(
-        line.number, None if fields.has_error else capability, tuple(fields.findings), node
+    return load_entry(node, fields, capability, file)
+
+
+def load_entry(
+    node: MapNode, fields: Fields, capability: Descriptor, file: FoundFile
+) -> LoadedFile:
+    """The capability of one entry of a list, unless `fields` has an error, and the findings."""
+    text, path = capability.content, file.path
+    part = ParsedCapability(
+        node=node,
+        descriptor=None if fields.has_error else capability,
+        longs=(LongText(value=text, path=path, line=node.line, in_place=True),) if text else (),
+        long_keys=_LONG_KEYS,
     )
+    return load_part(part, fields.findings)
 
 
-def _number_repeated_ids(
-    entries: Sequence[_CatalogueEntry], path: str
-) -> tuple[list[_CatalogueEntry], list[Finding]]:
+def _number_repeated_ids(entries: Sequence[LoadedFile], path: str) -> Iterator[LoadedFile]:
     """The entries, those that repeat the id of an earlier line with a number, without those that
-    repeat the whole line; and a finding for each of both.
+    repeat the whole line; each of both with a finding.
 
     Equal ids that were made of kind and name stay: APIs have functions of one name, and equal ids
     are resolved as those of several files.
     """
-    first_entries: dict[str, _CatalogueEntry] = {}
-    taken = {entry.descriptor.id for entry in entries if entry.descriptor}
-    numbered: list[_CatalogueEntry] = []
-    repeated: list[Finding] = []
+    first_lines: dict[str, tuple[Descriptor, int]] = {}
+    taken = {descriptor.id for entry in entries for descriptor in entry.descriptors}
     for entry in entries:
-        descriptor = entry.descriptor
+        descriptor = next(iter(entry.descriptors), None)
         if descriptor is None or not (declared := descriptor.source.pointer):
-            numbered.append(entry)
+            yield entry
             continue
-        first = first_entries.setdefault(declared, entry)
-        if first is entry or first.descriptor is None:
-            numbered.append(entry)
+        part = entry.parts[0]
+        first, line = first_lines.setdefault(declared, (descriptor, part.node.line))
+        if first is descriptor:
+            yield entry
             continue
-        where = f"the id {declared} stands in line {first.line} already"
-        if first.descriptor.source.content_hash == descriptor.source.content_hash:
+        where = f"the id {declared} stands in line {line} already"
+        if first.source.content_hash == descriptor.source.content_hash:
             message, hint = f"{where}, in the same words; not read", "remove one of the two"
+            read = LoadedFile()
         else:
             new_id = _free_id(declared, taken)
             taken.add(new_id)
             source = replace(descriptor.source, pointer=new_id)
             renamed = replace(descriptor, id=new_id, source=source)
             message, hint = f"{where}; read as {new_id}", "give it an id of its own"
-            numbered.append(replace(entry, descriptor=renamed))
-        repeated.append(_finding(path, entry.line, "duplicate-id", message, hint, _W))
-    return numbered, repeated
+            read = load_part(replace(part, descriptor=renamed), ())
+        repeated = Finding("duplicate-id", Severity.WARNING, message, hint, path, part.node.line)
+        yield replace(read, findings=(*entry.findings, repeated))
 
 
 def _free_id(identifier: str, taken: Collection[str]) -> str:
@@ -178,13 +147,12 @@ def cap_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return tuple(findings)
     ranked = sorted(findings, key=lambda finding: finding.severity is not Severity.ERROR)
     reported, dropped = ranked[:MAX_FINDINGS], ranked[MAX_FINDINGS:]
-    summary = Finding(
+    summary = replace(
+        dropped[0],
         code="more-findings",
-        severity=dropped[0].severity,
         message=f"{len(dropped):,} more findings about this file are left out",
         hint="mend the first ones, and run it again",
-        path=findings[0].path,
-        line=dropped[0].line,
+        column=1,
     )
     return (*sorted(reported, key=lambda finding: finding.line), summary)
 
@@ -203,32 +171,19 @@ def _merge_kind_findings(findings: Sequence[Finding]) -> list[Finding]:
     return merged
 
 
-def _finding(
-    path: str,
-    line: int,
-    code: str,
-    message: str,
-    hint: str,
-    severity: Severity = Severity.ERROR,
-) -> Finding:
-    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
-
-
-def as_manifest_fields(value: Json) -> Json:
-    """The line with the keys of a manifest; JSON other than an object stays as it is."""
-    if not isinstance(value, dict):
-        return value
+def as_manifest_fields(value: Mapping[str, Json]) -> dict[str, Json]:
+    """The line with the keys of a manifest."""
     changed = {key: item for key, item in value.items() if key != "id"}
     if isinstance(listed := value.get("parameters"), list):
         changed["parameters"] = schema_of(listed)
     return _split_content(_with_description(changed))
 
 
-def declared_id(value: Json, fields: Fields) -> tuple[str, str]:
+def _declared_id(value: Mapping[str, Json], fields: Fields) -> tuple[str, str]:
     """The id of the line as written, and as it is used; "" if it has none. Where they differ,
     `fields` has a warning.
     """
-    identifier = value.get("id") if isinstance(value, dict) else None
+    identifier = value.get("id")
     is_text = isinstance(identifier, str | int) and not isinstance(identifier, bool)
     written = str(identifier) if is_text else ""
     used = typeable_id(written)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_ID,
     MAX_NAME,
@@ -52,26 +52,20 @@ _TELLING_FIELDS = frozenset({"kind", "description", "schema", "phrases", "exampl
 _NO_LEAD = compile_late(r"#{1,6}\s|```|~~~|---|<!--|\||!\[|</?\w")
 
 
-@frozen(kw_only=True)
-class Identity:
-    """What a capability is called. `other_names` are its name and id as written, where those in
-    use differ.
-    """
-
-    id: str
-    kind: str
-    name: str
-    title: str
-    other_names: tuple[str, ...] = ()
-
-
 def read_identity(
-    fields: Fields, file: FoundFile, body: str = "", identity: str = "", prefix: str = ""
-) -> Identity:
-    """The identity of one entry, with a finding in `fields` for all that is not as it should be.
+    fields: Fields,
+    file: FoundFile,
+    source: SourceRef,
+    title: str,
+    body: str,
+    identity: str,
+    prefix: str,
+) -> Descriptor:
+    """A capability that has only what it is found by, with a finding in `fields` for all that is
+    not as it should be.
 
-    `body` is its long text. `identity` is the id of formats with a rule of their own for it;
-    `prefix` stands before the name in the id of others.
+    `title` is written in its file, `body` is its long text. `identity` is the id of formats with a
+    rule of their own for it; `prefix` stands before the name in the id of others.
     """
     written = _read_name(fields, file, body, identity)
     name = usable_name(written)
@@ -81,11 +75,13 @@ def read_identity(
     else:
         capability_id, declared = _read_id(fields, kind, name)
     is_changed = clean_name(name) != clean_name(written)
-    return Identity(
+    return Descriptor(
         id=capability_id,
         kind=kind,
         name=name,
-        title=fields.text("title") or (one_line(written)[:_MAX_TITLE] if is_changed else name),
+        description=_read_description(fields, body, name),
+        source=source,
+        title=title or (one_line(written)[:_MAX_TITLE] if is_changed else name),
         other_names=tuple(other for other in (written, declared) if other not in ("", name)),
     )
 
@@ -190,7 +186,7 @@ def _fit_id(identity: str, written: str) -> str:
     return f"{identity[: MAX_ID - MAX_NAME]}{safe_name(written)[-9:].replace(' ', '-')}"
 
 
-def read_description(fields: Fields, body: str, name: str) -> str:
+def _read_description(fields: Fields, body: str, name: str) -> str:
     """The description; where there is none, the beginning of the body, else the name in words.
     Of a very long one, the beginning.
     """
@@ -201,14 +197,17 @@ def read_description(fields: Fields, body: str, name: str) -> str:
     if not fields.has_text("description"):
         substitute = find_lead(body) or name_in_words(fields.quiet_text("title") or name)
     text = fields.required_text("description", hint, substitute)
-    if len(text) > MAX_DESCRIPTION:
+    return clip_description(fields, text, "field-too-long", "skillContent")
+
+
+def clip_description(fields: Fields, text: str, code: str, other_place: str) -> str:
+    """The description as far as it is read, with a warning about a long one."""
+    if len(text) > LONG_DESCRIPTION:
+        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
         message = (
-            f"of the description's {len(text):,} characters the first {MAX_DESCRIPTION:,} are read"
+            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
         )
-        fields.warn("description", "field-too-long", message, "move details into skillContent")
-    elif len(text) > LONG_DESCRIPTION:
-        message = f"the description has more than {LONG_DESCRIPTION:,} characters"
-        fields.warn("description", "field-too-long", message, "move details into skillContent")
+        fields.warn("description", code, message, f"move details into {other_place}")
     return text[:MAX_DESCRIPTION].rstrip()
 
 

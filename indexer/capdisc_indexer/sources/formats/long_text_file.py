@@ -1,4 +1,4 @@
-"""The files that belong to a manifest: those beside it, with the schema of its inputs and its long
+"""The files that belong to a manifest: those next to it, with the schema of its inputs and its long
 text, and the one that it names for its long text, which must lie inside the capability's own
 folder.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.platforms import system
-from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes, read_path
+from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import (
-    FileStat,
     FoundFile,
     held_by_content,
     held_by_name,
@@ -64,47 +64,36 @@ def read_companions(file: FoundFile) -> Companions:
     """
     companions = Companions(findings=file.lost)
     for companion in file.companions:
-        is_schema = companion.path.lower().endswith(".json")
-        data = _read(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
-        add_content = _with_schema if is_schema else _with_body
-        companions = add_content(companions, companion, data)
+        path, is_schema = companion.path, companion.path.lower().endswith(".json")
+        limit = MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES
+        data = _read_without_secrets(path, companion.resolved, limit)
+        content: Any = data
+        lines = 0
         if isinstance(data, bytes):
+            lines = data.count(b"\n")
             companions = replace(companions, data=(*companions.data, data))
+            content = _read_schema(data, path) if is_schema else _body_of(data, path)
+        if isinstance(content, Finding):
+            companions = replace(companions, findings=(*companions.findings, content))
+        elif is_schema:
+            companions = replace(companions, schema=content, schema_path=path)
+        else:
+            line = lines - content.count("\n") + 1
+            companions = replace(companions, body=content, body_path=path, body_line=line)
     return companions
 
 
-def _read(companion: FileStat, limit_bytes: int) -> bytes | Finding:
-    """The bytes of a companion, unless it holds secrets: as a link, it may be any file of its
-    folder.
-    """
-    if holds := held_by_name(companion.path, companion.resolved):
-        return secret_file(companion.path, holds)
-    data = read_bytes(companion, limit_bytes)
+def _read_without_secrets(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
+    """The bytes of a file, unless it holds secrets: as a link, it may be any file of its folder."""
+    if holds := held_by_name(path, resolved):
+        return secret_file(path, holds)
+    data = read_path(path, resolved, limit_bytes)
     holds = "" if isinstance(data, Finding) else held_by_content(data)
-    return secret_file(companion.path, holds) if holds else data
-
-
-def _with_schema(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
-    schema = data if isinstance(data, Finding) else read_schema(data, companion.path)
-    if isinstance(schema, Finding):
-        return _add_finding(companions, schema)
-    return replace(companions, schema=schema, schema_path=companion.path)
-
-
-def _with_body(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
-    body = data if isinstance(data, Finding) else body_of(data, companion.path)
-    if isinstance(body, Finding) or isinstance(data, Finding):
-        return _add_finding(companions, body) if isinstance(body, Finding) else companions
-    lines_above = data.count(b"\n") - body.count("\n")
-    return replace(companions, body=body, body_path=companion.path, body_line=lines_above + 1)
-
-
-def _add_finding(companions: Companions, finding: Finding) -> Companions:
-    return replace(companions, findings=(*companions.findings, finding))
+    return secret_file(path, holds) if holds else data
 
 
 def text_or_file(value: str, file: FoundFile) -> str | Finding:
-    """The value itself, or the body of the file beside the manifest that it names; the finding if
+    """The value itself, or the body of the file next to the manifest that it names; the finding if
     that cannot be read.
     """
     if not _is_path(value, file):
@@ -118,26 +107,16 @@ def text_or_file(value: str, file: FoundFile) -> str | Finding:
         # A path outside is refused by its name alone, so that no message shows whether it exists.
         if not is_inside(system.normpath(path), [os.path.dirname(file.path)]):
             return _outside_folder(value)
-        return _content_finding(
-            "path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path"
-        )
+        message = f"{value[:200]} cannot be read: {error.strerror}"
+        return Finding("path-missing", Severity.ERROR, message, "correct the path")
     folders = [os.path.dirname(file.resolved), system.realpath(os.path.dirname(file.path))]
     if not is_inside(resolved, folders):
         return _outside_folder(value)
-    return _read_body(path, resolved)
+    data = _read_without_secrets(path, resolved, MAX_FILE_BYTES)
+    return data if isinstance(data, Finding) else _body_of(data, path)
 
 
-def _read_body(path: str, resolved: str) -> str | Finding:
-    if holds := held_by_name(path, resolved):
-        return secret_file(path, holds)
-    data = read_path(path, resolved, MAX_FILE_BYTES)
-    if isinstance(data, Finding):
-        return data
-    holds = held_by_content(data)
-    return secret_file(path, holds) if holds else body_of(data, path)
-
-
-def body_of(data: bytes, path: str) -> str | Finding:
+def _body_of(data: bytes, path: str) -> str | Finding:
     """The text of a Markdown file, without its front matter."""
     text = decode(data, path)
     if isinstance(text, Finding):
@@ -159,19 +138,15 @@ def clip_content(text: str) -> str:
     return clipped[:end] if end > len(clipped) // 2 else clipped
 
 
-def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
+def _read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
     """The schema in a JSON file, or the finding that says why there is none."""
     text = decode(data, path)
     value = text if isinstance(text, Finding) else read_json(text, path)
     if isinstance(value, Finding | dict):
         return value
-    message, hint = (
-        "the schema is not a JSON object",
-        'write {"type": "object", "properties": {...}}',
-    )
-    return Finding(
-        code="schema-type", severity=Severity.ERROR, message=message, hint=hint, path=path
-    )
+    message = "the schema is not a JSON object"
+    hint = 'write {"type": "object", "properties": {...}}'
+    return Finding("schema-type", Severity.ERROR, message, hint, path)
 
 
 def _is_path(value: str, file: FoundFile) -> bool:
@@ -204,8 +179,5 @@ def _exists(value: str, file: FoundFile) -> bool:
 
 def _outside_folder(value: str) -> Finding:
     message = f"{value[:200]} leads out of the capability's own folder; not read"
-    return _content_finding("path-escape", message, "put the text into a file inside that folder")
-
-
-def _content_finding(code: str, message: str, hint: str) -> Finding:
-    return Finding(code=code, severity=Severity.ERROR, message=message, hint=hint)
+    hint = "put the text into a file inside that folder"
+    return Finding("path-escape", Severity.ERROR, message, hint)

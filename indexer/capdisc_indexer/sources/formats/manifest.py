@@ -1,38 +1,49 @@
-"""One capability of a CAPABILITY.yaml, field by field, with the relations that it declares."""
+"""CAPABILITY.yaml: one capability or several, field by field, with the relations that they declare,
+their long texts, and the files next to them.
+"""
 
 from __future__ import annotations
 
-from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.records import parse_systems
-from capdisc_indexer.model.risks import RISK_CHOICES, UNKNOWN_RISK, risk_level
+import os
+from collections.abc import Iterator, Sequence
+
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import (
     OVERLAY_FIELDS,
     Descriptor,
     Edge,
     Finding,
+    LoadedFile,
     Overlay,
     Severity,
     SourceRef,
+    has_errors,
 )
-from capdisc_indexer.sources.formats.identity_fields import (
-    MAX_DESCRIPTION,
-    read_description,
-    read_identity,
+from capdisc_indexer.platforms import system
+from capdisc_indexer.sources.formats.field_table import field_plan
+from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION, read_identity
+from capdisc_indexer.sources.formats.long_text_file import (
+    Companions,
+    clip_content,
+    read_companions,
+    text_or_file,
 )
-from capdisc_indexer.sources.formats.long_text_file import Companions, clip_content, text_or_file
-from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
-from capdisc_indexer.sources.formats.naming_rules import is_secret_name
-from capdisc_indexer.sources.formats.parsed_capability import read_parameters
+from capdisc_indexer.sources.formats.parsed_capability import (
+    LongText,
+    ParsedCapability,
+    join_loaded,
+    load_part,
+    read_parameters,
+)
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.yaml_nodes import (
-    Json,
-    ListNode,
-    MapNode,
-    Node,
-    TextNode,
-    to_json,
-)
-from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, read_leniently
+from capdisc_indexer.sources.scan.folder_files import casing_findings
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
+
+# Paths are strings, since they may hold bytes that are not text.
+# ruff: noqa: PTH120
 
 DEFAULT_CATEGORY = "general"
 # What a capability of the kind is, where its author names no category.
@@ -42,9 +53,129 @@ EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH"
 # Names of other programs for the same relations.
 _EDGE_KIND_ALIASES = {"DEPENDS_ON": "REQUIRES"}
 MAX_EDGES = 256
-# Each stands in every definition of the tool, and a model learns the form from a few.
-MAX_EXAMPLES = 20
 _EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
+MAX_UNKNOWN = 20
+_FIELDS_OF_OVERLAYS = {"overlay", "description"} | {
+    field
+    for target, _, places in field_plan("manifest").readers
+    if target in OVERLAY_FIELDS
+    for _, field in places
+}
+LONG_FIELDS = ("content", "guidance", "instructions")
+
+
+def load(file: FoundFile, data: bytes) -> LoadedFile:
+    """The file's capability, or those of its `capabilities:` list and of its documents, and the
+    findings about them.
+
+    A capability with an error is left out, and the others of the file stay. The files next to the
+    manifest belong to its only capability; if there are several, they are part of the digest and
+    of no capability.
+    """
+    text = decode(data, file.path)
+    if isinstance(text, Finding):
+        return LoadedFile(findings=(text,))
+    documents, findings = read_leniently(text, file.path, 1, CERTAIN_SLIPS)
+    about_file = [*mark_finding(data, file.path), *casing_findings(file), *findings]
+    nodes = [node for document in documents for node in _capabilities(document)]
+    if not nodes:
+        if not has_errors(about_file):
+            message = "the file holds no capability"
+            hint = "write name, kind and description, each on a line of its own"
+            finding = Finding("yaml-empty", Severity.ERROR, message, hint, file.path)
+            about_file.append(finding)
+        return LoadedFile(findings=tuple(about_file))
+    companions = read_companions(file)
+    source = source_ref(file, content_hash(data, companions.data))
+    if len(nodes) == 1:
+        parts = [_load_capability(nodes[0], file, source, companions)]
+        about_file += companions.findings
+    else:
+        parts = [
+            _load_capability(node, file, replace(source, pointer=str(index)), Companions())
+            for index, node in enumerate(nodes)
+        ]
+    loaded = join_loaded(*parts, before=about_file)
+    if len(nodes) == 1 and not loaded.overlays:
+        return loaded
+    return replace(loaded, findings=(*loaded.findings, *_warn_of_unused_files(file)))
+
+
+def _capabilities(document: Node) -> Iterator[Node]:
+    """The document itself, or the items of its `capabilities` list."""
+    if isinstance(document, MapNode):
+        entry = document.entries.get("capabilities")
+        if entry and isinstance(entry.value, ListNode):
+            yield from entry.value.items
+            return
+    yield document
+
+
+def _load_capability(
+    node: Node, file: FoundFile, source: SourceRef, companions: Companions
+) -> LoadedFile:
+    if not isinstance(node, MapNode):
+        message, hint = "a capability is not a mapping of fields", "write lines such as name: ..."
+        code = "yaml-not-mapping"
+        finding = Finding(code, Severity.ERROR, message, hint, file.path, node.line)
+        return LoadedFile(findings=(finding,))
+    fields = field_plan("manifest").open(node, file.path)
+    if fields.value("overlay"):
+        overlay = read_overlay(fields, source.path)
+        part = ParsedCapability(node=node, descriptor=None)
+        return replace(load_part(part, fields.findings), overlays=(overlay,) if overlay.id else ())
+    capability = build_descriptor(fields, file, source, companions)
+    # A schema that cannot be read costs a capability that runs nothing the schema alone.
+    is_refused = fields.has_error or has_errors(
+        finding
+        for finding in companions.findings
+        if capability.run or not finding.path.endswith(".json")
+    )
+    part = ParsedCapability(
+        node=node,
+        descriptor=None if is_refused else capability,
+        longs=_long_texts(fields, capability, file, companions),
+        long_keys=frozenset(fields.key(field) for field in LONG_FIELDS),
+        schema=companions.schema,
+        schema_path=companions.schema_path,
+    )
+    return load_part(part, fields.findings)
+
+
+def _warn_of_unused_files(file: FoundFile) -> Iterator[Finding]:
+    message = "not used, since the manifest next to it holds several capabilities or an overlay"
+    hint = "give the capability that it belongs to a folder of its own"
+    for companion in file.companions:
+        yield Finding("companion-unused", Severity.INFO, message, hint, companion.path)
+
+
+def _long_texts(
+    fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
+) -> tuple[LongText, ...]:
+    """Content, guidance and instructions, each with the place where it is written: in the
+    manifest, in a file that it names, or next to it.
+    """
+    texts = []
+    for field in LONG_FIELDS:
+        value = str(getattr(capability, field))
+        node = fields.value(field)
+        if isinstance(node, TextNode):
+            texts.append(_locate_text(value, node, file))
+        elif value:
+            texts.append(
+                LongText(value=value, path=companions.body_path, line=companions.body_line)
+            )
+    return tuple(text for text in texts if text.value)
+
+
+def _locate_text(value: str, node: TextNode, file: FoundFile) -> LongText:
+    written = node.value.strip()
+    if value and not written.startswith(value[:200].strip()):  # so it is the name of a file
+        return LongText(value=value, path=system.join(os.path.dirname(file.path), written))
+    is_block = not node.is_plain and "\n" in node.value
+    return LongText(
+        value=value or written, path=file.path, line=node.line + is_block, in_place=not is_block
+    )
 
 
 def build_descriptor(
@@ -61,69 +192,36 @@ def build_descriptor(
     `prefix` stands before the name.
     """
     content = _content(fields, file, companions)
-    names = read_identity(fields, file, content, identity, prefix)
+    values = field_plan("manifest").read(fields)
+    base = read_identity(fields, file, source, values.pop("title"), content, identity, prefix)
     schema = fields.mapping("schema") or companions.schema
-    warn_of_unknown(fields)
-    return Descriptor(
-        id=names.id,
-        kind=names.kind,
-        name=names.name,
-        description=read_description(fields, content, names.name),
-        source=source,
-        title=names.title,
-        category=fields.text("category") or CATEGORY_OF_KIND.get(names.kind, DEFAULT_CATEGORY),
-        tags=_merge_lists(fields, "tags", "keywords"),
-        phrases=_phrases(fields),
-        not_for=fields.texts("not_for", ",;\n"),
+    _warn_of_unknown(fields)
+    values["category"] = values["category"] or CATEGORY_OF_KIND.get(base.kind, DEFAULT_CATEGORY)
+    return replace(
+        base,
+        **values,
         parameters=read_parameters(schema),
-        requires=fields.texts("requires"),
-        composed_with=fields.texts("composed_with"),
-        related=fields.texts("related"),
-        edges=read_edges(fields, names.id, file.path),
-        secrets=_secrets(fields),
-        bins=fields.texts("bins"),
-        systems=parse_systems(fields.texts("systems")),
-        risk=read_risk(fields),
-        has_side_effects=fields.flag("has_side_effects", unreadable=True),
-        confirm=fields.flag("confirm", unreadable=True),
-        available=fields.flag("available", default=True),
-        hidden=fields.flag("hidden"),
         schema=schema,
-        output_schema=fields.mapping("output_schema"),
-        input_examples=_input_examples(fields),
+        edges=tuple(_edges(fields, base.id)),
         content=content or _long_description(fields),
-        usage_hint=fields.text("usage_hint"),
         guidance=_file_text(fields, "guidance", file),
-        instructions=fields.text("instructions"),
-        extract=fields.mapping("extract"),
-        run=fields.mapping("run"),
-        extra=_extra(fields),
-        other_names=names.other_names,
     )
 
 
-_FIELDS_OF_OVERLAYS = frozenset({"overlay", *OVERLAY_FIELDS, "keywords", "examples", "queries"})
-
-
 def read_overlay(fields: Fields, origin: str) -> Overlay:
-    """What a manifest with the key `overlay` adds to others; a finding says so, and one names each
-    other field.
+    """What a manifest with the key `overlay` adds to others, with a finding about it, and one
+    about each other field.
     """
-    warn_of_unknown(fields)
+    _warn_of_unknown(fields)
     for name in sorted(fields.entries.keys() - _FIELDS_OF_OVERLAYS):
         message = f"{fields.key(name)} is not read in an overlay"
         fields.warn(name, "unknown-key", message, f"an overlay has {', '.join(OVERLAY_FIELDS)}")
+    hint = "write the id of what it adds to, such as tool:github.*"
     overlay = Overlay(
-        id=fields.required_text(
-            "overlay", "write the id of what it adds to, such as tool:github.*"
-        ),
+        id=fields.required_text("overlay", hint),
         origin=origin,
         description=fields.text("description"),
-        phrases=_phrases(fields),
-        tags=_merge_lists(fields, "tags", "keywords"),
-        category=fields.text("category"),
-        risk=read_risk(fields),
-        requires=fields.texts("requires"),
+        **field_plan("manifest").read(fields, OVERLAY_FIELDS),
     )
     added = ", ".join(name for name in OVERLAY_FIELDS if getattr(overlay, name))
     if overlay.id:
@@ -132,8 +230,19 @@ def read_overlay(fields: Fields, origin: str) -> Overlay:
     return overlay
 
 
-def _phrases(fields: Fields) -> tuple[str, ...]:
-    return _merge_lists(fields, "phrases", "examples", "queries", separators="\n")
+def _warn_of_unknown(fields: Fields) -> None:
+    """Adds a warning for each unknown key, with the nearest known one."""
+    known_keys = [key for keys in field_plan("manifest").names[""].values() for key in keys]
+    for key, entry in list(fields.others.items())[:MAX_UNKNOWN]:
+        message = f"unknown key {key[:64]!r}; not read"
+        fields.warn_at(entry, "unknown-key", message, _suggestion(key, known_keys))
+
+
+def _suggestion(key: str, known_keys: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    matches = get_close_matches(key[:64], known_keys, n=1, cutoff=0.7)
+    return f"did you mean {matches[0]}?" if matches else "put other facts below metadata"
 
 
 def _long_description(fields: Fields) -> str:
@@ -142,64 +251,20 @@ def _long_description(fields: Fields) -> str:
     return clip_content(text) if len(text) > MAX_DESCRIPTION else ""
 
 
-def _merge_lists(fields: Fields, *names: str, separators: str = ",") -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for name in names for text in fields.texts(name, separators)))
-
-
-def _secrets(fields: Fields) -> tuple[str, ...]:
-    """The names of secrets. A text that is not a name may be a secret itself, so no message
-    repeats it.
-    """
-    texts = fields.texts("secrets")
-    names = tuple(text for text in texts if is_secret_name(text))
-    if len(names) < len(texts):
-        message = f"{fields.key('secrets')} holds something that is not the name of a secret"
-        hint = "write names such as API_KEY; if a real secret stood here, revoke it"
-        fields.error("secrets", "secret-value", message, hint)
-    return names
-
-
-def read_risk(fields: Fields) -> str:
-    """The level of risk, "" where none is declared; a text that names none is the one of
-    UNKNOWN_RISK, with a warning.
-    """
-    if fields.value("risk") is None:
-        return ""
-    level = risk_level(fields.text("risk"))
-    if level:
-        return level
-    fields.warn(
-        "risk",
-        "field-value",
-        f"{fields.key('risk')} is none of {', '.join(RISK_CHOICES)}; read as {UNKNOWN_RISK}",
-        "use one of them",
-    )
-    return UNKNOWN_RISK
-
-
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    # A line of a catalogue has its text in a field; a manifest names a file, or has one beside it.
+    # A line of a catalogue has its text in a field; a manifest names a file, or has one next to it.
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():
-        fields.warn(
-            "content",
-            "field-empty",
-            f"{fields.key('content')} is empty",
-            "name a file, or leave the key out",
-        )
+        message = f"{fields.key('content')} is empty"
+        fields.warn("content", "field-empty", message, "name a file, or leave the key out")
         inline = None
     text = _file_text(fields, "content", file) if inline else companion_text
     clipped = clip_content(text)
     if len(clipped) < len(text):
         message = f"the content has {len(text):,} characters; the first {len(clipped):,} are kept"
-        fields.note(
-            "content",
-            Severity.INFO,
-            "content-cut",
-            message,
-            "split it into files that it points to",
-        )
+        hint = "split it into files that it points to"
+        fields.note("content", Severity.INFO, "content-cut", message, hint)
     return clipped
 
 
@@ -211,70 +276,20 @@ def _file_text(fields: Fields, field: str, file: FoundFile) -> str:
     return value
 
 
-def _input_examples(fields: Fields) -> tuple[JsonObject, ...]:
-    """The arguments of example calls; an example that is not a mapping is left out, with a
-    warning.
-    """
-    node = fields.value("input_examples")
-    if node is None:
-        return ()
-    value = to_json(node)
-    items = value if isinstance(value, list) else [value]
-    examples = [item for item in items if isinstance(item, dict)]
-    if len(examples) < len(items):
-        fields.warn(
-            "input_examples",
-            "field-type",
-            f"{fields.key('input_examples')} holds an example that is not a mapping",
-            "write a list, each item with the arguments of one call",
-        )
-    if len(examples) > MAX_EXAMPLES:
-        message = f"{fields.key('input_examples')} has {len(examples):,} items; the first {MAX_EXAMPLES:,} are read"
-        fields.warn("input_examples", "too-many-items", message, "keep the telling ones")
-    return tuple(examples[:MAX_EXAMPLES])
-
-
-def _extra(fields: Fields) -> dict[str, Json]:
-    extra: dict[str, Json] = {name: text for name in EXTRA_FIELDS if (text := fields.text(name))}
-    metadata = fields.mapping("metadata", exact=True)
-    return extra | ({"metadata": metadata} if metadata else {})
-
-
-def read_edges(fields: Fields, source: str, path: str) -> tuple[Edge, ...]:
+def _edges(fields: Fields, source: str) -> Iterator[Edge]:
     """The declared edges from `source`, without those that have no target."""
     node = fields.value("edges")
-    if node is None:
-        return ()
-    if not isinstance(node, ListNode):
-        fields.warn(
-            "edges", "field-type", "edges is not a list", "write a list of target, type and weight"
-        )
-        return ()
-    edge_list: list[Edge] = []
-    for item in node.items[:MAX_EDGES]:
-        edge, findings = _edge(item, source, path)
-        fields.findings += findings
-        if edge is None:
-            fields.warn(
-                "edges",
-                "field-missing",
-                "an edge has no target",
-                "name the capability that it leads to",
-            )
+    if node is not None and not isinstance(node, ListNode):
+        hint = "write a list of target, type and weight"
+        fields.warn("edges", "field-type", "edges is not a list", hint)
+    for item in node.items[:MAX_EDGES] if isinstance(node, ListNode) else ():
+        parts = fields.within(item, _EDGE_KEYS)
+        if target := parts.text("target"):
+            kind, weight = _edge_kind(parts), _weight(parts)
+            yield Edge(kind=kind, source=source, target=target, weight=weight)
         else:
-            edge_list.append(edge)
-    return tuple(edge_list)
-
-
-def _edge(item: Node, source: str, path: str) -> tuple[Edge | None, list[Finding]]:
-    if not isinstance(item, MapNode):
-        return None, []
-    parts = Fields(item, path, _EDGE_KEYS)
-    target = parts.text("target")
-    if not target:
-        return None, parts.findings
-    edge = Edge(kind=_edge_kind(parts), source=source, target=target, weight=_weight(parts))
-    return edge, parts.findings
+            hint = "name the capability that it leads to"
+            fields.warn("edges", "field-missing", "an edge has no target", hint)
 
 
 def _edge_kind(parts: Fields) -> str:
@@ -282,25 +297,15 @@ def _edge_kind(parts: Fields) -> str:
     kind = _EDGE_KIND_ALIASES.get(kind, kind)
     if kind in EDGE_KINDS:
         return kind
-    parts.warn(
-        "type",
-        "field-value",
-        f"{kind[:64]} is not a type of edge; read as RELATED",
-        f"use one of {', '.join(EDGE_KINDS)}",
-    )
+    message = f"{kind[:64]} is not a type of edge; read as RELATED"
+    parts.warn("type", "field-value", message, f"use one of {', '.join(EDGE_KINDS)}")
     return "RELATED"
 
 
 def _weight(parts: Fields) -> float:
     value = parts.number("weight")
-    if value is None:
-        return 1.0
-    if 0.0 <= value <= 1.0:
-        return value
-    parts.warn(
-        "weight",
-        "field-value",
-        "the weight of an edge is not between 0 and 1",
-        "write a number from 0 to 1",
-    )
+    if value is None or 0.0 <= value <= 1.0:
+        return 1.0 if value is None else value
+    message = "the weight of an edge is not between 0 and 1"
+    parts.warn("weight", "field-value", message, "write a number from 0 to 1")
     return min(1.0, max(0.0, value))

@@ -12,20 +12,19 @@ from itertools import takewhile
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile
 from capdisc_indexer.sources.formats.catalogue import (
-    CATALOGUE_FIELDS,
     as_manifest_fields,
     cap_findings,
+    load_entry,
 )
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY, build_descriptor
-from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
-from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.yaml_nodes import Entry, Json, MapNode, TextNode, from_json
+from capdisc_indexer.sources.formats.parsed_capability import join_loaded
+from capdisc_indexer.sources.readers.yaml_nodes import Entry, Json, MapNode, TextNode, map_node
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
 _SCHEMAS = ("inputSchema", "outputSchema")
 _MAX_PLAIN_WORD = 16  # characters; a key or password is longer
-_LONG_KEYS = frozenset({"content"})
 
 
 def is_wanted(name: str, options: Mapping[str, object]) -> bool:
@@ -49,11 +48,11 @@ def categorize_names(
 ) -> dict[str, str]:
     """The category of each name: the longest prefix of `categories` that it begins with, else the
     longest run of parts, by underscores, with which all names of its first part begin; else its
-    server. A verb is no category, and no end of one. With `singles`, a first part that one name
+    server. A verb is not a category, nor the end of one. With `singles`, a first part that one name
     has alone counts, too.
 
     Tools of a server are filed by their first parts only where two or more of these divide half of
-    them or more, and none is a verb: `create_issue` and `create_page` are no group of tools. Then
+    them or more, and none is a verb: `create_issue` and `create_page` are not a group of tools. Then
     all first parts count.
 
     >>> names = ["sql_opt_explain", "sql_opt_cluster", "base_read", "base_list", "chat_ask"]
@@ -146,37 +145,22 @@ class CapabilityDraft:
     suffix: str = ""
 
 
-def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
+def _load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
     """The capability, or the findings that keep it out. Its digest is that of its own entry, so
     that a changed entry does not change the others.
     """
-    value = as_manifest_fields(dict(draft.fields))
-    node = from_json(value, draft.line)
-    if not isinstance(node, MapNode) or not isinstance(value, dict):
-        return LoadedFile(findings=draft.findings)
-    fields = Fields(node, file.path, CATALOGUE_FIELDS)
+    value = as_manifest_fields(draft.fields)
+    node = map_node(value, draft.line)
+    fields = field_plan("catalogue").open(node, file.path)
     digest = content_hash(
         json.dumps([value, draft.run, draft.extra], ensure_ascii=False).encode("utf-8", "replace")
     )
     source = source_ref(file, digest, str(value.get("name") or ""))
     capability = build_descriptor(fields, file, source, Companions(), prefix=draft.prefix)
     run, extra = draft.run or capability.run, dict(draft.extra or {})
-    capability_id = capability.id + draft.suffix
-    accepted = (
-        None if fields.has_error else replace(capability, id=capability_id, run=run, extra=extra)
-    )
-    long = LongText(value=capability.content, path=file.path, line=draft.line, in_place=True)
-    part = ParsedCapability(
-        node=_with_joined_texts(node, value),
-        descriptor=accepted,
-        longs=(long,) if long.value else (),
-        long_keys=_LONG_KEYS,
-    )
-    return LoadedFile(
-        descriptors=(accepted,) if accepted else (),
-        findings=(*draft.findings, *fields.findings),
-        parts=(part,),
-    )
+    capability = replace(capability, id=capability.id + draft.suffix, run=run, extra=extra)
+    loaded = load_entry(_with_joined_texts(node, value), fields, capability, file)
+    return join_loaded(loaded, before=draft.findings)
 
 
 def _with_joined_texts(node: MapNode, value: Mapping[str, Json]) -> MapNode:
@@ -211,17 +195,10 @@ def merge_drafts(
     parts: Iterable[CapabilityDraft | Finding], file: FoundFile, before: Sequence[Finding] = ()
 ) -> LoadedFile:
     """All capabilities of a list that can be read; of very many findings, the first."""
-    loaded_parts = [
-        LoadedFile(findings=(part,)) if isinstance(part, Finding) else load_draft(part, file)
-        for part in parts
-    ]
-    return LoadedFile(
-        descriptors=tuple(
-            capability for result in loaded_parts for capability in result.descriptors
-        ),
-        findings=(
-            *before,
-            *cap_findings([finding for result in loaded_parts for finding in result.findings]),
-        ),
-        parts=tuple(part for result in loaded_parts for part in result.parts),
+    loaded = join_loaded(
+        *(
+            LoadedFile(findings=(part,)) if isinstance(part, Finding) else _load_draft(part, file)
+            for part in parts
+        )
     )
+    return replace(loaded, findings=(*before, *cap_findings(loaded.findings)))

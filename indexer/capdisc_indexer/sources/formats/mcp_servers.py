@@ -16,20 +16,23 @@ from capdisc_indexer.config.client_servers import (
     SERVER_TABLES,
     read_declaration,
 )
-from capdisc_indexer.config.settings_reader import blank_comments, parse_toml
+from capdisc_indexer.config.settings_reader import blank_comments
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.formats.naming_rules import plain_part
-from capdisc_indexer.sources.formats.parsed_capability import file_finding, join_loaded
+from capdisc_indexer.sources.formats.parsed_capability import (
+    file_finding,
+    join_loaded,
+    read_toml,
+)
 from capdisc_indexer.sources.formats.server_skills import load_skills
 from capdisc_indexer.sources.formats.skill_answers import collect_answers
 from capdisc_indexer.sources.formats.tool_lists import load_tools, tool_entries
 from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.readers.json_reader import clean_export, read_json
-from capdisc_indexer.sources.readers.yaml_nodes import Json, plain_value
+from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import one_line
 
 MAX_SERVERS = 100
 _SHAPE_HINT = 'write {"mcpServers": {"name": {"command": ..., "args": [...]}}}'
@@ -54,7 +57,7 @@ class ServerConfig:
 
     def start(self) -> dict[str, Json] | None:
         """The command that starts it, with the names of its variables and without their values;
-        None for a server that is no program.
+        None for a server that is not a program.
         """
         if self.url:
             return None
@@ -147,11 +150,7 @@ def _server(
 def _read_value(text: str, file: FoundFile) -> Json | Finding:
     """The content of a file in JSON, with comments or without, or in TOML."""
     if file.path.lower().endswith(".toml"):
-        try:
-            return plain_value(parse_toml(text))
-        except ValueError as error:
-            message = f"it is not TOML: {one_line(str(error), 200)}"
-            return file_finding(file, Severity.ERROR, "toml-syntax", message, _SHAPE_HINT)
+        return read_toml(file, text, _SHAPE_HINT)
     value = read_json(text, file.path)
     if isinstance(value, Finding):
         without_comments = blank_comments(text)

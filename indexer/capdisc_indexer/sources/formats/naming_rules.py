@@ -68,7 +68,7 @@ def mended_name(text: str) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name holds only letters, digits, blanks and `-_./`, and is no path upwards.
+    """Whether a name holds only letters, digits, blanks and `-_./`, and is not a path upwards.
 
     >>> is_plain_name("pdf-merge"), is_plain_name("../pdf"), is_plain_name("$(ls)")
     (True, False, False)
@@ -155,7 +155,7 @@ def read_kind(written: str) -> str:
 
 @frozen
 class NameProblem:
-    """Why a text is no plain name. `is_refused` if it poses as another name; `is_harmful` if a
+    """Why a text is not a plain name. `is_refused` if it poses as another name; `is_harmful` if a
     careless program could be misled by it.
     """
 
@@ -166,7 +166,7 @@ class NameProblem:
 
 
 def name_problem(written: str) -> NameProblem | None:
-    """The reason why this text is no plain name (characters of paths, shells and markup, or
+    """The reason why this text is not a plain name (characters of paths, shells and markup, or
     letters that pass for others), or None.
 
     >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code, name_problem("\uff30\uff24\uff26").code
@@ -197,7 +197,7 @@ def name_problem(written: str) -> NameProblem | None:
 
 def _mixed_scripts(name: str) -> set[str]:
     """The scripts of a word that holds letters of one script among those of another that look
-    like them; none where words of several scripts stand beside each other.
+    like them; none where words of several scripts stand next to each other.
     """
     for word in () if name.isascii() else _LETTERS.findall(name):
         mixed = scripts(word)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Parameter, Severity
-from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, map_node, plain_value
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line
 
@@ -39,7 +39,7 @@ class ParsedCapability:
     every long text. `descriptor` is None if the capability was refused.
 
     `long_keys` are the keys that hold or name the long texts; `schema` comes from a schema.json
-    beside the manifest.
+    next to the manifest.
     """
 
     node: MapNode
@@ -61,15 +61,18 @@ def made_part(
         "title": descriptor.title,
         "description": descriptor.description,
     }
-    node = from_json({**field_values, **fields}, 1)
     return ParsedCapability(
-        node=node if isinstance(node, MapNode) else MapNode({}, 1, 1),
-        descriptor=descriptor,
-        longs=longs,
+        node=map_node({**field_values, **fields}), descriptor=descriptor, longs=longs
     )
 
 
-# What a file as a whole becomes, beside the tables, operations and sections in it.
+def load_part(part: ParsedCapability, findings: Iterable[Finding]) -> LoadedFile:
+    """What is read of one capability: itself, unless it was refused, and the findings about it."""
+    descriptors = (part.descriptor,) if part.descriptor else ()
+    return LoadedFile(descriptors=descriptors, findings=tuple(findings), parts=(part,))
+
+
+# What a file as a whole becomes, besides the tables, operations and sections in it.
 _WHOLE_KINDS = frozenset({"database", "document", "api"})
 _MAX_DECLARED_DESCRIPTION = 1_000
 
@@ -80,9 +83,11 @@ def add_declared_description(loaded: LoadedFile, file: FoundFile) -> LoadedFile:
     """
     declared = one_line(file.options["description"], _MAX_DECLARED_DESCRIPTION)
     parts = list(loaded.parts)
-    place = next((place for place, part in enumerate(parts) if _is_whole(part)), None)
-    if place is None and len(parts) == 1 and parts[0].descriptor:
-        place = 0
+    places = [number for number, part in enumerate(parts) if part.descriptor]
+    place = next(
+        (number for number in places if parts[number].descriptor.kind in _WHOLE_KINDS),
+        0 if places and len(parts) == 1 else None,
+    )
     if place is None or not declared:
         return loaded
     part, end = parts[place], "" if declared.endswith((".", "!", "?")) else "."
@@ -90,31 +95,26 @@ def add_declared_description(loaded: LoadedFile, file: FoundFile) -> LoadedFile:
         part.descriptor, description=f"{declared}{end} {part.descriptor.description}".strip()
     )
     # Among its fields, so that the content rules read it.
-    entry = from_json({"description of the source": declared}, 1)
-    added = entry.entries if isinstance(entry, MapNode) else {}
-    node = replace(part.node, entries={**part.node.entries, **added})
+    added = map_node({"description of the source": declared})
+    node = replace(part.node, entries={**part.node.entries, **added.entries})
     parts[place] = replace(part, node=node, descriptor=described)
     descriptors = tuple(part.descriptor for part in parts if part.descriptor)
     return replace(loaded, descriptors=descriptors, parts=tuple(parts))
 
 
-def _is_whole(part: ParsedCapability) -> bool:
-    return part.descriptor is not None and part.descriptor.kind in _WHOLE_KINDS
-
-
-def join_loaded(*results: LoadedFile) -> LoadedFile:
-    """The capabilities and findings of several parts of one file, in order."""
+def join_loaded(*results: LoadedFile, before: Iterable[Finding] = ()) -> LoadedFile:
+    """The content and findings of several parts of one file, in order, after those `before`."""
     return LoadedFile(
         descriptors=tuple(capability for result in results for capability in result.descriptors),
-        findings=tuple(finding for result in results for finding in result.findings),
+        findings=(*before, *(finding for result in results for finding in result.findings)),
         parts=tuple(part for result in results for part in result.parts),
+        overlays=tuple(overlay for result in results for overlay in result.overlays),
     )
 
 
 def sample_count(file: FoundFile) -> int:
     """The number of samples that the declaration of the file asks for; 0 by default."""
-    count: int = file.options.get("samples", 0)
-    return count
+    return int(file.options.get("samples", 0))
 
 
 def changed_at(file: FoundFile) -> str:
@@ -129,8 +129,18 @@ def file_finding(
     file: FoundFile, severity: Severity, code: str, message: str, hint: str, line: int = 1
 ) -> Finding:
     """A finding about the file."""
-    path = printable_path(file.path)
-    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
+    return Finding(code, severity, message, hint, printable_path(file.path), line)
+
+
+def read_toml(file: FoundFile, text: str, hint: str) -> dict[str, Json] | Finding:
+    """The content of a file in TOML, or the finding that says why there is none."""
+    from capdisc_indexer.config.settings_reader import parse_toml
+
+    try:
+        return {key: plain_value(value) for key, value in parse_toml(text).items()}
+    except ValueError as error:
+        message = f"it is not TOML: {one_line(str(error), 200)}"
+        return file_finding(file, Severity.ERROR, "toml-syntax", message, hint)
 
 
 def read_parameters(schema: JsonSchema | None) -> tuple[Parameter, ...]:

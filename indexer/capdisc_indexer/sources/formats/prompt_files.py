@@ -9,30 +9,23 @@ have one meaning here, and the others are kept as they are written.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePath
-from types import MappingProxyType
 
-from capdisc_indexer.config.settings_reader import parse_toml
-from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile
+from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
-    file_finding,
+    load_part,
+    read_toml,
 )
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import (
-    Json,
-    MapNode,
-    as_written,
-    from_json,
-    plain_value,
-)
-from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
+from capdisc_indexer.sources.readers.yaml_nodes import MapNode, as_written, map_node
+from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     content_hash,
@@ -45,17 +38,6 @@ MAX_DESCRIPTION = 4_096
 # Of a description that is taken from the text.
 _FIRST_LINE_CHARACTERS = 300
 _ENDINGS = re.compile(r"(?:\.(?:agent|chatmode|prompt))?\.(?:md|toml)\Z", re.IGNORECASE)
-_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "name": ("name",),
-        "description": ("description",),
-        "body": ("prompt", "developer_instructions"),
-        "category": ("category",),
-        "tags": ("tags",),
-        "usage_hint": ("argument-hint", "when_to_use"),
-        "hidden": ("disable-model-invocation", "hidden", "disable"),
-    }
-)
 _NOT_PART_OF_NAME = re.compile(r"[^\w.-]+")
 _HEADING = re.compile(r"#+\s*")
 
@@ -65,60 +47,39 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     text = decode(data, file.path)
     if isinstance(text, Finding):
         return LoadedFile(findings=(text,))
-    halves, node, findings = (
-        _read_toml(file, text)
-        if file.path.lower().endswith(".toml")
-        else _read_markdown(file, text)
-    )
+    halves, node, findings = _read_parts(file, text)
     if node is None:
         return LoadedFile(findings=findings)
-    fields = Fields(node, file.path, _FIELDS)
+    fields = field_plan("prompt").open(node, file.path)
     body = (fields.text("body") or halves.body).strip("\n")
     if not _is_prompt(file, fields, halves):
-        return LoadedFile()  # a README beside the agents, which no client takes for one
+        return LoadedFile()  # a README next to the agents, which no client takes for one
     descriptor = _descriptor(file, data, fields, body)
-    accepted = None if fields.has_error else descriptor
-    long_text = LongText(value=body, path=file.path, line=halves.body_line)
-    part = ParsedCapability(node=node, descriptor=accepted, longs=(long_text,))
-    return LoadedFile(
-        descriptors=(accepted,) if accepted else (),
-        findings=(*mark_finding(data, file.path), *findings, *fields.findings),
-        parts=(part,),
+    part = ParsedCapability(
+        node=node,
+        descriptor=None if fields.has_error else descriptor,
+        longs=(LongText(value=body, path=file.path, line=halves.body_line),),
     )
+    return load_part(part, (*mark_finding(data, file.path), *findings, *fields.findings))
 
 
-def _read_markdown(
+def _read_parts(
     file: FoundFile, text: str
 ) -> tuple[FrontMatter, MapNode | None, tuple[Finding, ...]]:
+    """The text around the fields, the fields, None if they cannot be read, and the findings about
+    both.
+    """
+    if file.path.lower().endswith(".toml"):
+        halves = FrontMatter()
+        value = read_toml(file, text, "correct the file at this place")
+        if isinstance(value, Finding):
+            return halves, None, (value,)
+        return halves, map_node(value), ()
     halves = split_front_matter(text, file.path)
     if halves.block is None:
         return halves, MapNode({}, 1, 1), halves.findings
-    documents, findings = read_leniently(halves.block, file.path, halves.block_line, ALL_SLIPS)
-    node = documents[0] if documents else MapNode({}, halves.block_line, 1)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        return halves, None, (*halves.findings, *findings)
-    if not isinstance(node, MapNode):
-        message = "the front matter is not a mapping of fields"
-        problem = file_finding(
-            file, Severity.ERROR, "yaml-not-mapping", message, "write lines such as name: ..."
-        )
-        return halves, None, (*halves.findings, *findings, problem)
+    node, findings = read_front_matter(halves, file.path)
     return halves, node, (*halves.findings, *findings)
-
-
-def _read_toml(
-    file: FoundFile, text: str
-) -> tuple[FrontMatter, MapNode | None, tuple[Finding, ...]]:
-    halves = FrontMatter(block=None, block_line=1, body="", body_line=1)
-    try:
-        node = from_json(plain_value(parse_toml(text)), 1)
-    except ValueError as error:
-        message = f"it is not TOML: {one_line(str(error), 200)}"
-        finding = file_finding(
-            file, Severity.ERROR, "toml-syntax", message, "correct the file at this place"
-        )
-        return halves, None, (finding,)
-    return halves, node if isinstance(node, MapNode) else MapNode({}, 1, 1), ()
 
 
 def _is_prompt(file: FoundFile, fields: Fields, halves: FrontMatter) -> bool:
@@ -148,12 +109,9 @@ def _descriptor(file: FoundFile, data: bytes, fields: Fields, body: str) -> Desc
         title=f"/{':'.join((*_prefix(file), *parts))}"
         if kind == "command"
         else readable_title(name),
-        category=fields.text("category"),
-        tags=fields.texts("tags"),
-        hidden=fields.flag("hidden"),
         content=clip_content(body),
-        usage_hint=fields.text("usage_hint"),
-        extra=_extra(fields),
+        **field_plan("prompt").read(fields)
+        | {"extra": {key: as_written(entry.value) for key, entry in fields.others.items()}},
     )
 
 
@@ -184,7 +142,3 @@ def _clean(name: str) -> str:
 def _first_line(body: str) -> str:
     lines = (_HEADING.sub("", line).strip() for line in body.splitlines())
     return one_line(next(filter(None, lines), ""), _FIRST_LINE_CHARACTERS)
-
-
-def _extra(fields: Fields) -> dict[str, Json]:
-    return {key: as_written(entry.value) for key, entry in fields.others.items()}

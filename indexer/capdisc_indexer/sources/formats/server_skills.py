@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, LoadedFile, Severity
 from capdisc_indexer.sources.formats import skill
 from capdisc_indexer.sources.formats.catalogue import cap_findings
@@ -29,29 +29,25 @@ from capdisc_indexer.sources.formats.skill_answers import (
     split_skill_uri,
     uri_of,
 )
-from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written, to_json
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    RefusedTextError,
+    as_written,
+    to_json,
+)
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 
-# In the place of the files of a skill whose text its server makes anew for each reader.
+# In the place of the files of a skill whose text its server generates for each reader.
 _DYNAMIC = "dynamic"
 _ASK_HINT = "run: capdisc index --ask-servers"
 _SERVER_HINT = "tell the author of the server; everything else of it is indexed"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-@frozen(kw_only=True)
-class SkillProblem:
-    """Why a skill is left out: the code of the finding, and the end of its message."""
-
-    code: str
-    message: str
-    hint: str
-
-
 def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFile:
     """The skills of a server, and a warning for each that is left out: its URI or its list of files
-    is none of a skill, its text was not read, or is not the one that the entry describes.
+    is not that of a skill, its text was not read, or is not the one that the entry describes.
 
     Its id is `skill:SERVER.NAME`, or where several have the name `skill:SERVER.PATH.NAME`.
     """
@@ -65,39 +61,35 @@ def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFi
     seen: set[str] = set()
     for entry in answers.entries:
         uri = uri_of(entry)
-        problem = _repetition(uri, seen) or next(_entry_problems(entry), None)
-        loaded = problem or _load_skill(file, entry, answers, server, names)
-        if isinstance(loaded, LoadedFile):
-            results.append(loaded)
-            continue
-        message = f"the skill {one_line(uri, 120) or '?'} of {server} is not indexed: "
-        finding = file_finding(
-            file, Severity.WARNING, loaded.code, message + loaded.message, loaded.hint
-        )
-        results.append(LoadedFile(findings=(finding,)))
+        try:
+            if uri in seen and uri:
+                raise _unindexed("it is listed twice")
+            seen.add(uri)
+            results.append(_load_skill(file, entry, answers, server, names))
+        except RefusedTextError as refused:
+            told = refused.finding
+            message = f"the skill {one_line(uri, 120) or '?'} of {server} is not indexed: "
+            finding = file_finding(
+                file, Severity.WARNING, told.code, message + told.message, told.hint
+            )
+            results.append(LoadedFile(findings=(finding,)))
     joined = join_loaded(*results)
-    return replace(joined, findings=tuple(cap_findings(list(joined.findings))))
+    return replace(joined, findings=cap_findings(joined.findings))
 
 
-def _repetition(uri: str, seen: set[str]) -> SkillProblem | None:
-    """The problem of an entry whose URI was seen before."""
-    if uri in seen and uri:
-        return _entry_problem("it is listed twice")
-    seen.add(uri)
-    return None
+def _unindexed(
+    message: str, code: str = "skill-entry", hint: str = _SERVER_HINT
+) -> RefusedTextError:
+    """Why a skill is left out; the message ends the one of its finding."""
+    return RefusedTextError(code, message, hint)
 
 
-def _entry_problem(message: str) -> SkillProblem:
-    return SkillProblem(code="skill-entry", message=message, hint=_SERVER_HINT)
+def _unread(message: str, hint: str = _SERVER_HINT) -> RefusedTextError:
+    return _unindexed(one_line(message, 300), "skill-unread", hint)
 
 
-def _unread(message: str, hint: str = _SERVER_HINT) -> SkillProblem:
-    return SkillProblem(code="skill-unread", message=one_line(message, 300), hint=hint)
-
-
-def _unverified(message: str) -> SkillProblem:
-    hint = f"{_ASK_HINT}; if it stays so, {_SERVER_HINT}"
-    return SkillProblem(code="skill-unverified", message=message, hint=hint)
+def _unverified(message: str) -> RefusedTextError:
+    return _unindexed(message, "skill-unverified", f"{_ASK_HINT}; if it stays so, {_SERVER_HINT}")
 
 
 # The entry.
@@ -114,23 +106,22 @@ def _files(entry: Entry) -> Sequence[Json]:
     return resources if isinstance(resources, list) else ()
 
 
-def _entry_problems(entry: Entry) -> Iterator[SkillProblem]:
-    """What is wrong with an entry before its text is looked at."""
+def _entry_problems(entry: Entry) -> Iterator[str]:
+    """What is wrong with an entry before its text is read."""
     uri, name = uri_of(entry), _name(entry)
     parts = split_skill_uri(uri)
     if parts is None or not is_skill_uri(uri):
-        yield _entry_problem("its URI is not that of a SKILL.md at this server")
+        yield "its URI is not that of a SKILL.md at this server"
         return
     if not isinstance(name, str) or not skill.SKILL_NAME.fullmatch(name):
-        yield _entry_problem("it has no name that a skill may have")
+        yield "it has no name that a skill may have"
     elif parts[-2] != name:
-        yield _entry_problem(f"its URI does not end in its name {name}")
+        yield f"its URI does not end in its name {name}"
     if entry.get("resources") == _DYNAMIC:
         return
     if not isinstance(entry.get("resources"), list):
-        yield _entry_problem("its entry lists no files")
-    has_sizes = entry.get("draft") is not True
-    yield from map(_entry_problem, _file_problems(_files(entry), uri, parts[:-1], has_sizes))
+        yield "its entry lists no files"
+    yield from _file_problems(_files(entry), uri, parts[:-1], entry.get("draft") is not True)
 
 
 def _file_problems(
@@ -168,18 +159,20 @@ def _file_problems(
 
 def _load_skill(
     file: FoundFile, entry: Entry, answers: SkillAnswers, server: str, names: Mapping[str, int]
-) -> LoadedFile | SkillProblem:
+) -> LoadedFile:
+    """The skill of an entry. Raises RefusedTextError where it is left out."""
     uri, name = uri_of(entry), str(_name(entry))
+    for problem in _entry_problems(entry):
+        raise _unindexed(problem)
     text = answers.texts.get(uri)
     if text is None:
-        return _unread(answers.problems.get(uri, "its text was not read"), _ASK_HINT)
+        raise _unread(answers.problems.get(uri, "its text was not read"), _ASK_HINT)
     data = text.encode("utf-8", "surrogatepass")
-    if problem := next(_text_problems(entry, text, data), None):
-        return problem
+    _check_text(entry, text, data)
     loaded = skill.load(file, data)
     if not loaded.descriptors:
         errors = [finding for finding in loaded.findings if finding.severity is Severity.ERROR]
-        return _unread(errors[0].message if errors else "it is no skill")
+        raise _unread(errors[0].message if errors else "it is not a skill")
     written = loaded.descriptors[0]
     path = (split_skill_uri(uri) or ())[:-1]
     descriptor = replace(
@@ -208,24 +201,23 @@ def _extra(written: Descriptor, entry: Entry, server: str) -> dict[str, Json]:
     return extra | ({"files": others} if others else {})
 
 
-def _text_problems(entry: Entry, text: str, data: bytes) -> Iterator[SkillProblem]:
-    """Why the text is not used. Its digest and size are those of a static skill; that of a dynamic
-    one cannot be checked.
+def _check_text(entry: Entry, text: str, data: bytes) -> None:
+    """Raises RefusedTextError for a text that is not used. Its digest and size are those of a
+    static skill; that of a dynamic one cannot be checked.
     """
     if len(data) > MAX_TEXT_BYTES:
-        yield _unread("its text is larger than 1 MiB")
+        raise _unread("its text is larger than 1 MiB")
     for file in _files(entry):
         if isinstance(file, dict) and uri_of(file) == uri_of(entry):
             if file.get("size", len(data)) != len(data):
-                yield _unverified("its text has another size than its entry says")
+                raise _unverified("its text has another size than its entry says")
             if file["digest"] != f"sha256:{hashlib.sha256(data).hexdigest()}":
-                yield _unverified("its text has another digest than its entry says")
-    node = skill.read_front_matter(text)
+                raise _unverified("its text has another digest than its entry says")
+    node = skill.read_strict_fields(text)
     if isinstance(node, str):
-        yield _unread(node)
-        return
+        raise _unread(node)
     frontmatter, forms = entry.get("frontmatter"), [to_json(node), as_written(node)]
     if entry.get("draft") is True:  # which gave the name alone
         forms = [{"name": form.get("name")} for form in forms if isinstance(form, dict)]
     if frontmatter not in forms:
-        yield _unverified("its entry has another front matter than its text")
+        raise _unverified("its entry has another front matter than its text")

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.identity_fields import (
-    LONG_DESCRIPTION,
-    MAX_DESCRIPTION,
-    find_lead,
-)
+from capdisc_indexer.model.risks import risk_level
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, has_errors
+from capdisc_indexer.sources.formats.field_table import field_plan
+from capdisc_indexer.sources.formats.identity_fields import clip_description, find_lead
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
@@ -23,9 +21,17 @@ from capdisc_indexer.sources.formats.naming_rules import (
     name_problem,
     usable_name,
 )
-from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
-from capdisc_indexer.sources.formats.skill_fields import SKILL_FIELDS, read_fields
-from capdisc_indexer.sources.readers.field_reader import QUOTE_THE_HASH, Fields
+from capdisc_indexer.sources.formats.parsed_capability import (
+    LongText,
+    ParsedCapability,
+    load_part,
+)
+from capdisc_indexer.sources.readers.field_reader import (
+    AMBIGUOUS_SCALAR,
+    QUOTE_THE_HASH,
+    Fields,
+    split_outside,
+)
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -33,11 +39,12 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     MapNode,
     Node,
     TextNode,
-    from_json,
+    as_written,
+    map_node,
     to_json,
 )
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
-from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
+from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
@@ -57,94 +64,57 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     if isinstance(text, Finding):
         return LoadedFile(findings=(text,))
     halves = split_front_matter(text, file.path)
-    node, findings = _front_matter(halves, file.path)
-    all_findings = [
-        *mark_finding(data, file.path),
-        *casing_findings(file),
-        *halves.findings,
-        *findings,
-    ]
-    if node is None and _is_bare(halves):  # Claude Code takes folder and first paragraph, too
+    findings = [*mark_finding(data, file.path), *casing_findings(file), *halves.findings]
+    node = None
+    if halves.block is not None:
+        node, block_findings = read_front_matter(halves, file.path)
+        findings += block_findings
+    elif not has_errors(halves.findings):
         node = _bare_fields(file, halves)
+        findings.append(_without_block(file.path, halves.body))
     if node is None:
-        return LoadedFile(findings=tuple(all_findings))
-    fields = Fields(node, file.path, SKILL_FIELDS)
+        return LoadedFile(findings=tuple(findings))
+    fields = field_plan("skill").open(node, file.path)
     skill = _skill(fields, file, data, halves)
-    all_findings += fields.findings
-    accepted = None if fields.has_error else skill
-    body = LongText(value=halves.body, path=file.path, line=halves.body_line)
-    part = ParsedCapability(node=node, descriptor=accepted, longs=(body,))
-    return LoadedFile(
-        descriptors=(accepted,) if accepted else (), findings=tuple(all_findings), parts=(part,)
+    part = ParsedCapability(
+        node=node,
+        descriptor=None if fields.has_error else skill,
+        longs=(LongText(value=halves.body, path=file.path, line=halves.body_line),),
     )
+    return load_part(part, (*findings, *fields.findings))
 
 
-def _is_bare(halves: FrontMatter) -> bool:
-    """Whether the file is a text without front matter, of YAML or of TOML."""
-    is_unclosed = any(finding.severity is Severity.ERROR for finding in halves.findings)
-    return halves.block is None and not is_unclosed and _has_lead(halves.body)
+def _bare_fields(file: FoundFile, halves: FrontMatter) -> MapNode | None:
+    """The fields that a text without front matter has by its folder and its first paragraph, as
+    Claude Code takes them, too; None for a text without one, and for front matter of TOML.
+    """
+    if not _has_lead(halves.body):
+        return None
+    name = usable_name(printable_path(PurePath(file.path).parent.name)) or "skill"
+    return map_node({"name": name, "description": find_lead(halves.body)})
 
 
 def _has_lead(body: str) -> bool:
     return not body.lstrip().startswith("+++") and bool(find_lead(body))
 
 
-def _bare_fields(file: FoundFile, halves: FrontMatter) -> MapNode | None:
-    """The fields that a text without front matter has by its folder and its first paragraph."""
-    name = usable_name(printable_path(PurePath(file.path).parent.name)) or "skill"
-    node = from_json({"name": name, "description": find_lead(halves.body)}, 1)
-    return node if isinstance(node, MapNode) else None
-
-
-def _front_matter(halves: FrontMatter, path: str) -> tuple[MapNode | None, tuple[Finding, ...]]:
-    """The fields of the front matter, or None if it is missing or cannot be read; and the findings
-    about it.
-    """
-    if halves.block is None:
-        is_unclosed = any(finding.severity is Severity.ERROR for finding in halves.findings)
-        return None, () if is_unclosed else (_without_block(path, halves.body),)
-    documents, findings = read_leniently(halves.block, path, halves.block_line, ALL_SLIPS)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        return None, findings
-    document: Node = documents[0] if documents else MapNode({}, halves.block_line, 1)
-    if isinstance(document, MapNode) and len(documents) < 2:
-        return document, findings
-    message, hint = "the front matter is not a mapping of fields", "write lines such as name: ..."
-    return None, (
-        *findings,
-        _finding(path, Severity.ERROR, "yaml-not-mapping", message, hint, halves.block_line),
-    )
-
-
 def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) -> Descriptor:
     folder = printable_path(PurePath(file.path).parent.name)
     body = halves.body.strip("\n")
     name, written_name = _name(fields, clean_name(folder))
-    description = _description(fields, body, name)
-    skill_fields = read_fields(fields, file.path)
+    values = field_plan("skill").read(fields)
+    extra = values.pop("extra") | _extra(fields)
     return Descriptor(
         id=f"skill:{name}",
         kind="skill",
         name=name,
-        description=description,
+        description=_description(fields, body, name),
         source=source_ref(file, content_hash(data)),
-        title=skill_fields.title or one_line(written_name) or readable_title(name),
-        category=skill_fields.category,
-        tags=skill_fields.tags,
-        phrases=skill_fields.phrases,
-        not_for=skill_fields.not_for,
-        secrets=skill_fields.secrets,
-        bins=skill_fields.bins,
-        systems=skill_fields.systems,
-        requires=skill_fields.requires,
-        composed_with=skill_fields.composed_with,
-        related=skill_fields.related,
-        risk=skill_fields.risk,
-        hidden=skill_fields.hidden,
+        title=values.pop("title") or one_line(written_name) or readable_title(name),
         content=_clip_body(fields, file.path, body, halves.body_line),
-        usage_hint=skill_fields.usage_hint,
-        extra=skill_fields.extra,
+        extra=extra,
         other_names=(written_name,) if written_name else (),
+        **values,
     )
 
 
@@ -155,12 +125,8 @@ def _name(fields: Fields, folder: str) -> tuple[str, str]:
     if not written and is_missing:  # else it is of a wrong type, which has a finding
         hint = f"add a line name: {folder}"
         why = ": # begins a comment" if fields.is_commented_out("name") else ""
-        fields.warn(
-            "name",
-            "name-missing",
-            f"the skill has no name{why}; its folder's name {folder!r} is used",
-            hint,
-        )
+        message = f"the skill has no name{why}; its folder's name {folder!r} is used"
+        fields.warn("name", "name-missing", message, hint)
     hint = "use lower-case letters, digits and hyphens"
     problem = name_problem(written or folder)
     if problem and problem.is_refused:
@@ -195,13 +161,7 @@ def _description(fields: Fields, body: str, name: str) -> str:
             message, hint = f"{message}: # begins a comment", QUOTE_THE_HASH
         message += f"; {one_line(text, MAX_NAME)!r} is used"
         fields.warn("description", "description-missing", message, hint)
-    if len(text) > LONG_DESCRIPTION:
-        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
-        message = (
-            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
-        )
-        fields.warn("description", "description-too-long", message, "move details into the body")
-    return text[:MAX_DESCRIPTION].rstrip()
+    return clip_description(fields, text, "description-too-long", "the body")
 
 
 def _clip_body(fields: Fields, path: str, body: str, line: int) -> str:
@@ -209,31 +169,73 @@ def _clip_body(fields: Fields, path: str, body: str, line: int) -> str:
     if len(clipped) < len(body):
         message = f"the body has {len(body):,} characters; the first {len(clipped):,} are kept"
         hint = "move long parts into files that it points to"
-        fields.findings.append(_finding(path, Severity.INFO, "content-cut", message, hint, line))
+        fields.findings.append(Finding("content-cut", Severity.INFO, message, hint, path, line))
     return clipped
+
+
+def _extra(fields: Fields) -> dict[str, Json]:
+    """The further fields that have no row, under the key of the format or else of the author."""
+    extra: dict[str, Json] = {}
+    if tools := _allowed_tools(fields):
+        extra["allowed-tools"] = tools
+    if (node := fields.value("metadata")) is not None:
+        _check_metadata(fields, node)
+        # Versions and codes are common here, so only a number that prints as written becomes one.
+        extra["metadata"] = to_json(node, exact=True)
+    if (risk := fields.quiet_text("risk")) and not risk_level(risk):
+        extra["risk"] = risk
+    return extra | {key: as_written(entry.value) for key, entry in fields.others.items()}
+
+
+def _allowed_tools(fields: Fields) -> list[Json]:
+    key, node = "allowed-tools", fields.value("allowed-tools")
+    if isinstance(node, TextNode):
+        has_commas = len(split_outside(node.value, ",")) > 1
+        problem, hint = f"{key} has commas between its tools" if has_commas else "", "write blanks"
+        tools = split_outside(node.value, ", \n\t")
+    else:
+        problem, hint = "" if node is None else f"{key} is a list", "write one text"
+        tools = [*fields.texts(key)]
+    if problem:
+        fields.note(key, Severity.INFO, f"{key}-type", problem, f"{hint}: Read Edit Bash(git:*)")
+    return list(tools)
+
+
+def _check_metadata(fields: Fields, node: Node) -> None:
+    """Adds one warning for all values that other readers do not take for text, since the format
+    allows text only.
+    """
+    entries = node.entries.values() if isinstance(node, MapNode) else ()
+    if not isinstance(node, MapNode):
+        message = f"{fields.key('metadata')} is not a mapping"
+        fields.warn("metadata", "metadata-shape", message, "write key: value lines below it")
+    if untyped := [entry for entry in entries if not _is_text(entry.value)]:
+        keys = ", ".join(entry.key[:64] for entry in untyped[:5])
+        message = f"metadata holds values that are not text: {keys}"
+        fields.warn_at(untyped[0], "metadata-type", message, "put them in quotes")
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, TextNode) and not (
+        node.is_plain and AMBIGUOUS_SCALAR.fullmatch(node.value)
+    )
 
 
 def _without_block(path: str, body: str) -> Finding:
     hint = "begin the file with ---, name: ..., description: ..., ---"
     if not body.strip():
-        return _finding(path, Severity.ERROR, "file-empty", "the file is empty", hint, 1)
+        return Finding("file-empty", Severity.ERROR, "the file is empty", hint, path)
     code, message = "frontmatter-missing", "there is no front matter"
     if not _has_lead(body):
-        return _finding(path, Severity.ERROR, code, message, hint, 1)
+        return Finding(code, Severity.ERROR, message, hint, path)
     message += "; folder and first paragraph take its place"
-    return _finding(path, Severity.WARNING, code, message, hint, 1)
-
-
-def _finding(
-    path: str, severity: Severity, code: str, message: str, hint: str, line: int
-) -> Finding:
-    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
+    return Finding(code, Severity.WARNING, message, hint, path)
 
 
 # What the format demands of a skill that is handed on to others.
 
 
-def read_front_matter(text: str) -> MapNode | str:
+def read_strict_fields(text: str) -> MapNode | str:
     """The fields of a SKILL.md that every reader of YAML understands, or why there are none."""
     halves = split_front_matter(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     if halves.block is None:
@@ -242,14 +244,14 @@ def read_front_matter(text: str) -> MapNode | str:
     if result.finding:
         return f"its front matter is not YAML: {result.finding.message}"
     node = result.documents[0] if len(result.documents) == 1 else None
-    return node if isinstance(node, MapNode) else "its front matter is no mapping of fields"
+    return node if isinstance(node, MapNode) else "its front matter is not a mapping of fields"
 
 
 def read_conforming_fields(text: str) -> dict[str, Json] | str:
     """The front matter of a SKILL.md as JSON where it follows the Agent Skills format, else what in
     it does not.
     """
-    node = read_front_matter(text)
+    node = read_strict_fields(text)
     value = node if isinstance(node, str) else to_json(node)
     if not isinstance(value, dict):
         return str(value)
@@ -264,11 +266,11 @@ def _format_problems(fields: Mapping[str, Json]) -> Iterator[str]:
         yield "its description is missing, or has more than 1,024 characters"
     for key in ("license", "allowed-tools", "compatibility"):
         if key in fields and not isinstance(fields[key], str):
-            yield f"the field {key} is no text"
+            yield f"the field {key} is not text"
     if len(str(fields.get("compatibility", ""))) > 500:
         yield "the field compatibility has more than 500 characters"
     metadata = fields.get("metadata", {})
     if not isinstance(metadata, dict) or not all(
         isinstance(inner, str) for inner in metadata.values()
     ):
-        yield "the field metadata holds values that are no text"
+        yield "the field metadata holds values that are not text"

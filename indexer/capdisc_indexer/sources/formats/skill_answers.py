@@ -178,7 +178,7 @@ def is_draft_document(uri: str) -> bool:
 
 def read_draft_document(uri: str, text: str) -> list[JsonObject]:
     """The entries of a document of the drafts, as `draft` entries: their front matter is only the
-    name, their files may lack sizes. Empty for a text that is no such document.
+    name, their files may lack sizes. Empty for any other text.
 
     >>> read_draft_document("skill://pdf/_manifest", '{"files": []}')[0]["uri"]
     'skill://pdf/SKILL.md'

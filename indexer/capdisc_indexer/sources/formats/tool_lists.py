@@ -311,19 +311,17 @@ def _description_fields(description: Json) -> dict[str, Json]:
 
 
 def _risk_fields(hints: Mapping[str, Json]) -> dict[str, Json]:
-    if hints.get("readOnlyHint") is True:
+    reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
+    if reads is True:
         return {"riskLevel": "low", "hasSideEffects": False}
-    destructive = hints.get("destructiveHint")
-    if destructive is True:
-        return {"riskLevel": "high", "hasSideEffects": True, "requiresConfirmation": True}
-    if hints.get("readOnlyHint") is False or destructive is False:
-        # The protocol takes a tool that writes for destructive unless it says otherwise.
-        return {
-            "riskLevel": "medium",
-            "hasSideEffects": True,
-            "requiresConfirmation": destructive is not False,
-        }
-    return {}
+    if destroys is not True and reads is not False and destroys is not False:
+        return {}
+    # The protocol takes a tool that writes for destructive unless it says otherwise.
+    return {
+        "riskLevel": "high" if destroys is True else "medium",
+        "hasSideEffects": True,
+        "requiresConfirmation": destroys is not False,
+    }
 
 
 def _schema(tool: Mapping[str, Json], keys: tuple[str, ...]) -> Json:

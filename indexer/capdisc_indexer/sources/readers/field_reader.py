@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding, Severity, has_errors
 from capdisc_indexer.sources.readers.yaml_nodes import (
     Entry,
     Json,
@@ -63,8 +63,14 @@ class Fields:
     `entries` has the entries by field, `others` those of unknown keys by key.
     """
 
-    def __init__(self, node: MapNode, path: str, names: Mapping[str, tuple[str, ...]]) -> None:
-        self.findings: list[Finding] = []
+    def __init__(
+        self,
+        node: MapNode,
+        path: str,
+        names: Mapping[str, tuple[str, ...]],
+        findings: list[Finding] | None = None,
+    ) -> None:
+        self.findings = [] if findings is None else findings
         self.entries: dict[str, Entry] = {}
         self.others: dict[str, Entry] = {}
         self._node = node
@@ -82,14 +88,21 @@ class Fields:
     def _claim(self, field: str, entry: Entry) -> None:
         if earlier := self.entries.get(field):
             message = f"{entry.key} says the same as {earlier.key} in line {earlier.line} and is not read"
-            self._add(entry, Severity.WARNING, "duplicate-field", message, "keep one of the two")
+            self.warn_at(entry, "duplicate-field", message, "keep one of the two")
         else:
             self.entries[field] = entry
+
+    def within(self, node: Node | None, names: Mapping[str, tuple[str, ...]]) -> Fields:
+        """The fields of a mapping in this document, none if it is not a mapping; its findings are
+        those of the document.
+        """
+        mapping = node if isinstance(node, MapNode) else MapNode({}, 1, 1)
+        return Fields(mapping, self._path, names, self.findings)
 
     @property
     def has_error(self) -> bool:
         """Whether a finding keeps the capability out."""
-        return any(finding.severity is Severity.ERROR for finding in self.findings)
+        return has_errors(self.findings)
 
     def note(
         self, field: str, severity: Severity, code: str, message: str, hint: str = ""
@@ -109,29 +122,20 @@ class Fields:
         """Adds a finding that keeps the capability out."""
         self.note(field, Severity.ERROR, code, message, hint)
 
+    def _warn_of_type(self, field: str, problem: str, hint: str) -> None:
+        self.warn(field, "field-type", f"{self.key(field)} {problem}", hint)
+
     def place(self, field: str, finding: Finding) -> None:
         """Adds a finding that was made elsewhere, at the field's place."""
-        self.note(
-            field,
-            finding.severity,
-            finding.code,
-            f"{self.key(field)}: {finding.message}",
-            finding.hint,
-        )
+        message = f"{self.key(field)}: {finding.message}"
+        self.note(field, finding.severity, finding.code, message, finding.hint)
 
     def _add(
         self, place: Entry | Node, severity: Severity, code: str, message: str, hint: str
     ) -> None:
-        finding = Finding(
-            code=code,
-            severity=severity,
-            message=message,
-            hint=hint,
-            path=self._path,
-            line=place.line,
-            column=place.column,
+        self.findings.append(
+            Finding(code, severity, message, hint, self._path, place.line, place.column)
         )
-        self.findings.append(finding)
 
     def value(self, field: str) -> Node | None:
         """The value of the field; None if it is missing or null."""
@@ -154,7 +158,7 @@ class Fields:
         if node is None:
             return ""
         if not isinstance(node, TextNode):
-            self.warn(field, "field-type", f"{self.key(field)} is not text", "write it as text")
+            self._warn_of_type(field, "is not text", "write it as text")
             return ""
         if node.is_plain and AMBIGUOUS_SCALAR.fullmatch(node.value):
             message = f"{self.key(field)}: {node.value[:64]} is not text to other readers"
@@ -206,19 +210,9 @@ class Fields:
                 if isinstance(item, TextNode) and not is_null(item)
             ]
             if len(items) < len(node.items):
-                self.warn(
-                    field,
-                    "field-type",
-                    f"{self.key(field)} holds items that are not text",
-                    "write them as text",
-                )
+                self._warn_of_type(field, "holds items that are not text", "write them as text")
             return self._limit_items(field, items)
-        self.warn(
-            field,
-            "field-type",
-            f"{self.key(field)} is not a list",
-            "write a list, or text with commas",
-        )
+        self._warn_of_type(field, "is not a list", "write a list, or text with commas")
         return ()
 
     def _limit_items(self, field: str, items: Iterable[str]) -> tuple[str, ...]:
@@ -239,12 +233,7 @@ class Fields:
         node = self.value(field)
         word = node.value.strip().lower() if isinstance(node, TextNode) else ""
         if node is not None and word not in _TRUE | _FALSE:
-            self.warn(
-                field,
-                "field-type",
-                f"{self.key(field)} is neither true nor false",
-                "write true or false",
-            )
+            self._warn_of_type(field, "is neither true nor false", "write true or false")
             return default if unreadable is None else unreadable
         return word in _TRUE if word in _TRUE | _FALSE else default
 
@@ -255,7 +244,7 @@ class Fields:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
         if node is not None:
-            self.warn(field, "field-type", f"{self.key(field)} is not a number", "write a number")
+            self._warn_of_type(field, "is not a number", "write a number")
         return None
 
     def mapping(self, field: str, *, exact: bool = False) -> dict[str, Json] | None:
@@ -266,12 +255,7 @@ class Fields:
         value = to_json(node, exact=exact)
         if isinstance(value, dict):
             return value
-        self.warn(
-            field,
-            "field-type",
-            f"{self.key(field)} is not a mapping",
-            "write key: value lines below it",
-        )
+        self._warn_of_type(field, "is not a mapping", "write key: value lines below it")
         return None
 
 

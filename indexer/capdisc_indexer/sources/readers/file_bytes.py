@@ -7,6 +7,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
+from typing import TypeVar
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.platforms import system
@@ -24,6 +26,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     unreadable_finding,
 )
 
+T = TypeVar("T")
 _MARKS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
     (b"\x00\x00\xfe\xff", "UTF-32"),
@@ -40,11 +43,6 @@ def read_head(path: str, count: int) -> bytes:
         handle = system.open_file(path)
     except OSError:
         return b""
-    return _read_head(handle, count)
-
-
-def _read_head(handle: int, count: int) -> bytes:
-    """Closes the handle."""
     try:
         return os.read(handle, count) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     except OSError:
@@ -62,44 +60,40 @@ def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:
 
 def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
     """The bytes of a file that no scan has seen; `resolved` is `path` with all links followed."""
+    data = _read_open(path, resolved, limit_bytes, lambda handle: _read(handle, limit_bytes))
+    is_large = isinstance(data, bytes) and len(data) > limit_bytes  # it grew meanwhile
+    return _too_large(path, limit_bytes) if is_large else data
+
+
+def _digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
+    """SHA-256 of a file that may be larger than memory, or the finding that says why there is
+    none.
+    """
+    return _read_open(file.path, file.resolved, limit_bytes, _digest)
+
+
+def _digest(handle: int) -> str:
+    import hashlib  # 4 ms, which a file read whole does without
+
+    with open(handle, "rb", closefd=False) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read_open(
+    path: str, resolved: str, limit_bytes: int, read: Callable[[int], T]
+) -> T | Finding:
+    """What `read` makes of the open file, or the finding that says why it cannot be read."""
     try:
         handle = system.open_without_links(resolved)
     except OSError as error:
         return _open_problem(path, error)
     try:
-        return _read(path, handle, limit_bytes)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return not_a_file(path)
+        return _too_large(path, limit_bytes) if status.st_size > limit_bytes else read(handle)
     except OSError as error:
         return unreadable_finding(path, error)
-    finally:
-        os.close(handle)
-
-
-def head_of(file: FileStat, count: int) -> bytes:
-    """The file's first bytes; b"" if it cannot be read."""
-    try:
-        handle = system.open_without_links(file.resolved)
-    except OSError:
-        return b""
-    return _read_head(handle, count)
-
-
-def digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
-    """SHA-256 of a file that may be larger than memory, or the finding that says why there is
-    none.
-    """
-    try:
-        handle = system.open_without_links(file.resolved)
-    except OSError as error:
-        return _open_problem(file.path, error)
-    try:
-        if problem := _file_problem(file.path, handle, limit_bytes):
-            return problem
-        with open(handle, "rb", closefd=False) as stream:
-            import hashlib  # 4 ms, which a file read whole does without
-
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        return unreadable_finding(file.path, error)
     finally:
         os.close(handle)
 
@@ -116,9 +110,8 @@ def _open_problem(path: str, error: OSError) -> Finding:
     return unreadable_finding(path, error)
 
 
-def _read(path: str, handle: int, limit_bytes: int) -> bytes | Finding:
-    if problem := _file_problem(path, handle, limit_bytes):
-        return problem
+def _read(handle: int, limit_bytes: int) -> bytes:
+    """The bytes of the file, and one more than the limit where there are more."""
     # A buffer as large as the limit would be a new mapping of memory for each file: 5 % of the
     # time of reading it.
     size = min(os.fstat(handle).st_size, limit_bytes)
@@ -126,20 +119,13 @@ def _read(path: str, handle: int, limit_bytes: int) -> bytes | Finding:
         data = stream.read(size + 1) or b""
         if len(data) > size:  # it grew meanwhile, or its file system gives no size
             data += stream.read(limit_bytes + 1 - len(data)) or b""
-    return data if len(data) <= limit_bytes else _too_large(path, limit_bytes)
-
-
-def _file_problem(path: str, handle: int, limit_bytes: int) -> Finding | None:
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        return not_a_file(path)
-    return _too_large(path, limit_bytes) if status.st_size > limit_bytes else None
+    return data
 
 
 def _too_large(path: str, limit_bytes: int) -> Finding:
     message = f"is larger than {limit_bytes // 1024:,} KiB"
     return refuse_file(
-        "file-too-large", Severity.ERROR, path, message, "move long parts into files beside it"
+        "file-too-large", Severity.ERROR, path, message, "move long parts into separate files"
     )
 
 
@@ -151,10 +137,11 @@ def read_input(file: FoundFile) -> bytes | Finding:
     if not file.allows_secrets and (holds := held_by_name(file.path, file.resolved)):
         return secret_file(file.path, holds)
     if not source.reads:
-        digest = digest_of(file, source.limit_bytes)
-        if isinstance(digest, Finding):
-            return digest
-        return _secret_finding(file, head_of(file, HEAD_BYTES)) or b""
+        limit = source.limit_bytes
+        head = _read_open(
+            file.path, file.resolved, limit, lambda handle: os.read(handle, HEAD_BYTES)
+        )
+        return head if isinstance(head, Finding) else _secret_finding(file, head) or b""
     data = read_bytes(file, source.limit_bytes)
     return data if isinstance(data, Finding) else _secret_finding(file, data) or data
 
@@ -172,7 +159,7 @@ def content_digest(
     """
     source = SOURCES[file.format]
     if not source.reads:
-        digest = digest_of(file, source.limit_bytes)
+        digest = _digest_of(file, source.limit_bytes)
         if isinstance(digest, Finding) or not companions:
             return digest
         return content_hash(digest.encode(), companions)
@@ -214,25 +201,14 @@ def mark_finding(data: bytes, path: str) -> tuple[Finding, ...]:
     """
     findings = []
     if data.startswith(b"\xef\xbb\xbf"):
-        findings.append(
-            Finding(
-                code="byte-order-mark",
-                severity=Severity.INFO,
-                message="the file begins with a byte order mark",
-                hint="save it as UTF-8 without a mark",
-                path=path,
-            )
-        )
+        message, hint = "the file begins with a byte order mark", "save it as UTF-8 without a mark"
+        findings.append(Finding("byte-order-mark", Severity.INFO, message, hint, path))
     if 0 < data.count(b"\r\n") < data.count(b"\n"):
-        findings.append(
-            Finding(
-                code="line-ends-mixed",
-                severity=Severity.INFO,
-                message="some lines end with CR LF and some with LF",
-                hint="save it with one kind of line end",
-                path=path,
-            )
+        message, hint = (
+            "some lines end with CR LF and some with LF",
+            "save it with one kind of line end",
         )
+        findings.append(Finding("line-ends-mixed", Severity.INFO, message, hint, path))
     return tuple(findings)
 
 
@@ -247,14 +223,5 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def _problem(code: str, message: str, hint: str, path: str, data: bytes, offset: int) -> Finding:
-    before = data[:offset]
-    start = before.rfind(b"\n") + 1
-    return Finding(
-        code=code,
-        severity=Severity.ERROR,
-        message=message,
-        hint=hint,
-        path=path,
-        line=before.count(b"\n") + 1,
-        column=offset - start + 1,
-    )
+    line, column = data.count(b"\n", 0, offset) + 1, offset - data.rfind(b"\n", 0, offset)
+    return Finding(code, Severity.ERROR, message, hint, path, line, column)

@@ -14,10 +14,10 @@ class FrontMatter:
     is no front matter.
     """
 
-    block: str | None
-    block_line: int
-    body: str
-    body_line: int
+    block: str | None = None
+    block_line: int = 1
+    body: str = ""
+    body_line: int = 1
     findings: tuple[Finding, ...] = ()
 
 
@@ -37,18 +37,16 @@ def split_front_matter(text: str, path: str = "") -> FrontMatter:
     is_wrapped = _opens_code(lines[opening]) and has_next and _is_fence(lines[opening + 1])
     opening += is_wrapped
     if not _is_fence(lines[opening]):
-        return FrontMatter(block=None, block_line=1, body=text, body_line=1)
+        return FrontMatter(body=text)
     closing = next(
         (index for index in range(opening + 1, len(lines)) if _is_fence(lines[index])), None
     )
     if closing is None:
-        return FrontMatter(
-            block=None,
-            block_line=1,
-            body="",
-            body_line=1,
-            findings=(_unclosed_block(path, opening + 1),),
+        message, hint = "the front matter is never closed", "add a line --- after its last field"
+        unclosed = Finding(
+            "frontmatter-unclosed", Severity.ERROR, message, hint, path, opening + 1
         )
+        return FrontMatter(findings=(unclosed,))
     body = _after_code(lines, closing + 1) if is_wrapped else closing + 1
     return FrontMatter(
         block="".join(f"{line}\n" for line in lines[opening + 1 : closing]),
@@ -59,7 +57,7 @@ def split_front_matter(text: str, path: str = "") -> FrontMatter:
     )
 
 
-# Nearly every block ends within so many lines.
+# Nearly every block is shorter than this.
 _HEAD_LINES = 64
 
 
@@ -88,27 +86,11 @@ def _after_code(lines: Sequence[str], body: int) -> int:
     return next_text + 1 if closes_code else body
 
 
-def _unclosed_block(path: str, line: int) -> Finding:
-    return Finding(
-        code="frontmatter-unclosed",
-        severity=Severity.ERROR,
-        message="the front matter is never closed",
-        hint="add a line --- after its last field",
-        path=path,
-        line=line,
-    )
-
-
 def _place_findings(path: str, opening: int, is_wrapped: bool) -> tuple[Finding, ...]:
     if not opening:
         return ()
     where = "stands inside a code fence" if is_wrapped else "does not start in the first line"
-    finding = Finding(
-        code="frontmatter-in-code-fence" if is_wrapped else "frontmatter-not-first",
-        severity=Severity.WARNING,
-        message=f"the front matter {where}; other readers will not find it",
-        hint="make --- the first line of the file",
-        path=path,
-        line=opening + 1,
-    )
-    return (finding,)
+    code = "frontmatter-in-code-fence" if is_wrapped else "frontmatter-not-first"
+    message = f"the front matter {where}; other readers will not find it"
+    hint = "make --- the first line of the file"
+    return (Finding(code, Severity.WARNING, message, hint, path, opening + 1),)

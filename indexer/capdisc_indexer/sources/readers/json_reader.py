@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.file_bytes import decode
-from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, RefusedTextError, place_in_text
 from capdisc_indexer.text.normalization import compile_late
 
 MAX_DEPTH = 32
@@ -31,12 +31,6 @@ MAX_LINE_BYTES = 1024 * 1024
 _NAMES = compile_late(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 
 
-class _JsonRefusedError(Exception):
-    def __init__(self, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
-
-
 def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | Finding:
     """The value, or the finding that says why the text is refused.
 
@@ -45,8 +39,11 @@ def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | F
     """
     try:
         if (offset := _too_deep(text, max_depth)) is not None:
-            message = f"nested more than {max_depth} levels deep"
-            return _finding("json-depth", message, "make it flatter", path, text, offset)
+            message, place = (
+                f"nested more than {max_depth} levels deep",
+                place_in_text(text, offset),
+            )
+            raise RefusedTextError("json-depth", message, "make it flatter", *place)
         value: Json = json.loads(
             text,
             object_pairs_hook=_unique,
@@ -57,11 +54,11 @@ def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | F
         _refuse_text(value)
         return value
     except json.JSONDecodeError as error:
-        return _finding(
-            "json-syntax", f"not JSON: {error.msg}", "correct the place", path, text, error.pos
-        )
-    except _JsonRefusedError as refused:
-        return _finding(refused.code, refused.message, refused.hint, path, text, 0)
+        message, place = f"not JSON: {error.msg}", place_in_text(text, error.pos)
+        refused = RefusedTextError("json-syntax", message, "correct the place", *place)
+    except RefusedTextError as error:
+        refused = error
+    return replace(refused.finding, path=path)
 
 
 def clean_export(text: str) -> str:
@@ -111,7 +108,7 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value: dict[str, Json] = {}
     for key, item in pairs:
         if key in value:
-            raise _JsonRefusedError(
+            raise RefusedTextError(
                 "json-duplicate-key", f"the key {key[:64]!r} stands twice", "remove one of the two"
             )
         value[key] = item
@@ -119,20 +116,20 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _JsonRefusedError("json-syntax", f"{name} is not JSON", "use a number or null")
+    raise RefusedTextError("json-syntax", f"{name} is not JSON", "use a number or null")
 
 
 def _parse_finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise _JsonRefusedError("json-syntax", "a number is too large", "use a smaller number")
+        raise RefusedTextError("json-syntax", "a number is too large", "use a smaller number")
     return number
 
 
 def _integer(digits: str) -> int:
     # int() takes quadratic time, and refuses more than 4,300 digits with an error of its own.
     if len(digits) > 400:
-        raise _JsonRefusedError("json-syntax", "a number is too long", "write it as text")
+        raise RefusedTextError("json-syntax", "a number is too long", "write it as text")
     return int(digits)
 
 
@@ -151,23 +148,11 @@ def _refuse_text(value: Json) -> None:
 
 def _refuse_character(code_point: int) -> NoReturn:
     if code_point >= 0xD800:
-        raise _JsonRefusedError(
+        raise RefusedTextError(
             "invalid-unicode", "half of a surrogate pair in a text", "write the whole character"
         )
-    raise _JsonRefusedError(
+    raise RefusedTextError(
         "control-character", f"an escape for the control character U+{code_point:04X}", "remove it"
-    )
-
-
-def _finding(code: str, message: str, hint: str, path: str, text: str, offset: int) -> Finding:
-    return Finding(
-        code=code,
-        severity=Severity.ERROR,
-        message=message,
-        hint=hint,
-        path=path,
-        line=text.count("\n", 0, offset) + 1,
-        column=offset - text.rfind("\n", 0, offset),
     )
 
 
@@ -195,9 +180,7 @@ def _read_line(raw: bytes, path: str) -> Json | Finding:
     if len(raw) > MAX_LINE_BYTES:
         message = f"the line is longer than {MAX_LINE_BYTES // 1024:,} KiB; not read"
         hint = "move long parts into files of their own"
-        return Finding(
-            code="line-too-long", severity=Severity.ERROR, message=message, hint=hint, path=path
-        )
+        return Finding("line-too-long", Severity.ERROR, message, hint, path)
     text = decode(raw, path)
     return text if isinstance(text, Finding) else read_json(_RAW_CONTROLS.sub(" ", text), path)
 
@@ -248,17 +231,6 @@ def loads(data: str | bytes) -> Any:
     {'a': 1.5}
     """
     try:
-        return json.loads(data, parse_constant=_reject_constant, parse_float=_strict_float)
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_parse_finite)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _strict_float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {digits[:40]} is too large")
-    return number

@@ -8,20 +8,23 @@ Events alone, with an early stop, were safe for a million brackets in a thread w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import yaml
 
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources.readers.yaml_nodes import (
     LINE_BREAKS,
     Entry,
     ListNode,
     MapNode,
     Node,
+    RefusedTextError,
     TextNode,
     YamlLimits,
     YamlResult,
     is_null,
+    place_in_text,
 )
 from capdisc_indexer.text.normalization import compile_late
 
@@ -41,39 +44,21 @@ _HINTS = (
 )
 
 
-class _YamlRefusedError(Exception):
-    """Line and column count from 0, as in the parser's marks."""
-
-    def __init__(self, code: str, message: str, hint: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
-        self.line, self.column = line, column
-
-
 def read_events(text: str, path: str, first_line: int, limits: YamlLimits) -> YamlResult:
     """The documents of a text, by the events of the parser."""
     try:
         _refuse_controls(text)
         reader = _YamlReader(LINE_BREAKS.sub(" ", text), first_line, limits)
         return YamlResult(documents=tuple(reader.documents()))
-    except _YamlRefusedError as error:
+    except RefusedTextError as error:
         refused = error
     except yaml.MarkedYAMLError as error:
         refused = _refused_syntax(error)
     except (yaml.YAMLError, UnicodeError) as error:
-        refused = _YamlRefusedError(
-            "yaml-syntax", f"not YAML: {str(error).splitlines()[0]}", "remove the character", 0, 0
-        )
-    finding = Finding(
-        code=refused.code,
-        severity=Severity.ERROR,
-        message=refused.message,
-        hint=refused.hint,
-        path=path,
-        line=refused.line + first_line,
-        column=refused.column + 1,
-    )
-    return YamlResult(finding=finding)
+        message = f"not YAML: {str(error).splitlines()[0]}"
+        refused = RefusedTextError("yaml-syntax", message, "remove the character")
+    line = refused.finding.line + first_line - 1
+    return YamlResult(finding=replace(refused.finding, path=path, line=line))
 
 
 class _YamlReader:
@@ -105,9 +90,8 @@ class _YamlReader:
         event: yaml.Event = self._parser.get_event()  # type: ignore[no-untyped-call]
         self._events += 1
         if self._events > self._limits.events:
-            raise _refused_at(
-                event, "yaml-too-many-nodes", "too many values for one file", "split the file"
-            )
+            message = "too many values for one file"
+            raise _refused_at(event, "yaml-too-many-nodes", message, "split the file")
         if isinstance(event, yaml.NodeEvent):
             _refuse_indirection(event)
         if isinstance(event, yaml.CollectionStartEvent):
@@ -136,12 +120,8 @@ class _YamlReader:
         entries: dict[str, Entry] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
-                raise _refused_at(
-                    event,
-                    "yaml-key-type",
-                    "a key is a list or a mapping",
-                    "use plain words as keys",
-                )
+                message = "a key is a list or a mapping"
+                raise _refused_at(event, "yaml-key-type", message, "use plain words as keys")
             _refuse_text(event)
             self._refuse_key(event, entries)
             line, column = self._place(event)
@@ -159,8 +139,8 @@ class _YamlReader:
         return _COMMENT_FOR_VALUE.match(behind_key) is not None
 
     def _place(self, event: yaml.Event) -> tuple[int, int]:
-        line, column = _mark(event)
-        return line + self._first_line, column + 1
+        line, column = _place(event.start_mark)
+        return line + self._first_line - 1, column
 
     def _refuse_key(self, event: yaml.ScalarEvent, entries: dict[str, Entry]) -> None:
         if event.value == "<<" and not event.style:
@@ -180,12 +160,8 @@ def _refuse_indirection(event: yaml.NodeEvent) -> None:
             event, "yaml-alias", f"the alias *{name} is not read", "write the value out"
         )
     if getattr(event, "tag", None):
-        raise _refused_at(
-            event,
-            "yaml-tag",
-            "tags (!) are not read",
-            "remove the tag, or put the value in quotes",
-        )
+        hint = "remove the tag, or put the value in quotes"
+        raise _refused_at(event, "yaml-tag", "tags (!) are not read", hint)
 
 
 def _refuse_text(event: yaml.ScalarEvent) -> None:
@@ -203,31 +179,24 @@ def _refuse_text(event: yaml.ScalarEvent) -> None:
 
 def _refuse_controls(text: str) -> None:
     if match := _CONTROL.search(text):
-        line = text.count("\n", 0, match.start())
-        column = match.start() - text.rfind("\n", 0, match.start()) - 1
         message = f"the control character U+{ord(match.group()):04X}"
-        raise _YamlRefusedError("control-character", message, "remove it", line, column)
+        place = place_in_text(text, match.start())
+        raise RefusedTextError("control-character", message, "remove it", *place)
 
 
-def _refused_at(event: yaml.Event, code: str, message: str, hint: str) -> _YamlRefusedError:
-    return _YamlRefusedError(code, message, hint, *_mark(event))
+def _refused_at(event: yaml.Event, code: str, message: str, hint: str) -> RefusedTextError:
+    return RefusedTextError(code, message, hint, *_place(event.start_mark))
 
 
-def _mark(event: yaml.Event) -> tuple[int, int]:
-    return (event.start_mark.line, event.start_mark.column) if event.start_mark else (0, 0)
+def _place(mark: Any) -> tuple[int, int]:
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _refused_syntax(error: yaml.MarkedYAMLError) -> _YamlRefusedError:
-    mark = error.problem_mark or error.context_mark
+def _refused_syntax(error: yaml.MarkedYAMLError) -> RefusedTextError:
     reason = " ".join(part for part in (error.problem, error.context) if part)
     hint = next(
         (hint for sign, hint in _HINTS if sign in reason),
         "correct the line, or put its value in quotes",
     )
-    return _YamlRefusedError(
-        "yaml-syntax",
-        f"not YAML: {reason}",
-        hint,
-        mark.line if mark else 0,
-        mark.column if mark else 0,
-    )
+    place = _place(error.problem_mark or error.context_mark)
+    return RefusedTextError("yaml-syntax", f"not YAML: {reason}", hint, *place)

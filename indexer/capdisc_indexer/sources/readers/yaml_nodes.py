@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding
+from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import compile_late
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -84,6 +84,14 @@ class YamlResult:
     finding: Finding | None = None
 
 
+class RefusedTextError(ValueError):
+    """A text is not read. `finding` says why, with the place in the text, and without a path."""
+
+    def __init__(self, code: str, message: str, hint: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.finding = Finding(code, Severity.ERROR, message, hint, "", line, column)
+
+
 # The scalars of the YAML 1.2 core schema. Dates, `no` and `12:30` are text there, unlike in YAML
 # 1.1.
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -126,13 +134,18 @@ def to_json(node: Node, *, exact: bool = False) -> Json:
 def from_json(value: Json, line: int) -> Node:
     """The nodes of a JSON value that stands on one line of its file."""
     if isinstance(value, dict):
-        entries = {key: Entry(key, from_json(item, line), line, 1) for key, item in value.items()}
-        return MapNode(entries, line, 1)
+        return map_node(value, line)
     if isinstance(value, list):
         return ListNode(tuple(from_json(item, line) for item in value), line, 1)
     if isinstance(value, str):
         return TextNode(value, False, line, 1)
     return TextNode(json.dumps(value), True, line, 1)
+
+
+def map_node(value: Mapping[str, Json], line: int = 1) -> MapNode:
+    """The nodes of a JSON object that stands on one line of its file."""
+    entries = {key: Entry(key, from_json(item, line), line, 1) for key, item in value.items()}
+    return MapNode(entries, line, 1)
 
 
 def plain_value(value: object) -> Json:
@@ -144,6 +157,11 @@ def plain_value(value: object) -> Json:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
+
+
+def place_in_text(text: str, offset: int) -> tuple[int, int]:
+    """Line and column of an offset, from 1."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def place_of(node: Node, path: Sequence[str | int] = ()) -> tuple[int, int]:

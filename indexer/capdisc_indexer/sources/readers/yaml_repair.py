@@ -14,8 +14,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.yaml_nodes import LINE_BREAKS, Node, TextNode
+from capdisc_indexer.model.types import Finding, Severity, has_errors
+from capdisc_indexer.sources.readers.frontmatter import FrontMatter
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    LINE_BREAKS,
+    MapNode,
+    Node,
+    TextNode,
+    place_in_text,
+)
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.text.normalization import compile_late
 
@@ -89,6 +96,23 @@ def read_leniently(
     return (), (*breaks, result.finding)
 
 
+def read_front_matter(
+    halves: FrontMatter, path: str
+) -> tuple[MapNode | None, tuple[Finding, ...]]:
+    """The fields of a block of front matter, None if it cannot be read, and the findings about
+    it.
+    """
+    documents, findings = read_leniently(halves.block or "", path, halves.block_line, ALL_SLIPS)
+    node = documents[0] if documents else MapNode({}, halves.block_line, 1)
+    if has_errors(findings):
+        return None, findings
+    if isinstance(node, MapNode) and len(documents) < 2:
+        return node, findings
+    message, hint = "the front matter is not a mapping of fields", "write lines such as name: ..."
+    problem = Finding("yaml-not-mapping", Severity.ERROR, message, hint, path, halves.block_line)
+    return None, (*findings, problem)
+
+
 def _line_breaks(text: str, path: str, first_line: int) -> tuple[Finding, ...]:
     """A warning for a line separator that editors show as part of a line, but YAML takes for its
     end.
@@ -100,17 +124,9 @@ def _line_breaks(text: str, path: str, first_line: int) -> tuple[Finding, ...]:
         f"the character U+{ord(match[0]):04X}, at which some readers begin a new line; "
         "read as a blank"
     )
-    return (
-        Finding(
-            code="line-break-in-field",
-            severity=Severity.WARNING,
-            message=message,
-            hint="remove it",
-            path=path,
-            line=first_line + text.count("\n", 0, match.start()),
-            column=match.start() - text.rfind("\n", 0, match.start()),
-        ),
-    )
+    line, column = place_in_text(text, match.start())
+    code, line = "line-break-in-field", first_line + line - 1
+    return (Finding(code, Severity.WARNING, message, "remove it", path, line, column),)
 
 
 def repair_block(
@@ -193,16 +209,10 @@ class _Repair:
     def _note(self, slip: _Slip, number: int, name: str, column: int = 1) -> None:
         if len(self.findings) >= MAX_FINDINGS:
             return
+        message = f"{name} {slip.message}; other readers will refuse the file"
+        line = self._first_line + number
         self.findings.append(
-            Finding(
-                code=slip.code,
-                severity=Severity.WARNING,
-                message=f"{name} {slip.message}; other readers will refuse the file",
-                hint=slip.hint,
-                path=self._path,
-                line=self._first_line + number,
-                column=column,
-            )
+            Finding(slip.code, Severity.WARNING, message, slip.hint, self._path, line, column)
         )
 
 

@@ -22,7 +22,12 @@ from capdisc_indexer.sources.format_table import (
     of_declaration,
     source_for,
 )
-from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
+from capdisc_indexer.sources.scan.folder_files import (
+    found_file,
+    sorted_entries,
+    stat_entry,
+    stat_of,
+)
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,
     SKIPPED_FOLDERS,
@@ -77,21 +82,20 @@ def declared_files(
     for result in results:
         if isinstance(result, FoundFile) and _strays(declaration, result.resolved):
             yield stray_finding(result.path)
-        elif _is_selected(declaration, result):
-            yield (
-                result
-                if isinstance(result, Finding)
-                else _with_declaration(
-                    declaration, result, is_alone=not pattern and result.resolved == resolved
-                )
-            )
+        elif not _is_selected(declaration, result):
+            continue
+        elif isinstance(result, Finding):
+            yield result
+        else:
+            is_alone = not pattern and result.resolved == resolved
+            yield _with_declaration(declaration, result, is_alone)
     if not results and not declaration.within and not declaration.is_conventional:
         yield _missing_finding(declaration, "no file fits it")
 
 
 def check_declaration(source: DeclaredSource) -> None:
     """Raises InputError for an unknown format or option, an invalid number of samples, or a
-    description or prefix that is no text.
+    description or prefix that is not text.
     """
     if source.format not in DECLARED:
         raise InputError(
@@ -102,11 +106,9 @@ def check_declaration(source: DeclaredSource) -> None:
     if unknown := sorted(set(source.options) - options):
         hint = "leave it out"
         if options:
-            hint = f"its options beside format, path and name: {', '.join(sorted(options))}"
-        raise InputError(
-            f"{source.origin}: a source of format {source.format} has no option {unknown[0]!r}",
-            hint,
-        )
+            hint = f"its options besides format, path and name: {', '.join(sorted(options))}"
+        message = f"a source of format {source.format} has no option {unknown[0]!r}"
+        raise InputError(f"{source.origin}: {message}", hint)
     samples = source.options.get("samples", 0)
     if (
         isinstance(samples, bool)
@@ -148,7 +150,10 @@ def _files_below(
         if not declaration.trusted and (finding := links.refuse_owner(folder)):
             yield finding
             continue
-        entries = _entries(folder)
+        try:
+            entries = sorted_entries(folder.resolved)
+        except OSError:
+            continue
         for entry in entries:
             source = None if system.is_folder(entry) else _format_of(declaration, entry.name)
             if source and fits(folder.relative + entry.name):
@@ -197,24 +202,11 @@ def _inner_folder(
 def _read_entry(
     folder: ScanFolder, entry: os.DirEntry[str], source: SourceFormat, links: LinkFollower
 ) -> FoundFile | Finding:
-    path, resolved = folder.inside(entry.name)
-    if system.is_link(entry):
-        followed = links.follow(folder, entry.name)
-        if isinstance(followed, Finding):
-            return followed
-        resolved = followed.resolved
-    status = stat_of(path, resolved)
+    status = stat_entry(folder, entry, links)
     if isinstance(status, Finding):
         return status
-    return found_file(folder, entry.name, source, status, links.outside_of(folder, resolved))
-
-
-def _entries(folder: ScanFolder) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder.resolved) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
+    outside = links.outside_of(folder, status.resolved)
+    return found_file(folder, entry.name, source, status, outside)
 
 
 def _is_selected(declaration: DeclaredSource, result: FoundFile | Finding) -> bool:
@@ -227,9 +219,7 @@ def _strays(source: DeclaredSource, resolved: str) -> bool:
     return bool(source.confined_to) and not is_inside(resolved, [source.confined_to])
 
 
-def _with_declaration(
-    declaration: DeclaredSource, file: FoundFile, *, is_alone: bool
-) -> FoundFile:
+def _with_declaration(declaration: DeclaredSource, file: FoundFile, is_alone: bool) -> FoundFile:
     answer_files = _saved_answers(declaration.answers_folder) if SOURCES[file.format].keeps else ()
     return replace(
         file,
@@ -254,44 +244,24 @@ def _saved_answers(folder: str) -> tuple[FileStat, ...]:
 
 
 def _absent_finding(declaration: DeclaredSource, why: str) -> Finding:
+    origin = printable_path(declaration.origin)
     if "url_secret" in declaration.options:
-        return _unasked_finding(declaration)
+        name = declaration.name or str(declaration.options["url_secret"])
+        message = f"the database {name[:64]} was not asked for its tables yet"
+        hint = "run: capdisc index --ask-servers"
+        return Finding("server-unasked", Severity.WARNING, message, hint, origin)
     if declaration.url:
-        return Finding(
-            code="source-missing",
-            severity=Severity.WARNING,
-            message=f"the source {printable_path(declaration.url)} was not fetched yet",
-            hint="run: capdisc index --network",
-            path=printable_path(declaration.origin),
-        )
+        message = f"the source {printable_path(declaration.url)} was not fetched yet"
+        hint = "run: capdisc index --network"
+        return Finding("source-missing", Severity.WARNING, message, hint, origin)
     return _missing_finding(declaration, why)
 
 
-def _unasked_finding(declaration: DeclaredSource) -> Finding:
-    name = declaration.name or str(declaration.options["url_secret"])
-    return Finding(
-        code="server-unasked",
-        severity=Severity.WARNING,
-        message=f"the database {name[:64]} was not asked for its tables yet",
-        hint="run: capdisc index --ask-servers",
-        path=printable_path(declaration.origin),
-    )
-
-
 def _missing_finding(declaration: DeclaredSource, why: str) -> Finding:
-    message = f"the source {printable_path(declaration.path)} cannot be found: {why}"
-    hint = (
-        f"correct its path in {printable_path(declaration.origin)}"
-        if declaration.origin
-        else "correct its path"
-    )
-    return Finding(
-        code="source-missing",
-        severity=Severity.ERROR,
-        message=message,
-        hint=hint,
-        path=printable_path(declaration.path),
-    )
+    path, origin = printable_path(declaration.path), printable_path(declaration.origin)
+    message = f"the source {path} cannot be found: {why}"
+    hint = f"correct its path in {origin}" if origin else "correct its path"
+    return Finding("source-missing", Severity.ERROR, message, hint, path)
 
 
 def path_matcher(pattern: str) -> Callable[[str], bool]:

@@ -141,19 +141,12 @@ def _recall_file(
     """The file of that name with these companions, with their stamps of now; None if one of them is
     not a regular file any more.
     """
-    status = stat_of(*folder.inside(name))
-    if not isinstance(status, FileStat):
+    results = [stat_of(*folder.inside(part)) for part in (name, *companions)]
+    stats = [status for status in results if isinstance(status, FileStat)]
+    if len(stats) < len(results):
         return None
-    file = found_file(folder, name, SOURCES[kind], status)
-    return _with_companions(folder, file, companions) if companions else file
-
-
-def _with_companions(
-    folder: ScanFolder, file: FoundFile, companions: Sequence[str]
-) -> FoundFile | None:
-    statuses = [stat_of(*folder.inside(name)) for name in companions]
-    stats = tuple(status for status in statuses if isinstance(status, FileStat))
-    return replace(file, companions=stats) if len(stats) == len(statuses) else None
+    file = found_file(folder, name, SOURCES[kind], stats[0])
+    return replace(file, companions=tuple(stats[1:])) if companions else file
 
 
 def _has_odd_path(folder: ScanFolder) -> bool:

@@ -5,6 +5,7 @@ with the files that are declared.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -21,8 +22,10 @@ from capdisc_indexer.sources.scan.folder_files import (
     by_look,
     find_files,
     found_file,
+    guidance_files,
     is_companion,
     path_twins,
+    sorted_entries,
     stat_of,
 )
 from capdisc_indexer.sources.scan.folder_tree import (
@@ -30,7 +33,6 @@ from capdisc_indexer.sources.scan.folder_tree import (
     SKIPPED_FOLDERS,
     ScanFolder,
     ScanRoot,
-    guidance_files,
     is_inside,
 )
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -97,10 +99,9 @@ def scan_roots(
     Raises InputError for a root that does not exist or is not a capability file, and for an
     invalid declaration.
     """
-    all_roots = [_root(order, path) for order, path in enumerate(roots)]
     accepted: list[ScanRoot] = []
     stray_findings: list[Finding] = []
-    for root in all_roots:
+    for root in map(_root, roots):
         if is_inside(root.resolved, confined.get(root.path, (root.resolved,))):
             accepted.append(root._replace(order=len(accepted)))
         else:
@@ -118,7 +119,8 @@ def scan_roots(
         findings=tuple(findings),
         guidance=tuple(
             file
-            for file in guidance_files([Path(root.path) for root in walk.roots])
+            for root in walk.roots
+            for file in guidance_files(root.path)
             if os.path.dirname(file.resolved) not in walk.refused
         ),
         outside_places=tuple(sorted(walk.links.outside_places)),
@@ -137,7 +139,7 @@ def open_folder(
     return list(walk.files.values()), inner, walk.findings
 
 
-def _root(order: int, path: Path) -> ScanRoot:
+def _root(path: Path) -> ScanRoot:
     absolute = system.abspath(path)
     try:
         resolved = resolve_path(absolute, strict=True)
@@ -151,7 +153,7 @@ def _root(order: int, path: Path) -> ScanRoot:
     except UnicodeEncodeError as error:
         shown = printable_path(absolute)
         raise InputError(f"the name of {shown} is not UTF-8", "rename it") from error
-    return ScanRoot(order, absolute, resolved)
+    return ScanRoot(0, absolute, resolved)
 
 
 def _named_file(
@@ -203,7 +205,9 @@ class _Walk:
         self.linked_places = [LinkedPlace(folder.path, folder.resolved) for folder in folders]
         self._entered: set[str] = set()
         self._manifests: dict[str, list[os.DirEntry[str]]] = {}
-        self._outside_counts: dict[str, int] = {}  # real place outside -> folders entered there
+        self._outside_counts: Counter[str] = (
+            Counter()
+        )  # real place outside -> folders entered there
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[ScanFolder] = []
 
@@ -277,7 +281,7 @@ class _Walk:
 
     def _may_enter(self, folder: ScanFolder) -> bool:
         """Whether the scan enters the folder: it leaves out folders of another user in a root that
-        the workspace chose, and folders beyond the limit behind one link. A finding says so.
+        the workspace chose, and folders beyond the limit behind one link. Each has a finding.
         """
         if folder.root.path in self._confined and (finding := self.links.refuse_owner(folder)):
             self.refused.add(folder.resolved)
@@ -285,9 +289,8 @@ class _Walk:
             return False
         if not folder.outside:
             return True
-        count = self._outside_counts[folder.outside] = (
-            self._outside_counts.get(folder.outside, 0) + 1
-        )
+        self._outside_counts[folder.outside] += 1
+        count = self._outside_counts[folder.outside]
         if count == MAX_LINKED_FOLDERS + 1:
             self.findings.append(large_target_finding(folder.outside))
         return count <= MAX_LINKED_FOLDERS
@@ -352,8 +355,7 @@ class _Walk:
 
     def _entries(self, folder: ScanFolder) -> list[os.DirEntry[str]]:
         try:
-            with os.scandir(folder.resolved) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
+            return sorted_entries(folder.resolved)
         except OSError as error:
             self.findings.append(unreadable_finding(folder.path, error))
             return []
@@ -369,10 +371,6 @@ def _dangling(folder: ScanFolder, entry: os.DirEntry[str]) -> Finding:
 
 
 def _too_deep(path: str) -> Finding:
-    return Finding(
-        code="path-too-deep",
-        severity=Severity.ERROR,
-        message=f"the folder is more than {MAX_DEPTH} levels below its root; not read",
-        hint="scan it as a root of its own",
-        path=printable_path(path),
-    )
+    message = f"the folder is more than {MAX_DEPTH} levels below its root; not read"
+    hint, place = "scan it as a separate root", printable_path(path)
+    return Finding("path-too-deep", Severity.ERROR, message, hint, place)

@@ -13,12 +13,17 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.frozen import replace, shallow_dict
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.platforms import system, to_nfc
+from capdisc_indexer.platforms import resolve_path, system, to_nfc
 from capdisc_indexer.sources.format_table import SOURCES, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
-from capdisc_indexer.sources.scan.folder_tree import ScanFolder
+from capdisc_indexer.sources.scan.folder_tree import (
+    GUIDANCE_FOLDER,
+    MAX_FILES,
+    SUFFIX,
+    ScanFolder,
+)
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,
@@ -32,7 +37,7 @@ from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH116
+# ruff: noqa: PTH114, PTH116
 
 
 # A format is recognised by the begin of a file if its name says little.
@@ -40,7 +45,7 @@ HEAD_BYTES = 256
 LOOK_BYTES = 4_096
 # Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
-# Blanks before the word are those of its line: with line ends, each empty line would look at all others.
+# Blanks before the word are those of its line: with line ends, each empty line would read all others.
 _OPENAPI = compile_late(
     rb"""(?:^(?:\xef\xbb\xbf)?|[{,])[^\S\n]*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
     re.MULTILINE,
@@ -60,7 +65,7 @@ _ODD = compile_late(
 
 
 def is_companion(filename: str) -> bool:
-    """Whether a file of this name belongs to a manifest beside it."""
+    """Whether a file of this name belongs to a manifest next to it."""
     return any(filename.lower() in source.companions for source in SOURCES.values())
 
 
@@ -93,12 +98,14 @@ def find_files(
                 folder.relative + entry.name, system.join(folder.path, entry.name)
             )
         is_owned = entry.name.lower() in owned
-        if status := _status(folder, entry, links, companion_findings if is_owned else findings):
-            if is_owned:
-                companions.append(status)
-            else:
-                outside = links.outside_of(folder, status.resolved)
-                files.append(found_file(folder, entry.name, named[entry.name], status, outside))
+        status = stat_entry(folder, entry, links)
+        if isinstance(status, Finding):
+            (companion_findings if is_owned else findings).append(status)
+        elif is_owned:
+            companions.append(status)
+        else:
+            outside = links.outside_of(folder, status.resolved)
+            files.append(found_file(folder, entry.name, named[entry.name], status, outside))
     if not files:
         findings += companion_findings
     return [_with_companions(file, companions, companion_findings) for file in files], findings
@@ -140,12 +147,7 @@ def found_file(
     whose place differs from that of its folder.
     """
     return FoundFile(
-        path=status.path,
-        resolved=status.resolved,
-        size=status.size,
-        mtime_ns=status.mtime_ns,
-        ctime_ns=status.ctime_ns,
-        inode=status.inode,
+        **shallow_dict(status),
         relative=to_nfc(folder.relative + name),
         root=folder.root.path,
         root_order=folder.root.order,
@@ -154,22 +156,47 @@ def found_file(
     )
 
 
-def _status(
-    folder: ScanFolder, entry: os.DirEntry[str], links: LinkFollower, findings: list[Finding]
-) -> FileStat | None:
-    path = system.join(folder.path, entry.name)
-    resolved = system.join(folder.resolved, entry.name)
+def stat_entry(
+    folder: ScanFolder, entry: os.DirEntry[str], links: LinkFollower
+) -> FileStat | Finding:
+    """The stamps of the regular file that the entry is or leads to, or the finding that says why
+    there is none.
+    """
+    path, resolved = folder.inside(entry.name)
     if system.is_link(entry):
         followed = links.follow(folder, entry.name)
         if isinstance(followed, Finding):
-            findings.append(followed)
-            return None
+            return followed
         resolved = followed.resolved
-    status = stat_of(path, resolved)
-    if isinstance(status, Finding):
-        findings.append(status)
-        return None
-    return status
+    return stat_of(path, resolved)
+
+
+def sorted_entries(folder: str) -> list[os.DirEntry[str]]:
+    """The entries of a real folder by name. Raises OSError where it cannot be read."""
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def guidance_files(root: str) -> Iterator[FileStat]:
+    """The files of guidance of a root. Links are not followed, and files without readable stamps
+    are left out.
+    """
+    folder = system.join(root, GUIDANCE_FOLDER)
+    try:
+        guides = [
+            entry
+            for entry in sorted_entries(folder)
+            if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
+        ]
+    except OSError:  # a root without guidance, or a single file
+        return
+    if os.path.islink(folder):
+        return
+    real_folder = resolve_path(folder)
+    for entry in guides[:MAX_FILES]:
+        status = stat_of(entry.path, system.join(real_folder, entry.name))
+        if isinstance(status, FileStat):
+            yield status
 
 
 def stat_of(path: str, resolved: str) -> FileStat | Finding:
@@ -244,30 +271,20 @@ def find_case_twins(names: Iterable[str]) -> dict[str, str]:
 
 def twin_warning(path: str, winner: str) -> Finding:
     """The finding for a file that is not read because of its twin."""
-    message = f"{os.path.basename(path)} is not read, since {winner} stands beside it"
+    message = f"{os.path.basename(path)} is not read, since {winner} is next to it"
     return _name_warning(path, message, "remove one of the two")
 
 
-def path_twins(folder: str, names: Iterable[str]) -> tuple[Finding, ...]:
+def path_twins(folder: str, names: Iterable[str]) -> Iterator[Finding]:
     """A warning for each name that differs from another one by its Unicode form only: some systems
     keep only one of them.
     """
     by_normal_form: dict[str, str] = {}
-    findings = []
+    message = "another folder or file has the same name in another Unicode form"
     for name in names:
-        if name.isascii():
-            continue
-        if by_normal_form.setdefault(to_nfc(name), name) != name:
-            findings.append(
-                Finding(
-                    code="path-twin",
-                    severity=Severity.WARNING,
-                    message="another folder or file has the same name in another Unicode form",
-                    hint="rename one of the two",
-                    path=printable_path(system.join(folder, name)),
-                )
-            )
-    return tuple(findings)
+        if not name.isascii() and by_normal_form.setdefault(to_nfc(name), name) != name:
+            path = printable_path(system.join(folder, name))
+            yield Finding("path-twin", Severity.WARNING, message, "rename one of the two", path)
 
 
 def _is_expected(name: str) -> bool:
@@ -276,9 +293,7 @@ def _is_expected(name: str) -> bool:
 
 
 def _name_warning(path: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code="misnamed-manifest", severity=Severity.WARNING, message=message, hint=hint, path=path
-    )
+    return Finding("misnamed-manifest", Severity.WARNING, message, hint, path)
 
 
 def odd_name(relative: str, path: str) -> Iterator[Finding]:
@@ -289,13 +304,9 @@ def odd_name(relative: str, path: str) -> Iterator[Finding]:
         return
     shown = printable_path(relative)
     if oddity := _oddity(relative, shown):
-        yield Finding(
-            code="path-character",
-            severity=Severity.WARNING,
-            message=f"the path {shown[:200]!r} {oddity}",
-            hint="rename the folder",
-            path=printable_path(path),
-        )
+        message = f"the path {shown[:200]!r} {oddity}"
+        place = printable_path(path)
+        yield Finding("path-character", Severity.WARNING, message, "rename the folder", place)
 
 
 def _oddity(relative: str, shown: str) -> str:

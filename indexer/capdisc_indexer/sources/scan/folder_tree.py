@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from capdisc_indexer.platforms import resolve_path, system, to_nfc
 from capdisc_indexer.sources.format_table import source_for
-from capdisc_indexer.sources.scan.scanned_files import FileStat
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH112, PTH114, PTH120
+# ruff: noqa: PTH112, PTH120
 
 MAX_DEPTH = 32
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
@@ -85,15 +83,12 @@ class ScanFolder(NamedTuple):
         if self.owned:
             return self
         sources = (source_for(entry.name) for entry in entries if not system.is_folder(entry))
-        return (
-            self.as_owned() if any(source and source.owns_folder for source in sources) else self
-        )
+        is_owner = any(source and source.owns_folder for source in sources)
+        return self.as_owned() if is_owner else self
 
     def as_owned(self) -> ScanFolder:
         """The same folder, as part of a skill or capability."""
-        return ScanFolder(
-            self.root, self.path, self.resolved, self.relative, self.depth, True, self.outside
-        )
+        return self._replace(owned=True)
 
 
 def is_inside(resolved: str, roots: Iterable[str]) -> bool:
@@ -103,13 +98,6 @@ def is_inside(resolved: str, roots: Iterable[str]) -> bool:
     (True, False)
     """
     return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-def guidance_files(roots: Sequence[Path]) -> tuple[FileStat, ...]:
-    """The files of guidance of every root, in the order of the roots. Links are not followed, and
-    files without readable stamps are left out.
-    """
-    return tuple(status for root in roots for status in _guidance_of(system.abspath(root)))
 
 
 def category_of(path: str) -> str:
@@ -128,39 +116,3 @@ def is_guidance(path: str) -> bool:
     (True, False)
     """
     return path.endswith(SUFFIX) and os.path.basename(os.path.dirname(path)) == GUIDANCE_FOLDER
-
-
-def _guidance_of(root: str) -> Iterator[FileStat]:
-    folder = system.join(root, GUIDANCE_FOLDER)
-    try:
-        with os.scandir(folder) as entries:
-            guides = sorted(
-                (
-                    entry
-                    for entry in entries
-                    if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
-                ),
-                key=lambda entry: entry.name,
-            )
-    except OSError:  # a root without guidance, or a single file
-        return
-    if os.path.islink(folder):
-        return
-    real_folder = resolve_path(folder)
-    for entry in guides[:MAX_FILES]:
-        if stat := _stat(entry):
-            yield FileStat(
-                path=entry.path,
-                resolved=system.join(real_folder, entry.name),
-                size=stat.st_size,
-                mtime_ns=stat.st_mtime_ns,
-                ctime_ns=stat.st_ctime_ns,
-                inode=stat.st_ino,
-            )
-
-
-def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
-    try:
-        return entry.stat(follow_symlinks=False)
-    except OSError:  # gone again
-        return None

@@ -111,40 +111,22 @@ def printable_path(path: str) -> str:
 def unreadable_finding(path: str, error: OSError) -> Finding:
     """The finding for a file or folder that the operating system cannot open or read."""
     if isinstance(error, FileNotFoundError):
-        return refuse_file(
-            "vanished", Severity.WARNING, path, "is gone since the scan", "run the command again"
-        )
-    reason = error.strerror or "unknown error"
-    return refuse_file(
-        "path-unreadable",
-        Severity.ERROR,
-        path,
-        f"cannot be read: {reason}",
-        "check its permissions",
-    )
+        hint = "run the command again"
+        return refuse_file("vanished", Severity.WARNING, path, "is gone since the scan", hint)
+    message = f"cannot be read: {error.strerror or 'unknown error'}"
+    return refuse_file("path-unreadable", Severity.ERROR, path, message, "check its permissions")
 
 
 def not_a_file(path: str) -> Finding:
     """The finding for a folder, pipe, socket or device in place of a file."""
-    return refuse_file(
-        "path-not-file",
-        Severity.ERROR,
-        path,
-        "is not a regular file",
-        "put a regular file in its place",
-    )
+    hint = "put a regular file in its place"
+    return refuse_file("path-not-file", Severity.ERROR, path, "is not a regular file", hint)
 
 
 def refuse_file(code: str, severity: Severity, path: str, message: str, hint: str) -> Finding:
     """The finding for a file that is not read; its name begins the message."""
     name = printable_path(os.path.basename(path))
-    return Finding(
-        code=code,
-        severity=severity,
-        message=f"{name} {message}",
-        hint=hint,
-        path=printable_path(path),
-    )
+    return Finding(code, severity, f"{name} {message}", hint, printable_path(path))
 
 
 def internal_finding(path: str, error: BaseException) -> Finding:
@@ -158,13 +140,9 @@ def internal_finding(path: str, error: BaseException) -> Finding:
     places = [
         f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in own_frames[-1:]
     ]
-    return Finding(
-        code=INTERNAL,
-        severity=Severity.ERROR,
-        message=f"capdisc fails on this file: {type(error).__name__}{''.join(places)}",
-        hint="this is a bug in capdisc: please report it, with the file if others may see it",
-        path=printable_path(path),
-    )
+    message = f"capdisc fails on this file: {type(error).__name__}{''.join(places)}"
+    hint = "this is a bug in capdisc: please report it, with the file if others may see it"
+    return Finding(INTERNAL, Severity.ERROR, message, hint, printable_path(path))
 
 
 # The contents of files by their names, which may include folders above them. In lower case, since

@@ -19,7 +19,11 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, LinkRules, Severity
 from capdisc_indexer.platforms import resolve_path, system
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_inside
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.sources.scan.scanned_files import (
+    FoundFile,
+    printable_path,
+    refuse_file,
+)
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH116, PTH120
@@ -28,7 +32,6 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 MAX_LINKED_FOLDERS = 5_000
 # A library that every client links to is known by a dozen paths.
 MAX_OTHER_PATHS = 32
-_TRUST_HINT = "to read it: capdisc trust {}"
 
 
 class FollowedLink(NamedTuple):
@@ -94,13 +97,9 @@ class LinkFollower:
         if any(request.line in self._rules.trusted for request in requests):
             return None
         self.waiting.append(replace(requests[0], origin=folder.root.path))
-        return Finding(
-            code="other-owner",
-            severity=Severity.WARNING,
-            message=f"the folder belongs to another user (user {user}); not read",
-            hint="to read it: capdisc trust",
-            path=printable_path(folder.path),
-        )
+        message = f"the folder belongs to another user (user {user}); not read"
+        hint, path = "to read it: capdisc trust", printable_path(folder.path)
+        return Finding("other-owner", Severity.WARNING, message, hint, path)
 
     def outside_of(self, folder: ScanFolder, resolved: str) -> str:
         """The place outside that a file of the folder belongs to, given where its links lead."""
@@ -118,36 +117,27 @@ class LinkFollower:
 
 def dangling_finding(path: str, error: OSError, severity: Severity) -> Finding:
     """The finding for a link whose target cannot be reached."""
-    reason = error.strerror or "unknown error"
-    return _link_finding(
-        severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link"
-    )
+    message = f"is a link that leads nowhere: {error.strerror or 'unknown error'}"
+    return refuse_file("symlink", severity, path, message, "repair or remove the link")
 
 
 def stray_finding(path: str) -> Finding:
     """The finding for a path that the workspace chose, and that leads out of it by a link."""
     message = "is a link that leads out of the workspace; not read"
-    return _link_finding(Severity.WARNING, path, message, "to read it: capdisc trust")
+    return refuse_file("symlink", Severity.WARNING, path, message, "to read it: capdisc trust")
 
 
 def large_target_finding(path: str) -> Finding:
     """The finding for a link to more folders than are read behind one link."""
     message = f"is a link to more than {MAX_LINKED_FOLDERS:,} folders; the others are not read"
     hint = "link the folder of the skills itself, or name it in roots"
-    return _link_finding(Severity.WARNING, path, message, hint)
+    return refuse_file("symlink", Severity.WARNING, path, message, hint)
 
 
 def _waiting_finding(path: str, resolved: str, severity: Severity) -> Finding:
     message = f"is a link that leads out of the scanned folders, to {printable_path(resolved)}"
-    hint = _TRUST_HINT.format(system.quote_word(printable_path(path)))
-    return _link_finding(severity, path, f"{message}; not read", hint)
-
-
-def _link_finding(severity: Severity, path: str, message: str, hint: str) -> Finding:
-    text = f"{printable_path(os.path.basename(path))} {message}"
-    return Finding(
-        code="symlink", severity=severity, message=text, hint=hint, path=printable_path(path)
-    )
+    hint = f"to read it: capdisc trust {system.quote_word(printable_path(path))}"
+    return refuse_file("symlink", severity, path, f"{message}; not read", hint)
 
 
 class LinkedPlace(NamedTuple):
@@ -160,10 +150,10 @@ class LinkedPlace(NamedTuple):
 def with_other_paths(
     files: Sequence[FoundFile], links: Sequence[LinkedPlace]
 ) -> tuple[FoundFile, ...]:
-    """The files, each with the paths that the links give it beside its own."""
+    """The files, each with the paths that the links give it besides its own."""
     # A place under its real path adds nothing to files that have theirs, which most do.
     real_links = {link for link in links if link.path != link.resolved}
-    plain_places = {link for link in links if link.path == link.resolved}
+    plain_places = set(links) - real_links
     numbered = sorted((file.resolved, number) for number, file in enumerate(files))
     moved = [(place, number) for place, number in numbered if files[number].path != place]
     other_paths: dict[int, set[str]] = {}
@@ -171,8 +161,6 @@ def with_other_paths(
         for path, number in _linked_paths(numbered if link in real_links else moved, link):
             if path != files[number].path:
                 other_paths.setdefault(number, set()).add(path)
-    if not other_paths:
-        return tuple(files)
     return tuple(
         replace(file, other_paths=tuple(sorted(other_paths[number])[:MAX_OTHER_PATHS]))
         if number in other_paths

@@ -25,7 +25,7 @@ MAX_STEPS = 100_000
 MAX_LEVELS = 80
 # The price of a pattern that needs a process of its own: thirty of them in one call are enough.
 LOOSE_STEPS = 3_000
-# So many names or choices of a keyword are looked through in the time of one step.
+# This many names or choices of a keyword are looked through in the time of one step.
 PARTS_A_STEP = 20
 
 
@@ -47,9 +47,13 @@ class KeywordCheck:
         """The problem at this place in words, as the list that a keyword returns."""
         return [f"{place_text(self.at)}: {words}"]
 
+    def member_problems(self, schema: Any, member: Any, name: str | int) -> list[str]:
+        """The problems of a member of the value."""
+        return self.walk.problems(schema, member, member_place(self.at, name))
+
 
 # Gives the problems that a keyword has with a value; none where it fits.
-Keyword: TypeAlias = Callable[[KeywordCheck], list[str]]
+Keyword: TypeAlias = Callable[[KeywordCheck], Iterable[str]]
 
 
 class SchemaWalk:
@@ -111,7 +115,7 @@ class SchemaWalk:
         return self._choices[id(choices)]
 
     def spend(self, steps: int) -> None:
-        """Count so many steps. Raises SchemaTooComplexError past MAX_STEPS."""
+        """Count these steps. Raises SchemaTooComplexError past MAX_STEPS."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             raise SchemaTooComplexError

@@ -25,18 +25,16 @@ from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
 from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
-from capdisc_indexer.validation.fixes.field_region import (
-    move_front_matter_up,
-    remove_byte_order_mark,
-    remove_invisible,
-    unify_line_ends,
-    visible_part,
-)
-from capdisc_indexer.validation.fixes.keys import (
+from capdisc_indexer.validation.fixes.fields import (
     join_tools,
+    move_front_matter_up,
     quote_metadata,
     quote_values,
+    remove_byte_order_mark,
+    remove_invisible,
     rename_keys,
+    unify_line_ends,
+    visible_part,
     write_repaired,
 )
 from capdisc_indexer.validation.fixes.shell_words import comparable_run, pass_values_apart

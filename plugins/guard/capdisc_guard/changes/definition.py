@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from capdisc_guard.changes.exfiltration import parameters_of
-from capdisc_guard.changes.orders import Order, orders, piece_digest, pieces, words_of
+from capdisc_guard.changes.orders import Order, orders, piece_digest, pieces
 from capdisc_guard.injection_phrases import injection_findings
 from capdisc_guard.masking import mask_keys
 from capdisc_guard.placed_text import CapabilityText
@@ -31,33 +31,12 @@ _as_json = json.JSONEncoder(
 ).encode
 # The fields of a record that an agent reads, or that decide how it is run. Not the category, which
 # depends on the other tools of a list, and not what capdisc itself found out.
-TOLD = (
-    *(
-        "kind",
-        "name",
-        "title",
-        "description",
-        "tags",
-        "phrases",
-        "not_for",
-        "requires",
-        "composed_with",
-        "related",
-        "secrets",
-    ),
-    *(
-        "bins",
-        "systems",
-        "risk",
-        "has_side_effects",
-        "confirm",
-        "available",
-        "hidden",
-        "schema",
-        "output_schema",
-        "input_examples",
-    ),
-    *("content", "usage_hint", "guidance", "instructions", "extract", "run", "extra"),
+TOLD = tuple(
+    """
+    kind name title description tags phrases not_for requires composed_with related secrets bins systems risk
+    has_side_effects confirm available hidden schema output_schema input_examples content usage_hint guidance
+    instructions extract run extra
+    """.split()
 )
 _TEXTS = ("title", "description", "usage_hint", "phrases", "tags")
 _BODIES = ("content", "guidance", "instructions")
@@ -116,9 +95,7 @@ def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> To
         secrets=tuple(sorted({*values.get("secrets", ()), *_variable_names(values.get("run"))})),
         rules=_broken_rules(values, is_prose),
         pieces=tuple(dict.fromkeys(map(piece_digest, islice(all_pieces, MAX_PIECES)))),
-        parameters=parameters_of(schema, words_of("\n".join(_collect_strings(schema, []))))
-        if schema
-        else {},
+        parameters=parameters_of(schema) if schema else {},
     )
 
 
@@ -201,19 +178,15 @@ def recall_definition(text: str, is_prose: bool) -> tuple[ToolDefinition, Values
 
 
 def _is_whole(definition: ToolDefinition) -> bool:
-    words = (
-        definition.risk,
-        definition.start,
-        *definition.secrets,
-        *definition.rules,
-        *definition.pieces,
-    )
     flags = [getattr(definition, name) for name in _FLAGS]
+    words = [definition.risk, definition.start]
+    words += [*definition.secrets, *definition.rules, *definition.pieces]
     if not isinstance(definition.parameters, dict):
         return False
-    return {*map(type, words), *map(type, definition.parameters.values())} <= {str} and {
-        *map(type, flags)
-    } <= {bool}
+    words += definition.parameters.values()
+    return all(isinstance(flag, bool) for flag in flags) and all(
+        isinstance(word, str) for word in words
+    )
 
 
 def _injection_orders(

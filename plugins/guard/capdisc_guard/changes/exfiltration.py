@@ -9,13 +9,12 @@ tool has seen its parameters; only new ones are checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from capdisc_guard.changes.orders import normalise
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import compile_late, space_identifiers
 
@@ -78,38 +77,17 @@ _ADDRESS = compile_late(
     r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE
 )
 _COMBINING = ("anyOf", "oneOf", "allOf", "then", "else")
-_SELDOM = frozenset(
-    {"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING}
-)
-_NESTING = _SELDOM | {"properties"}
-# A schema without one of these words has no telling description and no address as a default. That
-# is most schemas, whose descriptions need no closer look.
-_TELLING = frozenset(
-    b"""
-    analytics api audit auditing bcc call callback chat compliance content contents context conversation conversations
-    credential credentials debugging email everything logging mail message messages note password passwords private
-    prompt quality recipient recipients secret secrets sidenote system telemetry transcript transcripts url urls user
-    user's users variable variables verification webhook webhooks where whom your
-    """.split()
-)
-# The same for one description, where a word may have any ending.
-_STEMS = (
-    "conversation|chat |transcript|messages|message hist|system prompt|file content|contents of|content of|environment"
-    "|credential|api key|secret|password|private key|everything|context|the user|your |user's|users |call|webhook|mail"
-    "|bcc|recipient|note|url|where to|whom to|for audit|for ana|for tele|for log|for deb|for qua|for comp|for ver"
-).split("|")
-_ADDRESSES = frozenset({b"http", b"https", b"@", b"/.", b"id_rsa"})
+_NESTING = frozenset(
+    "properties patternProperties $defs definitions additionalProperties items".split()
+).union(_COMBINING)
 
 
-def parameters_of(schema: JsonSchema, words: Set[bytes]) -> dict[str, str]:
+def parameters_of(schema: JsonSchema) -> dict[str, str]:
     """The letters of each parameter (FREE, NAMED, …), by its path in the schema (`filter.tags[]`),
-    at most MAX_PARAMETERS. `words` are those of the whole schema: when none of them matters, the
-    descriptions are skipped.
+    at most MAX_PARAMETERS.
     """
-    is_telling, has_address = not words.isdisjoint(_TELLING), not words.isdisjoint(_ADDRESSES)
     letters_by_path: dict[str, str] = {}
-    collector = _Collector(letters_by_path, is_telling, has_address)
-    _add_parameters(schema, "", 0, collector)
+    _add_parameters(schema, "", 0, letters_by_path)
     return letters_by_path
 
 
@@ -145,69 +123,52 @@ def _carries(letters: str) -> bool:
     return ADDRESSED in letters or (FREE in letters and (NAMED in letters or DESCRIBED in letters))
 
 
-@frozen
-class _Collector:
-    """The letters so far, and what is worth looking for in the schema."""
-
-    letters_by_path: dict[str, str]
-    is_telling: bool
-    has_address: bool
-
-
-def _add_parameters(schema: Any, prefix: str, depth: int, collector: _Collector) -> None:
+def _add_parameters(schema: Any, prefix: str, depth: int, found: dict[str, str]) -> None:
     """Add every parameter at any depth, also those of definitions, which references lead to."""
     if depth > MAX_DEPTH or not isinstance(schema, dict) or _NESTING.isdisjoint(schema):
         return
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
-        _add_letters(collector, f"{prefix}{name}", _parameter_letters(str(name), inner, collector))
-        _add_parameters(inner, f"{prefix}{name}.", depth + 1, collector)
-    if not _SELDOM.isdisjoint(schema):
-        _add_rare_keywords(schema, prefix, depth, collector)
-
-
-def _add_rare_keywords(schema: JsonSchema, prefix: str, depth: int, collector: _Collector) -> None:
-    patterns = schema.get("patternProperties")
-    for name, inner in patterns.items() if isinstance(patterns, dict) else ():
-        # The caller chooses these names, so that any of them may tell something.
-        _add_letters(
-            collector, f"{prefix}{name}", NAMED + _parameter_letters("", inner, collector)
-        )
-        _add_parameters(inner, f"{prefix}{name}.", depth + 1, collector)
-    for table in ("$defs", "definitions"):
-        members = schema.get(table)
-        for name, inner in members.items() if isinstance(members, dict) else ():
-            _add_parameters(inner, f"#{name}.", depth + 1, collector)
+    # The caller chooses the names of a pattern, so that any of them may tell something.
+    for key, named in (("properties", ""), ("patternProperties", NAMED)):
+        for name, inner in _members(schema, key):
+            letters = named + _parameter_letters("" if named else str(name), inner)
+            _add_letters(found, f"{prefix}{name}", letters)
+            _add_parameters(inner, f"{prefix}{name}.", depth + 1, found)
+    for key in ("$defs", "definitions"):
+        for name, inner in _members(schema, key):
+            _add_parameters(inner, f"#{name}.", depth + 1, found)
     additional = schema.get("additionalProperties")
     if additional is False:
-        _add_letters(collector, f"{prefix}{OTHERS}", CLOSED)
-    _add_parameters(additional, f"{prefix}{OTHERS}.", depth + 1, collector)
-    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, collector)
+        _add_letters(found, f"{prefix}{OTHERS}", CLOSED)
+    _add_parameters(additional, f"{prefix}{OTHERS}.", depth + 1, found)
+    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, found)
     for key in _COMBINING:
         branches = schema.get(key)
         for branch in branches if isinstance(branches, list) else [branches]:
-            _add_parameters(branch, prefix, depth + 1, collector)
+            _add_parameters(branch, prefix, depth + 1, found)
 
 
-def _add_letters(collector: _Collector, path: str, letters: str) -> None:
-    old = collector.letters_by_path.get(path)
-    if old is None and len(collector.letters_by_path) < MAX_PARAMETERS:
-        collector.letters_by_path[path] = letters
+def _members(schema: JsonSchema, key: str) -> Iterable[tuple[Any, Any]]:
+    members = schema.get(key)
+    return members.items() if isinstance(members, dict) else ()
+
+
+def _add_letters(found: dict[str, str], path: str, letters: str) -> None:
+    old = found.get(path)
+    if old is None and len(found) < MAX_PARAMETERS:
+        found[path] = letters
     elif old is not None and old != letters:
-        collector.letters_by_path[path] = "".join(sorted({*old, *letters}))
+        found[path] = "".join(sorted({*old, *letters}))
 
 
-def _parameter_letters(name: str, schema: Any, collector: _Collector) -> str:
+def _parameter_letters(name: str, schema: Any) -> str:
     letters = FREE if _is_free(schema, 0) else ""
     if not isinstance(schema, dict):
         return letters + (NAMED if _is_carrier_name(name) else "")
     if _is_carrier_name(name) or _text_or_empty(schema.get("format")) in _ADDRESS_FORMATS:
         letters += NAMED
-    elif letters and collector.is_telling and _is_telling(schema.get("description")):
+    elif letters and _is_telling(schema.get("description")):
         letters += DESCRIBED
-    if collector.has_address and any(
-        _ADDRESS.search(str(schema[key])) for key in ("default", "const") if key in schema
-    ):
+    if any(_ADDRESS.search(str(schema[key])) for key in ("default", "const") if key in schema):
         letters += ADDRESSED
     return letters
 
@@ -242,10 +203,7 @@ def _text_or_empty(value: Any) -> str:
 
 
 def _is_telling(description: Any) -> bool:
-    if not isinstance(description, str):
-        return False
-    plain = normalise(description)
-    return any(map(plain.__contains__, _STEMS)) and bool(_DESCRIPTION.search(plain))
+    return isinstance(description, str) and bool(_DESCRIPTION.search(normalise(description)))
 
 
 @lru_cache(maxsize=4_096)

@@ -12,22 +12,19 @@ from capdisc_guard.program_text.command_words import (
     literal_words,
     simple_commands,
 )
-from capdisc_guard.program_text.interpreter_words import (
+from capdisc_guard.program_text.interpreters import (
     DASHES,
     Interpreter,
     Operands,
     Role,
-    State,
+    interpreter_of,
+    load_interpreters,
     option_role,
+    program_name,
     starts_programs,
 )
-from capdisc_guard.program_text.interpreters import (
-    MODULES,
-    interpreter_of,
-    program_name,
-)
 from capdisc_guard.program_text.steering import is_steering
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.frozen import fields, frozen, replace
 
 # Programs that only print or look at their words, whatever these look like.
 _ONLY_PRINT = frozenset("echo printf grep egrep fgrep ag cat ls man which type".split())
@@ -36,6 +33,32 @@ _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _MAX_DEPTH = 4
 # Pairs of word and state in one command; a longer command counts as unreadable.
 MAX_STEPS = 20_000
+
+
+@frozen
+class State:
+    """What is known of one program before its next word.
+
+    `is_embedded`: it stands behind a program that is not known. `operands` counts up to 3.
+    `is_turned`: an option made the first operand program text. `is_given`: it has its program.
+    `is_over`: no options follow. `is_rest`: all later words are program text. `pending` is the
+    role of an option that waits for its value.
+    """
+
+    spec: Interpreter
+    name: str
+    is_embedded: bool = False
+    operands: int = 0
+    is_turned: bool = False
+    is_given: bool = False
+    is_over: bool = False
+    is_rest: bool = False
+    pending: Role | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal states. By identity for the interpreter, which is one value of a table."""
+        return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
 
 
 class Reading:
@@ -84,12 +107,11 @@ class Reading:
             word = self._words[index]
             if self._may_vanish and word.span:
                 self._program(index + word.span)
-            if word.head is not None:
-                # A command of one placeholder has a finding for its shape.
-                if index or self._depth or len(self._words) > 1:
-                    name = self._words[index - 1].text if index else "the command"
-                    self._report("program", word, name)
-            elif spec := interpreter_of(word.text):
+            # A command of one placeholder has a finding for its shape.
+            if index or self._depth or len(self._words) > 1:
+                name = self._words[index - 1].text if index else "the command"
+                self._report("program", word, name)
+            if word.head is None and (spec := interpreter_of(word.text)):
                 self._step(index + 1, State(spec, program_name(word.text)), self._is_fed)
 
     def _step(self, index: int, state: State, is_fed: bool) -> None:
@@ -117,9 +139,7 @@ class Reading:
         """The states after the word; none when all later words are safe."""
         if state.is_rest:
             if is_fed and word.text in _STDIN:
-                self._add(
-                    Misuse(kind="stdin", program=state.name, at=word.at, hint=state.spec.hint)
-                )
+                self._report("stdin", word, state.name)
             self._text(word, state)
             yield state
         elif state.pending is not None:
@@ -139,7 +159,7 @@ class Reading:
     def _is_option(self, word: Word, state: State) -> bool:
         if state.is_over or (state.operands and not state.spec.finds_late_options):
             return False
-        start = (word.text if word.head is None else word.head)[:1]
+        start = word.literal[:1]
         signs = "-" + "+" * state.spec.has_plus_options + "/" * state.spec.has_slash_options
         signs += DASHES * state.spec.has_prefix_options
         return bool(start) and start in signs and word.text not in ("-", "--")
@@ -159,27 +179,32 @@ class Reading:
             self._program(index)
             yield after
         elif role is Role.MODULE:
-            yield from self._module(index, word, after)
+            yield from self._module(word, after)
         else:
-            if role is Role.SETTING and word.head is not None and starts_programs(word.head):
+            if role is Role.SETTING and starts_programs(word.literal):
                 self._report("text", word, state.name, state)
             yield after
 
     def _option(self, index: int, word: Word, state: State) -> Iterator[State]:
-        literal, spec = word.text if word.head is None else word.head, state.spec
+        literal, spec = word.literal, state.spec
         name, equals, value = literal.partition("=")
         role = option_role(spec, name)
         if role is not None and (equals or word.head is None):
             yield from self._role(role, word, state, has_value=bool(equals), value=value)
         elif role is Role.REST:
-            self._text(word, state)
-            yield replace(state, is_rest=True, is_given=True)
+            yield self._rest(word, state)
         elif literal[:1] in "-+" and literal[1:2] != "-" and not spec.has_prefix_options:
             yield from self._letters(word, literal, state)
         elif spec.has_slash_options:
-            yield from self._slashes(word, literal, state)
+            # Options of Windows, `/d/c`; what follows `/c` may stand in the same word.
+            rest_names = [name for name, role in spec.roles.items() if role is Role.REST]
+            if any(name in literal.casefold() for name in rest_names):
+                yield self._rest(word, state)
+            else:
+                self._report("option", word, state.name, state)
+                yield state
         else:
-            if word.head is not None and not equals:
+            if not equals:
                 self._report("option", word, state.name, state)
             elif (
                 word.head is not None
@@ -189,39 +214,27 @@ class Reading:
                 self._text(word, state)  # what is no option of its own may be text like the rest
             yield state
 
+    def _rest(self, word: Word, state: State) -> State:
+        """Check a word that begins the program text; all later words belong to it."""
+        self._text(word, state)
+        return replace(state, is_rest=True, is_given=True)
+
     def _letters(self, word: Word, literal: str, state: State) -> Iterator[State]:
         """Short options in one word; one of them may take the rest of the word as its value."""
-        if (
-            literal[:1] == "+"
-            and option_role(state.spec, "+c") is None
-            and not state.spec.is_shell
-        ):
+        spec = state.spec
+        if literal[:1] == "+" and option_role(spec, "+c") is None and not spec.is_shell:
             self._text(word, state)  # +command of an editor
             yield state
             return
         for place, letter in enumerate(literal[1:], 2):
-            role = state.spec.roles.get(literal[0] + letter)
-            if role is None:
-                continue
+            role = spec.roles.get(literal[0] + letter)
             if role is Role.TURN:
                 state = replace(state, is_turned=True)
-                continue
-            has_value = place < len(literal) or word.head is not None
-            yield from self._role(role, word, state, has_value, literal[place:])
-            return
-        if word.head is not None:
-            self._report("option", word, state.name, state)
-        yield state
-
-    def _slashes(self, word: Word, literal: str, state: State) -> Iterator[State]:
-        """Options of Windows, `/d/c`; what follows `/c` may stand in the same word."""
-        lowered = literal.casefold()
-        if any(name in lowered for name, role in state.spec.roles.items() if role is Role.REST):
-            self._text(word, state)
-            yield replace(state, is_rest=True, is_given=True)
-            return
-        if word.head is not None:
-            self._report("option", word, state.name, state)
+            elif role is not None:
+                has_value = place < len(literal) or word.head is not None
+                yield from self._role(role, word, state, has_value, literal[place:])
+                return
+        self._report("option", word, state.name, state)
         yield state
 
     def _role(
@@ -241,14 +254,15 @@ class Reading:
             yield replace(state, is_given=True)
         elif role is Role.FILE:
             yield replace(state, is_given=value not in _STDIN)
-        elif role is Role.SETTING and word.head is not None and starts_programs(value):
-            self._report("text", word, state.name, state)
-            yield state
-        elif role in (Role.MODULE, Role.RUN) and word.head is not None:
-            self._report("program", word, state.name, state)
         elif role is Role.TWO:
             yield replace(state, pending=Role.VALUE)
-        elif role is not Role.MODULE:
+        elif role in (Role.MODULE, Role.RUN):
+            self._report("program", word, state.name, state)
+            if role is Role.RUN and word.head is None:
+                yield state
+        else:
+            if role is Role.SETTING and starts_programs(value):
+                self._report("text", word, state.name, state)
             yield state
 
     def _file(self, word: Word, state: State, is_fed: bool) -> Iterator[State]:
@@ -256,10 +270,9 @@ class Reading:
             self._report("stdin", word, state.name, state)
         yield replace(state, is_given=True)
 
-    def _module(self, index: int, word: Word, state: State) -> Iterator[State]:
-        if word.head is not None:
-            self._report("program", word, state.name, state)
-        elif inner := MODULES.get(word.text):
+    def _module(self, word: Word, state: State) -> Iterator[State]:
+        self._report("program", word, state.name, state)
+        if inner := load_interpreters()[1].get(word.text):
             yield State(inner, word.text, state.is_embedded)
 
     def _leading(self, index: int, word: Word, state: State) -> None:
@@ -300,7 +313,7 @@ class Reading:
         elif spec.operands is Operands.AFTER_FIRST and state.operands:
             if not state.is_given and spec.is_shell:
                 self._shell(_join_literal_words(self._words[index:]), word, (), state)
-            self._text(word, replace(state, is_embedded=state.is_embedded))
+            self._text(word, state)
             yield replace(after, is_given=True, is_over=spec.is_shell or state.is_over)
         else:
             yield after
@@ -318,12 +331,12 @@ class Reading:
 
     def _command(self, index: int, word: Word, state: State) -> Iterator[State]:
         """An operand of a wrapper: its own, an assignment, or the program that it starts."""
-        literal = word.text if word.head is None else word.head
+        literal = word.literal
         if state.operands < state.spec.skip:
             yield replace(state, operands=state.operands + 1)
         elif state.spec.takes_assignments and "=" in literal:
-            if word.head is not None and is_steering(literal.partition("=")[0]):
-                self._report("variable", word, literal.partition("=")[0], state)
+            if is_steering(name := literal.partition("=")[0]):
+                self._report("variable", word, name, state)
             yield state
         elif not state.is_embedded and not (word.head is not None and state.spec.has_own_program):
             self._program(index)
@@ -395,6 +408,9 @@ class Reading:
             self._add(Misuse(kind="stdin", program=state.name, hint=state.spec.hint))
 
     def _report(self, kind: str, word: Word, program: str, state: State | None = None) -> None:
+        """Add a misuse of the arguments in the word; a word without any can only be stdin."""
+        if word.head is None and kind != "stdin":
+            return
         if kind == "text" or state is None or not state.is_embedded:
             hint = state.spec.hint if state else ""
             self._add(Misuse(kind=kind, program=program, at=word.at, names=word.names, hint=hint))

@@ -59,6 +59,11 @@ class Word:
     is_closed: bool = False
     may_lead_with_dash: bool = False
 
+    @property
+    def literal(self) -> str:
+        """Its text up to the first placeholder."""
+        return self.text if self.head is None else self.head
+
 
 def command_words(command: object, schema: JsonSchema | None) -> tuple[Word, ...]:
     """The words of the manifest's `command`, inner lists flattened, other values left out."""

@@ -17,6 +17,24 @@ from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
 
 _MAX_NAMES = 3
+# The message and the hint by the kind of misuse; the hint for program text is one without a better.
+_WORDS = {
+    "text": (
+        "{program} would run {names} as a part of its program",
+        "let a script of the capability take it as an argument",
+    ),
+    "stdin": (
+        "{program} would run what it reads on stdin, which holds arguments of the call",
+        "give the program as a file, and the arguments as words",
+    ),
+    "program": ("{names} would decide which program {program} starts", "name the program itself"),
+    "option": (
+        "{names} stands where {program} looks for options",
+        'put "--" in front of it, or write the option: "--name={names}"',
+    ),
+    "variable": ("{names} would fill {program}, which decides what programs load", "leave it out"),
+    "unreadable": ("its command is too long to be checked", "put it into a script"),
+}
 
 
 def find_misuses(
@@ -58,26 +76,10 @@ def describe_misuse(misuse: Misuse) -> tuple[str, str]:
     """The message and the hint of a misuse, a sentence each."""
     names = ", ".join(f"{{{name}}}" for name in misuse.names[:_MAX_NAMES]) or "an argument"
     program = one_line(misuse.program, 40)
-    hint = misuse.hint or "let a script of the capability take it as an argument"
-    if misuse.kind == "text":
-        message = f"{program} would run {names} as a part of its program"
-    elif misuse.kind == "stdin":
-        message = f"{program} would run what it reads on stdin, which holds arguments of the call"
-        hint = "give the program as a file, and the arguments as words"
-    elif misuse.kind == "program":
-        message, hint = (
-            f"{names} would decide which program {program} starts",
-            "name the program itself",
-        )
-    elif misuse.kind == "option":
-        message = f"{names} stands where {program} looks for options"
-        hint = f'put "--" in front of it, or write the option: "--name={names}"'
-    elif misuse.kind == "variable":
-        message = f"{names} would fill {program}, which decides what programs load"
-        hint = "leave it out"
-    else:
-        message, hint = "its command is too long to be checked", "put it into a script"
+    message, hint = _WORDS[misuse.kind]
     if misuse.when_left_out:
         message += ", when a call leaves out a parameter before it"
         hint = "require that parameter, with a type; or put what belongs together in an inner list"
-    return message, hint
+    elif misuse.kind == "text":
+        return message.format(program=program, names=names), misuse.hint or hint
+    return message.format(program=program, names=names), hint.format(names=names)

@@ -91,20 +91,25 @@ def is_alive(pid: int) -> bool:
 
 
 def ends(pid: int) -> bool:
-    return any(not is_alive(pid) or time.sleep(0.05) for _ in range(100))  # type: ignore[func-returns-value]
+    deadline = time.monotonic() + 60
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_alive(pid)
 
 
-def test_a_server_is_started_by_its_first_call_and_kept(desk, tmp_path) -> None:
+def count_starts(folder: Path) -> int:
+    path = folder / "started"
+    return len(path.read_text().split()) if path.exists() else 0
+
+
+def test_a_server_is_started_by_its_first_call_and_kept_until_the_gateway_ends(
+    desk, tmp_path
+) -> None:
     opened = desk()
     opened.descriptor("tell_pid")  # its list is asked for, and it ends
-    first = opened.text("tell_pid")
-    assert opened.text("tell_pid") == first
-    assert len((tmp_path / "started").read_text().split()) == 2
-
-
-def test_the_end_of_the_gateway_is_the_end_of_its_servers(desk) -> None:
-    opened = desk()
     pid = int(opened.text("tell_pid"))
+    assert int(opened.text("tell_pid")) == pid
+    assert count_starts(tmp_path) == 2
     assert is_alive(pid)
     opened.gateway.close()
     assert ends(pid)
@@ -152,8 +157,9 @@ def test_a_call_that_only_reads_is_made_once_more_when_its_server_dies(desk, tmp
     opened = desk()
     assert opened.call("die_once")["status"] == "ok"
     assert opened.call("die")["status"] == "failed"
-    starts = len((tmp_path / "started").read_text().split())
-    assert starts == 1 + 2 + 1  # for the list; for die_once; die has the second one of these
+    assert (
+        count_starts(tmp_path) == 1 + 2 + 1
+    )  # for the list; for die_once; die has the second one of these
 
 
 def test_a_call_that_writes_is_not_made_twice(desk, tmp_path) -> None:
@@ -161,7 +167,7 @@ def test_a_call_that_writes_is_not_made_twice(desk, tmp_path) -> None:
     answer = opened.call("die_writing", caller=Caller(confirm=lambda *_: Consent.ONCE))
     assert answer["status"] == "failed"
     assert "whether the tool did its work is unknown" in answer["log"]
-    assert len((tmp_path / "started").read_text().split()) == 2
+    assert count_starts(tmp_path) == 2
 
 
 def test_a_call_that_hangs_ends_at_its_limit(desk, tmp_path) -> None:
@@ -211,19 +217,17 @@ def approve(opened: Desk, tool: str) -> None:
     approvals.approve_named(opened.places.approvals, {digest: descriptor.id})
 
 
-def test_an_approval_ends_with_a_change_of_the_entry(desk, tmp_path) -> None:
-    approve(desk(), "write_note")
-    changed = desk(declare(tmp_path, env={"MODE": "other"}))
-    with pytest.raises(ApprovalRequiredError):
-        changed.call("write_note", text="x")
+IN_A, IN_B = ({"scope": "workspace", "path": f"/{name}/.mcp.json"} for name in "ab")
 
 
-def test_an_approval_in_one_workspace_is_none_in_another(desk, tmp_path) -> None:
-    approve(desk(declare(tmp_path, scope="workspace", path="/a/.mcp.json")), "write_note")
+@pytest.mark.parametrize(("before", "after"), [({}, {"env": {"MODE": "other"}}), (IN_A, IN_B)])
+def test_an_approval_holds_for_the_entry_as_it_is_in_one_workspace(
+    desk, tmp_path, before, after
+) -> None:
+    approve(desk(declare(tmp_path, **before)), "write_note")
+    assert desk(declare(tmp_path, **before)).text("write_note", text="x")
     with pytest.raises(ApprovalRequiredError):
-        desk(declare(tmp_path, scope="workspace", path="/b/.mcp.json")).call(
-            "write_note", text="x"
-        )
+        desk(declare(tmp_path, **after)).call("write_note", text="x")
 
 
 @pytest.mark.parametrize("consent", list(Consent))
@@ -250,7 +254,7 @@ def test_wrong_arguments_start_no_server(desk, tmp_path) -> None:
     opened.descriptor("write_note")
     with pytest.raises(UsageError, match="text"):
         opened.call("write_note", caller=Caller(confirm=lambda *_: Consent.ONCE), txt=1)
-    assert len((tmp_path / "started").read_text().split()) == 1
+    assert count_starts(tmp_path) == 1
 
 
 def test_a_tool_that_its_server_defines_otherwise_now_is_not_called(desk, tmp_path) -> None:
@@ -270,22 +274,19 @@ def test_a_tool_that_its_server_defines_otherwise_now_is_not_called(desk, tmp_pa
         desk().gateway.call(known, {}, NOBODY)
 
 
-def test_a_token_of_the_entry_is_masked_in_answers(desk, tmp_path) -> None:
+def test_a_server_gets_only_what_its_entry_names_and_its_token_is_masked(desk, tmp_path) -> None:
     env = {"API_TOKEN": "${MY_TOKEN}", "PLACE": "/srv/notes"}
-    opened = desk(declare(tmp_path, env=env), MY_TOKEN="hush-0123456789")
+    environ = {"MY_TOKEN": "hush-0123456789", "OTHER": "y", "LD_PRELOAD": "z"}
+    opened = desk(declare(tmp_path, env=env), **environ)
     assert opened.text("tell_secret") == "it is <secret API_TOKEN> in /srv/notes"
-
-
-def test_a_server_gets_only_what_its_entry_names(desk, tmp_path) -> None:
-    opened = desk(declare(tmp_path, env={"PLACE": "x"}), OTHER="y", LD_PRELOAD="z")
     names = set(opened.text("tell_names").split()) - {"LC_CTYPE"}
-    assert names == {"CAPDISC_GATEWAY", "LANG", "PATH", "PLACE"}
+    assert names == {"API_TOKEN", "CAPDISC_GATEWAY", "LANG", "PATH", "PLACE"}
 
 
 def test_a_variable_that_is_not_set_is_a_problem_with_its_name(desk, tmp_path) -> None:
     opened = desk(declare(tmp_path, env={"PLACE": "${NOT_SET}"}))
     assert "NOT_SET" in opened.gateway.refresh_lists(["notes"]).problems["notes"]
-    assert not (tmp_path / "started").exists()
+    assert count_starts(tmp_path) == 0
 
 
 def test_a_server_of_the_users_own_starts_in_the_home_folder(desk, tmp_path) -> None:
@@ -390,9 +391,7 @@ def test_a_server_over_http_gets_its_headers_and_may_start_anew(desk, http_serve
     port = http_server()
     url = f"http://127.0.0.1:{port}/mcp"
     headers = {"Authorization": "Bearer ${MY_TOKEN}"}
-    remote = ServerDeclaration(
-        name="remote", client="vscode", path="/x", scope="user", url=url, headers=headers
-    )
+    remote = declare(Path("/"), "remote", command="", args=(), url=url, headers=headers)
     opened = desk(remote, MY_TOKEN="hush-0123456789")
     assert opened.text("tell_header", "remote") == "Bearer <secret Authorization>"
     first = opened.text("tell_pid", "remote")
@@ -400,10 +399,5 @@ def test_a_server_over_http_gets_its_headers_and_may_start_anew(desk, http_serve
     assert opened.text("tell_pid", "remote") != first
     with pytest.raises(ApprovalRequiredError):
         opened.call("write_note", "remote", text="x")
-
-
-def test_an_http_server_that_is_down_is_a_problem(desk) -> None:
-    remote = ServerDeclaration(
-        name="remote", client="vscode", path="/x", scope="user", url="http://127.0.0.1:1/mcp"
-    )
-    assert "cannot be reached" in desk(remote).gateway.refresh_lists(["remote"]).problems["remote"]
+    down = desk(replace(remote, url="http://127.0.0.1:1/mcp"), MY_TOKEN="hush-0123456789")
+    assert "cannot be reached" in down.gateway.refresh_lists(["remote"]).problems["remote"]

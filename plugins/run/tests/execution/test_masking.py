@@ -26,15 +26,35 @@ def _printed(code: str, **limits):
     return execute_call(call, {"PATH": os.environ["PATH"], "KEY": SECRET}, CallLimits(**limits))
 
 
-def test_of_secrets_in_one_another_nothing_is_left() -> None:
-    secrets = {"A": "abcdef", "B": "abcdef-ghijkl"}
-    assert mask_secrets(b"abcdef-ghijkl abcdef", secrets) == b"<secret B> <secret A>"
-    assert mask_secrets(b"abcdefghijkl", {"A": "abcdef", "B": "defghijkl"}) == b"<secret A>"
-    assert mask_secrets(b"abababababx", {"A": "ababab"}) == b"<secret A>x"
+ODD = 'p"ä/ss wört'
 
 
-def test_a_name_of_a_secret_is_not_masked_by_another() -> None:
-    assert mask_secrets(b"my-value", {"KEY": "my-value", "OTHER": "secret"}) == b"<secret KEY>"
+@pytest.mark.parametrize(
+    ("data", "secrets", "masked"),
+    [
+        # Of secrets in one another nothing is left.
+        ("abcdef-ghijkl abcdef", {"A": "abcdef", "B": "abcdef-ghijkl"}, "<secret B> <secret A>"),
+        ("abcdefghijkl", {"A": "abcdef", "B": "defghijkl"}, "<secret A>"),
+        ("abababababx", {"A": "ababab"}, "<secret A>x"),
+        # The name of a secret is not masked by another.
+        ("my-value", {"KEY": "my-value", "OTHER": "secret"}, "<secret KEY>"),
+        # A secret is replaced however it is written.
+        *(
+            (f"a {written} b", {"KEY": ODD}, "a <secret KEY> b")
+            for written in (
+                ODD,
+                'p\\"ä/ss wört',
+                'p\\"\\u00e4/ss w\\u00f6rt',
+                "p%22%C3%A4%2Fss%20w%C3%B6rt",
+                "p%22%C3%A4%2Fss+w%C3%B6rt",
+            )
+        ),
+        # A value too short to be a secret is left.
+        ("no 12345", {"KEY": "12345"}, "no 12345"),
+    ],
+)
+def test_secrets_are_replaced_by_their_names(data, secrets, masked) -> None:
+    assert mask_secrets(data.encode(), secrets) == masked.encode()
 
 
 @pytest.mark.parametrize("size", range(1, len(SECRET)))
@@ -45,22 +65,22 @@ def test_the_beginning_of_a_secret_at_the_end_of_what_was_cut_is_no_beginning_an
     assert masked == (b"out: <secret KEY>" if size >= LEAST_PARTIAL else b"out: ")
 
 
-def test_what_is_left_of_an_end_that_was_dropped_is_no_beginning_either() -> None:
-    masked = mask_stream(b"x aa-aaa-", {"KEY": "aa-aaaa"}, is_cut=True)
-    assert masked == b"x <secret KEY>"
-
-
-def test_what_ends_by_itself_keeps_a_letter_or_two_that_a_secret_begins_with() -> None:
-    assert mask_stream(b"a bush, h", {"KEY": SECRET}, is_cut=False) == b"a bush, h"
-    assert mask_stream(b"hush", {"KEY": SECRET}, is_cut=False) == b"<secret KEY>"
-
-
-@pytest.mark.parametrize("written", ['p\\"\\u00e4/ss', "p%22%C3%A4%2Fss", "cCLDpC9zcy"])
-def test_the_beginning_of_a_secret_is_known_however_it_is_written(written: str) -> None:
-    assert (
-        mask_stream(f"x={written}".encode(), {"KEY": 'p"ä/ss wört'}, is_cut=True)
-        == b"x=<secret KEY>"
-    )
+@pytest.mark.parametrize(
+    ("data", "secret", "is_cut", "masked"),
+    [
+        # What is left of an end that was dropped is no beginning of a secret either.
+        ("x aa-aaa-", "aa-aaaa", True, "x <secret KEY>"),
+        # What ends by itself keeps a letter or two that a secret begins with.
+        ("a bush, h", SECRET, False, "a bush, h"),
+        ("hush", SECRET, False, "<secret KEY>"),
+        *(
+            (f"x={written}", ODD, True, "x=<secret KEY>")
+            for written in ('p\\"\\u00e4/ss', "p%22%C3%A4%2Fss", "cCLDpC9zcy")
+        ),
+    ],
+)
+def test_the_end_of_an_output(data, secret, is_cut, masked) -> None:
+    assert mask_stream(data.encode(), {"KEY": secret}, is_cut) == masked.encode()
 
 
 @given(
@@ -124,11 +144,12 @@ def test_a_limit_of_time_between_two_writes_cuts_no_secret(number: int) -> None:
     assert (outcome.stdout, outcome.stderr)[number - 1] == b"key: <secret KEY>"
 
 
-def test_a_secret_in_two_reads_is_one() -> None:
+def test_a_secret_in_two_reads_is_one_on_both_streams() -> None:
     code = (
         "import os, time\n"
-        "os.write(1, os.environ['KEY'][:9].encode())\n"
+        "for n in 1, 2: os.write(n, os.environ['KEY'][:9].encode())\n"
         "time.sleep(0.3)\n"
-        "os.write(1, os.environ['KEY'][9:].encode() + b'!')\n"
+        "for n in 1, 2: os.write(n, os.environ['KEY'][9:].encode() + b'!')\n"
     )
-    assert _printed(code).stdout == b"<secret KEY>!"
+    outcome = _printed(code)
+    assert (outcome.stdout, outcome.stderr) == (b"<secret KEY>!", b"<secret KEY>!")

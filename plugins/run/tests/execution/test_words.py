@@ -1,21 +1,24 @@
-"""Arguments as words of a command."""
+"""Arguments as words of a command, and words quoted for a shell."""
+
+import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
+from capdisc_indexer.text.shell_quoting import join_words, quote_word
 from capdisc_run.argv_template import build_argv
+from capdisc_run.process import check_variable
+from case_rows import read_rows
 
-HOSTILE = "; rm -rf / $(id) `id` | cat > x && '\"\n{path}"
+DASHES = ["rm", ["--", "{a}"], "{b}"]
 
 
-def test_a_value_stays_in_its_word_whatever_it_holds() -> None:
-    assert build_argv(["cp", "{path}", "out-{path}"], {"path": HOSTILE}, ["path"]) == (
-        "cp",
-        HOSTILE,
-        f"out-{HOSTILE}",
-    )
+@pytest.mark.parametrize(("command", "values", "words"), read_rows(__file__, "words"))
+def test_the_words_of_a_command(command, values, words) -> None:
+    assert build_argv(command, values, "path files width n yes many a b".split()) == tuple(words)
 
 
 @given(st.text().filter(lambda text: "\0" not in text and not text.startswith("-")))
@@ -24,85 +27,15 @@ def test_every_text_is_one_word_and_is_not_read_again(text: str) -> None:
     assert words == ("x", text, "--b={a}")
 
 
-def test_what_is_no_text_is_written_as_json() -> None:
-    values = {"n": 3, "yes": True, "many": [1, "a b"]}
-    words = build_argv(["x", "{n}", "{yes}", "{many}"], values, values)
-    assert words == ("x", "3", "true", '[1, "a b"]')
-
-
-def test_three_dots_give_each_item_a_word_of_its_own() -> None:
-    assert build_argv(["x", "--", "{files...}"], {"files": ["a b", "-c"]}, ["files"]) == (
-        "x",
-        "--",
-        "a b",
-        "-c",
-    )
-    assert build_argv(["x", "{files...}"], {"files": []}, ["files"]) == ("x",)
-    assert build_argv(["x", "{files...}"], {"files": "one"}, ["files"]) == ("x", "one")
-
-
-def test_a_word_without_its_value_is_left_out_and_so_is_a_list_of_words() -> None:
-    command = ["x", ["--width", "{width}"], "{path}", "end"]
-    assert build_argv(command, {"path": "a"}, ["width", "path"]) == ("x", "a", "end")
-    assert build_argv(command, {"width": 5, "path": None}, ["width", "path"]) == (
-        "x",
-        "--width",
-        "5",
-        "end",
-    )
-
-
-def test_braces_that_are_no_placeholder_stay() -> None:
-    words = build_argv(["jq", "{name: .x}", "{{print}}", '{"a":{"b":1}}', "{}"], {}, [])
-    assert words == ("jq", "{name: .x}", "{print}", '{"a":{"b":1}}', "{}")
-
-
-@pytest.mark.parametrize("value", ["-rf", "--output=/etc/passwd", "-"])
-def test_a_value_that_the_program_could_take_for_an_option_is_refused(value: str) -> None:
-    with pytest.raises(UsageError, match="dash") as raised:
-        build_argv(["rm", "{path}"], {"path": value}, ["path"])
-    assert '"--"' in raised.value.hint
-
-
-def test_a_leading_dash_is_fine_behind_two_dashes_and_inside_a_word() -> None:
-    assert build_argv(["rm", "--", "{path}"], {"path": "-rf"}, ["path"]) == ("rm", "--", "-rf")
-    assert build_argv(["rm", "--path={path}"], {"path": "-rf"}, ["path"]) == ("rm", "--path=-rf")
-
-
-@pytest.mark.parametrize(
-    ("declared", "value"),
-    [
-        ({"type": "number"}, -1.5e3),
-        ({"type": ["integer", "null"]}, -9),
-        ({"enum": ["-v", "quiet"]}, "-v"),
-        ({"const": "-v"}, "-v"),
-        ({"type": "string", "pattern": "^-?[0-9]+$"}, "-9"),
-        ({"type": "string", "pattern": "^(?:-v|--verbose)$"}, "--verbose"),
-        ({"type": "string", "pattern": "^[-+][0-9]+$"}, "-9"),
-    ],
-)
-def test_a_leading_dash_is_fine_where_the_schema_names_it(declared, value) -> None:
-    """Numbers, choices and patterns of the schema may begin with a dash."""
-    schema = {"properties": {"n": declared}}
-    assert build_argv(["add", "{n}"], {"n": value}, ["n"], schema) == ("add", str(value))
-
-
-@pytest.mark.parametrize(
-    ("declared", "value"),
-    [
-        ({}, "-9"),
-        ({}, -9),
-        ({"type": "string"}, "-9"),
-        ({"type": "string", "pattern": "^[a-z-]+$"}, "-rf"),
-        ({"type": "string", "pattern": ".*"}, "--config=x"),
-        ({"enum": ["fast", "-v"]}, "-w"),
-        ({"type": "number"}, float("-inf")),
-    ],
-)
-def test_a_leading_dash_that_no_schema_names_is_refused(declared, value) -> None:
-    """Most programs take `-9` for an option, not for a number."""
-    with pytest.raises(UsageError, match="dash"):
-        build_argv(["kill", "{n}"], {"n": value}, ["n"], {"properties": {"n": declared}})
+@pytest.mark.parametrize(("declared", "value", "is_fine"), read_rows(__file__, "dashes"))
+def test_a_leading_dash_is_fine_only_where_the_schema_names_it(declared, value, is_fine) -> None:
+    command, schema = (["add", "{n}"], {"n": value}), {"properties": {"n": declared}}
+    if is_fine:
+        assert build_argv(*command, ["n"], schema) == ("add", str(value))
+    else:
+        with pytest.raises(UsageError, match="dash") as raised:
+            build_argv(*command, ["n"], schema)
+        assert '"--"' in raised.value.hint
 
 
 def test_two_dashes_that_are_an_argument_or_left_out_end_no_options() -> None:
@@ -110,10 +43,7 @@ def test_two_dashes_that_are_an_argument_or_left_out_end_no_options() -> None:
     with pytest.raises(UsageError, match="b begins with a dash"):
         build_argv(["rm", "{a}", "{b}"], {"a": "--", "b": "-rf"}, ["a", "b"], schema)
     with pytest.raises(UsageError, match="b begins with a dash"):
-        build_argv(["rm", ["--", "{a}"], "{b}"], {"b": "-rf"}, ["a", "b"])
-    assert (
-        build_argv(["rm", ["--", "{a}"], "{b}"], {"a": "x", "b": "-rf"}, ["a", "b"])[-1] == "-rf"
-    )
+        build_argv(DASHES, {"b": "-rf"}, ["a", "b"])
 
 
 def test_an_argument_with_a_nul_is_refused() -> None:
@@ -122,25 +52,40 @@ def test_an_argument_with_a_nul_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "ls -l",
-        [],
-        None,
-        [3],
-        [["ls"]],
-        ["{program}"],
-        [""],
-        ["ls", 3],
-        ["ls", ["a", None]],
-        {"a": "b"},
-    ],
+    ("command", "said"), [*read_rows(__file__, "commands"), (None, "list of words")]
 )
-def test_a_command_that_is_no_list_of_words_is_refused(command: object) -> None:
-    with pytest.raises(InputError):
+def test_a_command_that_is_no_list_of_words_with_parameters_is_refused(command, said) -> None:
+    with pytest.raises(InputError, match=said):
         build_argv(command, {"program": "ls"}, ["program"])
 
 
-def test_a_placeholder_that_is_no_parameter_is_named() -> None:
-    with pytest.raises(InputError, match=r"\{pat\}, \{x\}"):
-        build_argv(["cp", "{pat}", "{x}", "{path}"], {"path": "a"}, ["path"])
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_TEXTS | st.text("\n\t\r\x1b '\"\\\\$`!a0\x85\u202e", max_size=20), max_size=5))
+def test_a_shell_reads_what_was_meant(words: list[str]) -> None:
+    script = f"printf '%s\\0' {join_words(words)}" if words else "true"
+    done = subprocess.run(
+        ["bash", "-c", script], env={"LC_ALL": "C.UTF-8"}, capture_output=True, check=True
+    )
+    assert done.stdout.decode() == "".join(f"{word}\0" for word in words)
+
+
+@given(st.text())
+def test_nothing_breaks_the_line_or_steers_the_terminal(text: str) -> None:
+    line = quote_word(text)
+    assert not UNSAFE_CHARACTERS.search(line)
+    assert len(line.splitlines()) == 1
+    assert "\t" not in line
+
+
+def test_blanks_cannot_fill_up_a_line_and_what_is_cut_is_counted() -> None:
+    assert " " * 16 not in quote_word("a" + " " * 500 + "b")
+    assert quote_word("a" * 5_000, 2_000) == "a" * 2_000 + "…<3,000 more characters>"
+
+
+@pytest.mark.parametrize("name", read_rows(__file__, "names"))
+def test_a_name_that_says_more_to_a_shell_is_no_name(name: str) -> None:
+    with pytest.raises(InputError):
+        check_variable(name)

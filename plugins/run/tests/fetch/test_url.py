@@ -1,4 +1,6 @@
-"""What is read out of a URL, and which URLs are refused before any look-up."""
+"""What is read out of a URL, which URLs are refused before any look-up, and which addresses are public."""
+
+import ipaddress
 
 import pytest
 from hypothesis import given
@@ -6,22 +8,11 @@ from hypothesis import strategies as st
 from url_cases import REFUSED
 
 from capdisc_indexer.model.errors import LinkRefusedError
-from capdisc_indexer.text.strict_url import parse_url
+from capdisc_indexer.text.strict_url import is_public, parse_url
+from case_rows import read_rows
 
 
-@pytest.mark.parametrize(
-    ("url", "plain"),
-    [
-        ("https://example.com/guide.md", "https://example.com/guide.md"),
-        ("HTTPS://Example.COM:443?q=1#part", "https://example.com/?q=1"),
-        ("https://example.com:80/", "https://example.com:80/"),
-        ("https://example.com/ä b".replace(" ", ""), "https://example.com/%C3%A4b"),
-        ("https://example.com/a%20b?x=%22&y=(1)", "https://example.com/a%20b?x=%22&y=(1)"),
-        ("https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/"),
-        ("https://93.184.216.34/", "https://93.184.216.34/"),
-        ("https://[2606:4700:0::1111]/", "https://[2606:4700::1111]/"),
-    ],
-)
+@pytest.mark.parametrize(("url", "plain"), read_rows(__file__, "plain"))
 def test_a_sound_url_comes_out_in_its_plain_form(url, plain) -> None:
     assert parse_url(url).url == plain
 
@@ -30,28 +21,7 @@ def test_a_sound_url_comes_out_in_its_plain_form(url, plain) -> None:
     "url",
     [
         *REFUSED,
-        "",
-        "example.com/x",
-        "//example.com/x",
-        "https:example.com",
-        "https://example.com:/",
-        "https://example.com:080443/",
-        "https://example.com:८०/",
-        "https://user:word@example.com/",
-        "https://@example.com/",
-        "https://bücher.example/",
-        "https://example.com\u200b/",
-        "https://exa mple.com/",
-        "https://[::1/",
-        "https://[127.0.0.1]/",
-        "https://1.2.3/",
-        "https://1.2.3.4.5/",
-        "https://127.0.0.0x1/",
-        "https://256.1.1.1/",
-        "https://printer.local/",
-        "https://intranet/",
-        "https://-a.example.com/",
-        "https://a..example.com/",
+        *read_rows(__file__, "refused"),
         "https://" + "a." * 130 + "com/",
         "https://example.com/" + "a" * 3000,
     ],
@@ -88,3 +58,38 @@ def test_a_reference_is_read_as_a_server_means_it_and_checked_as_any_url() -> No
     ):
         with pytest.raises(LinkRefusedError):
             parse_url(reference, base)
+
+
+@pytest.mark.parametrize("address", read_rows(__file__, "public"))
+def test_public_addresses_are_public_in_every_form(address) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("address", read_rows(__file__, "private"))
+def test_addresses_of_this_machine_and_its_networks_are_not(address) -> None:
+    assert not is_public(address)
+
+
+def test_the_client_inside_a_teredo_address_is_looked_at_too() -> None:
+    server, private = ipaddress.IPv4Address("8.8.8.8"), ipaddress.IPv4Address("10.0.0.1")
+    address = ipaddress.IPv6Address(
+        (0x20010000 << 96) | (int(server) << 64) | (int(private) ^ 0xFFFFFFFF)
+    )
+    assert not is_public(str(address))
+
+
+@given(st.ip_addresses())
+def test_nothing_is_public_that_python_knows_to_be_private(address) -> None:
+    carries = address.version == 6 and (address.ipv4_mapped or address.sixtofour or address.teredo)
+    if (
+        is_public(str(address))
+        and not carries
+        and address not in ipaddress.ip_network("64:ff9b::/96")
+    ):
+        assert address.is_global
+        assert not (
+            address.is_multicast
+            or address.is_reserved
+            or address.is_loopback
+            or address.is_link_local
+        )

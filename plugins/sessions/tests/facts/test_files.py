@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_sessions import fact_files, facts
-from capdisc_sessions.fact_files import MAX_VALUE, Fact
+from capdisc_sessions import fact_files
+from capdisc_sessions.fact_files import Fact
+from capdisc_sessions.fact_texts import MAX_VALUE
 
 
 def names(call):
@@ -19,8 +20,8 @@ def test_a_fact_is_there_in_a_new_process_with_its_reason(call, desk) -> None:
     """A stored fact is read by a new process with its reason (S48, S50)."""
     call("add_fact", name="vip threshold", value="100,000 USD", reasoning="the handbook says so")
     script = (
-        "from pathlib import Path; from capdisc_sessions import facts\n"
-        f"fact, = facts.list_facts(Path({str(desk.state_dir)!r})); print(fact.value, fact.reasoning, sep='|')"
+        "from pathlib import Path; from capdisc_sessions import fact_files\n"
+        f"fact, = fact_files.list_facts(Path({str(desk.state_dir)!r})); print(fact.value, fact.reasoning, sep='|')"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -66,47 +67,47 @@ def test_the_file_has_a_line_for_each_and_is_its_owners_alone(call, desk) -> Non
 
 def test_two_processes_lose_none_of_each_others_facts(tmp_path) -> None:
     script = (
-        "import sys; from pathlib import Path; from capdisc_sessions import facts\n"
-        f"for n in range(10): facts.add_facts(Path({str(tmp_path / 's')!r}), "
-        "[facts.Fact(name=f'{sys.argv[1]} number {n}', value=n)])"
+        "import sys; from pathlib import Path; from capdisc_sessions import fact_files\n"
+        f"for n in range(10): fact_files.add_facts(Path({str(tmp_path / 's')!r}), "
+        "[fact_files.Fact(name=f'{sys.argv[1]} number {n}', value=n)])"
     )
     running = [
         subprocess.Popen([sys.executable, "-c", script, letter]) for letter in ("left", "right")
     ]
     assert [process.wait() for process in running] == [0, 0]
-    assert len(facts.list_facts(tmp_path / "s")) == 20
+    assert len(fact_files.list_facts(tmp_path / "s")) == 20
 
 
 @pytest.mark.parametrize(
     "line", ["{", "[]", "1", '{"fact": 1, "value": 2}', '{"question": "x"}', "[" * 99_999]
 )
 def test_a_line_that_is_no_fact_is_named(tmp_path, line) -> None:
-    facts.add_facts(tmp_path / "s", [Fact(name="a", value="b")])
+    fact_files.add_facts(tmp_path / "s", [Fact(name="a", value="b")])
     path = tmp_path / "s" / "facts.jsonl"
     path.write_text(f"{path.read_text()}{line}\n")
     with pytest.raises(InputError, match="line 2 is neither"):
-        facts.list_facts(tmp_path / "s")
+        fact_files.list_facts(tmp_path / "s")
     with pytest.raises(InputError):
-        facts.add_facts(tmp_path / "s", [Fact(name="c", value="d")])
+        fact_files.add_facts(tmp_path / "s", [Fact(name="c", value="d")])
     assert path.read_text().endswith(f"{line}\n")
 
 
 @pytest.mark.parametrize("name", ["", " ", "\u200b"])
 def test_a_fact_without_a_name_is_refused(tmp_path, name) -> None:
     with pytest.raises(UsageError):
-        facts.add_facts(tmp_path / "s", [Fact(name=name, value="x")])
+        fact_files.add_facts(tmp_path / "s", [Fact(name=name, value="x")])
 
 
 def test_a_value_that_is_too_long_is_refused(tmp_path) -> None:
     with pytest.raises(UsageError, match="more than"):
-        facts.add_facts(tmp_path / "s", [Fact(name="a", value="x" * (MAX_VALUE + 1))])
+        fact_files.add_facts(tmp_path / "s", [Fact(name="a", value="x" * (MAX_VALUE + 1))])
 
 
 def test_the_number_of_facts_has_an_end(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fact_files, "MAX_FACTS", 2)
-    facts.add_facts(tmp_path / "s", [Fact(name=name, value=1) for name in ("uno", "due")])
+    fact_files.add_facts(tmp_path / "s", [Fact(name=name, value=1) for name in ("uno", "due")])
     with pytest.raises(UsageError, match="more than 2 facts"):
-        facts.add_facts(tmp_path / "s", [Fact(name="tre", value=1)])
+        fact_files.add_facts(tmp_path / "s", [Fact(name="tre", value=1)])
 
 
 @pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
@@ -117,7 +118,7 @@ def test_a_number_that_is_none_is_a_damaged_line(call, desk, row, number) -> Non
     with (desk.state_dir / "facts.jsonl").open("a") as stream:
         stream.write(row % number + "\n")
     with pytest.raises(InputError, match="line 2 is neither a fact nor a question"):
-        facts.list_facts(desk.state_dir)
+        fact_files.list_facts(desk.state_dir)
 
 
 def test_a_value_that_is_no_number_is_refused(desk) -> None:

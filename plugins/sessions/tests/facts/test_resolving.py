@@ -3,61 +3,20 @@
 import pytest
 
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_sessions import facts
+from capdisc_sessions import fact_files
 from capdisc_sessions.facts import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
+from case_rows import read_rows
 
-ANSWERED = {
-    "How many days of annual leave do I have?": "28 days",
-    "What defines a VIP customer?": "lifetime value exceeds 100,000 USD",
-    "From which day on is a doctor's note needed?": "fourth day",
-    "Who approves expenses above 500 euros?": "finance director",
-    "How many days a week may I work from home?": "three days",
-    "How many days can I work from another country?": "20 days",
-    "How long must a password be?": "14 characters",
-    "When do laptops lock?": "five minutes",
-    "How long is the probation period?": "six months",
-    "Who is the release manager?": "Amara Osei",
-    "When do releases go out?": "second Tuesday",
-    "What does net 30 mean?": "thirty days after its date",
-    "What is churn rate?": "Share of customers who cancelled",
-    "Where is the service desk?": "room 2.14",
-    "What discount does a VIP get?": "12 %",
-    "When must receipts be handed in?": "30 days",
-    "When is a release stopped?": "error rates double",
-    "which class are trains booked in": "second class",
-    "who hands out the laptop": "service desk",
-    "what does restart-service do": "health check",
-}
-# What shares no more than a word with the handbook, or all of them in another sense.
-UNANSWERED = [
-    "How many days of parental leave do I have?",
-    "What is a gold customer?",
-    "Who is the chief executive?",
-    "What is the capital of France?",
-    "How much does the company car cost?",
-    "What is the wifi password?",
-    "When was the company founded?",
-    "What is the salary of the release manager?",
-    "How long is maternity leave?",
-    "What is the phone number of the service desk?",
-    "What is the office address?",
-    "When is the Christmas party?",
-    "What is gross margin?",
-    "What is net 60?",
-    "How do I reset my password?",
-    "Who approves sabbaticals?",
-    "What is analysis?",
-    "What is the weather today?",
-    "hello",
-    "what is it",
-]
+ANSWERED, UNANSWERED = (read_rows(__file__, name) for name in ("answered", "unanswered"))
 
 
-@pytest.mark.parametrize("question", ANSWERED)
-def test_what_is_written_is_answered_with_the_sentence_that_says_it(call, question) -> None:
+@pytest.mark.parametrize(("question", "answer"), ANSWERED)
+def test_what_is_written_is_answered_with_the_sentence_that_says_it(
+    call, question, answer
+) -> None:
     """An answer is the sentence that states it, with its source and confidence (S45)."""
     done = call("resolve_fact", question=question)
-    assert ANSWERED[question] in done["answer"]
+    assert answer in done["answer"]
     assert done["confidence"] >= MIN_ANSWER_CONFIDENCE
     source = done["sources"][0]
     assert (source["excerpt"], source["confidence"]) == (done["answer"], done["confidence"])
@@ -92,7 +51,7 @@ def test_the_answer_has_the_promised_members_and_says_that_it_is_an_extract(call
 
 def test_only_what_was_read_is_named_as_a_source_and_nothing_outside_is_asked(call) -> None:
     """Neither the web nor a model is a source (S47)."""
-    for question in (*ANSWERED, *UNANSWERED):
+    for question in (*dict(ANSWERED), *UNANSWERED):
         checked = call("resolve_fact", question=question)["sources_checked"]
         assert checked[0] == "facts"
         assert all(":" in each for each in checked[1:])
@@ -145,7 +104,7 @@ def test_a_question_that_cannot_be_noted_is_answered_all_the_same(call, monkeypa
     def refuse(*_, **__):
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(facts, "record_question", refuse)
+    monkeypatch.setattr(fact_files, "record_question", refuse)
     done = call("resolve_fact", question="Who is the release manager?")
     assert done["answer"] == "The release manager is Amara Osei."
     assert done["note"].endswith("the question was not noted: the disk is full")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_sessions.question_terms import (
+from capdisc_sessions.fact_texts import (
     MAX_SENTENCE_CHARACTERS,
     spelling_key,
     split_sentences,

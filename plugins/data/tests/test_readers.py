@@ -1,0 +1,23 @@
+"""What files of data become, indexed and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rows.table import REPOSITORY, Row
+from typed_cases import load_cases
+
+
+@pytest.mark.parametrize("case", load_cases(Path(__file__).with_name("readers.toml")))
+def test_files_become_what_the_case_says(
+    open_workspace: Callable[[Row], Path],
+    type_case: Callable[[Row], None],
+    monkeypatch: pytest.MonkeyPatch,
+    case: Row,
+) -> None:
+    monkeypatch.setenv("FIXTURES", str(REPOSITORY / "fixtures"))
+    open_workspace(case)
+    type_case(case)

@@ -1,0 +1,71 @@
+"""The tests of the commands that work on Windows: `python tests/windows_suite.py`, and options of pytest.
+
+On Windows they run as they are; elsewhere, `played_windows` takes away what Windows lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+WINDOWS_TESTS = """
+tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
+tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
+tests/cli/commands/test_list.py tests/cli/test_setup.py tests/cli/test_uninstall.py
+tests/cli/test_folders.py tests/cli/test_background_process.py tests/watch/test_command.py
+tests/test_first_hour.py
+""".split()
+# Those of them that need what Windows does not have, and why.
+_OWNERS = "Windows has no owners and permissions of POSIX"
+_FORK = "the guard's function runs in a fork"
+_LINKS = "links need a privilege"
+_FOLDER = "its folder is another one there: see test_windows_paths.py"
+NOT_ON_WINDOWS = {
+    "test_permissions.py": _OWNERS,
+    "test_a_file_of_the_user_keeps_its_mode": _OWNERS,
+    "test_a_folder_that_others_may_write_to_is_not_used": _OWNERS,
+    "test_a_client_gets_a_whole_answer_or_nothing": _FORK,
+    "test_doctor_says_why_a_hook_was_late_and_what_helps": _FORK,
+    "test_a_hook_imports_no_more_of_the_core_than_a_search": "it imports subprocess",
+    "test_a_build_removes_the_folders_of_readers_that_were_killed": _LINKS,
+    "test_a_reader_removes_what_a_killed_one_left": _LINKS,
+    "test_the_real_table_names_what_holds_this_folder": "only Linux has the table of mounts",
+    "test_a_stopped_holder_is_named_as_stopped": "no process can be stopped",
+    "test_without_locks_nobody_writes_and_everybody_reads": "the numbers of these errors differ",
+    "test_a_link_is_written_through_and_keeps_its_mode": _OWNERS,
+    "test_new_files_are_made_and_removed_with_their_folders": _OWNERS,
+    "test_a_read_only_file_or_folder_is_an_error": _OWNERS,
+    "test_what_is_written_is_read_by_its_owner_alone": _OWNERS,
+    "test_what_is_no_text_is_an_error": "a folder that is opened gives another error",
+    "[claude-desktop": _FOLDER,
+    "[zed": _FOLDER,
+    "[crush": _FOLDER,
+    "test_a_path_with_blanks_is_quoted_for_the_shell": "its shells quote otherwise",
+    "or_a_special_file[fifo]": "there are no such files",
+    "test_a_signal_ends_it_and_what_it_started[1-": "there is no SIGHUP",
+    "test_doctor_names_a_build_that": "a job ends what meets its limits with codes of Windows",
+    "test_a_build_that_somebody_stops": "nobody can send it a signal",
+    "test_the_innermost_and_latest_mount_counts": "only Linux has the table of mounts",
+    "test_a_client_that_ignores_ended_children": "there is no SIGCHLD",
+}
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Skip what asks for POSIX."""
+    import pytest
+
+    for item in items:
+        for name, reason in NOT_ON_WINDOWS.items():
+            if name in item.nodeid:
+                item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason}"))
+
+
+if __name__ == "__main__":
+    plugins = ["windows_suite"] if sys.platform == "win32" else ["played_windows", "windows_suite"]
+    options = [word for plugin in plugins for word in ("-p", plugin)]
+    options += ["-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-rs"]
+    command = [sys.executable, "-m", "pytest", *options, *WINDOWS_TESTS, *sys.argv[1:]]
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}  # of the workers, too
+    sys.exit(subprocess.call(command, env=environment))
