@@ -131,12 +131,8 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     except BaseException as error:
         if stop and stop.signal:
             return stop.code
-        return failures.handle_error(error, as_json=_asks_for_json(argv))
-
-
-def _asks_for_json(argv: Sequence[str]) -> bool:
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
+        options = argv[: argv.index("--")] if "--" in argv else argv
+        return failures.handle_error(error, as_json="--json" in options)
 
 
 def resolve_aliases(argv: Sequence[str]) -> list[str]:
@@ -200,10 +196,6 @@ def _dispatch(argv: list[str]) -> int:
     return typer_app.run(argv, summarise_commands(), command, name, seldom)
 
 
-def _is_on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def _print_help(
     argv: Sequence[str], name: str | None, command: Command | None, seldom: Collection[str]
 ) -> bool:
@@ -214,7 +206,8 @@ def _print_help(
     from capdisc.context import surroundings
     from capdisc.output import terminal
 
-    screen = terminal.find_screen(surroundings.current_runtime()) if _is_on_terminal() else None
+    is_on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    screen = terminal.find_screen(surroundings.current_runtime()) if is_on_terminal else None
     if name and command and screen:
         help_panels.print_command_help(screen, name, command, seldom)
     elif argv[0] not in help_panels.HELP_WORDS:

@@ -21,7 +21,6 @@ from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource
 from capdisc_indexer.text.similar_names import unknown_choice
 
 
@@ -191,7 +190,16 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         for origin, path in list_scan_roots(runtime, effective)
     ]
     settings = [_setting_row(effective, name) for name in SETTINGS]
-    sources = [_source_row(source) for source in list_declared_sources(runtime, effective)]
+    sources = [
+        {
+            "format": source.format,
+            "path": source.path,
+            "name": source.name,
+            "options": dict(source.options),
+            "from": source.origin,
+        }
+        for source in list_declared_sources(runtime, effective)
+    ]
     for key in effective.unknown:
         console.print_notice(f"notice: unknown setting {key}")
     where = _index_location(runtime, effective)
@@ -276,16 +284,6 @@ def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
         console.print_notice(f"notice: {error.message}")
         console.print_notice(f"hint: {error.hint}")
         return ""
-
-
-def _source_row(source: DeclaredSource) -> dict[str, object]:
-    return {
-        "format": source.format,
-        "path": source.path,
-        "name": source.name,
-        "options": dict(source.options),
-        "from": source.origin,
-    }
 
 
 def _format_value(value: object) -> str:

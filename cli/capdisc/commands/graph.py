@@ -15,13 +15,13 @@ from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 
 # Edges shown for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
 _ID_WIDTH = 60
+_EDGE_KEYS = ("source", "target", "kind", "weight", "directed", "why")
 
 GraphFormatter = Callable[[CapabilityGraph, Sequence[str]], str]
 
@@ -134,24 +134,18 @@ def _format_json(shown: CapabilityGraph, roots: Sequence[str]) -> str:
         {
             "schema_version": console.SCHEMA_VERSION,
             "ids": list(roots),
-            "nodes": [_node_document(key, depth) for key, depth in shown.depths.items()],
-            "edges": [_edge_document(relation) for relation in shown.relations],
+            "nodes": [
+                {"id": key, "kind": key.partition(":")[0], "depth": depth}
+                for key, depth in shown.depths.items()
+            ],
+            "edges": [
+                {key: getattr(relation, key) for key in _EDGE_KEYS} for relation in shown.relations
+            ],
             "unresolved": shown.unresolved,
             "ignored": shown.ignored,
             "left_out": shown.left_out,
         }
     )
-
-
-def _node_document(identifier: str, depth: int) -> JsonObject:
-    return {"id": identifier, "kind": identifier.partition(":")[0], "depth": depth}
-
-
-def _edge_document(relation: Relation) -> JsonObject:
-    return {
-        key: getattr(relation, key)
-        for key in ("source", "target", "kind", "weight", "directed", "why")
-    }
 
 
 def _drawing_formatter(name: str) -> GraphFormatter:

@@ -92,9 +92,10 @@ def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None
     answer_path = Path(source.path)
     name = source.name or str(source.options["url_secret"])
     try:
-        answer = databases.reflect_database(
-            _database_url(runtime, str(source.options["url_secret"]))
-        )
+        secret = str(source.options["url_secret"])
+        if not (url := runtime.environ.get(secret)):
+            raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
+        answer = databases.reflect_database(url)
         with state_file.lock_folder(answer_path.parent):
             state_file.replace_state_file(
                 answer_path,
@@ -105,15 +106,6 @@ def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None
         console.print_notice(
             f"notice: the database {name} could not be asked: {problem.message}{stays} ({problem.hint})"
         )
-
-
-def _database_url(runtime: surroundings.Runtime, secret: str) -> str:
-    """The address in the environment variable of this name. Raises InputError where it is not
-    set.
-    """
-    if url := runtime.environ.get(secret):
-        return url
-    raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
 
 
 def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
