@@ -150,7 +150,7 @@ def index(
         bool | None,
         option(
             "--rebuild/--no-rebuild",
-            help="Rebuild from scratch, reusing only intact vectors of the last index; or never, so that one "
+            help="Rebuild, reusing only intact vectors of the last index; or never, so that one "
             "that is damaged or of another release is an error. Without either: where it is needed.",
         ),
     ] = None,

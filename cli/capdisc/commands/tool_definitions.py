@@ -65,7 +65,7 @@ class DefinitionOptions:
     ] = None
     auto: Annotated[
         bool,
-        option(help="Print everything if it is small compared with the context.", panel="Budget"),
+        option(help="Print everything if it is small for the context.", panel="Budget"),
     ] = False
     context_size: params.ContextSize = 200_000
     threshold_pct: params.ThresholdPct = 10.0
