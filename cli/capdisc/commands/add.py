@@ -61,16 +61,16 @@ def add(
         console.print_notice(f"notice: {name} belongs to a session alone (tier: session): skipped")
     if existing := [path for path, _ in files if path.exists() and not overwrite]:
         raise InputError(f"{existing[0]} exists already", "add --replace, or choose another name")
-    written = [path for path, content in files if _write_checked(path, content)]
+    written_paths = [path for path, content in files if _write_checked(path, content)]
     with open_index.open_index(index_dir, "auto") as ctx:
         added = [
             {"id": header["id"], "path": header["source"]["path"]}
             for header in ctx.index.heads()
-            if Path(header["source"]["path"]) in written
+            if Path(header["source"]["path"]) in written_paths
         ]
     lines = (f"added {entry['id']} ({entry['path']})" for entry in added)
     console.print_answer(json, {"added": added, "skipped": skipped}, lines)
-    if len(added) < len(written):
+    if len(added) < len(written_paths):
         console.print_notice("hint: the folder is not indexed yet: capdisc index")
     return ExitCode.OK if added else ExitCode.FINDINGS
 
@@ -102,10 +102,10 @@ def remove(
         if not any(path.parent.iterdir()):
             path.parent.rmdir()
     with open_index.open_index(index_dir, "auto") as ctx:
-        removed = [identifier for identifier in files if ctx.index.resolve(identifier) is None]
-    lines = (f"removed {identifier}" for identifier in removed)
-    console.print_answer(json, {"removed": removed}, lines)
-    return ExitCode.OK if len(removed) == len(files) else ExitCode.FINDINGS
+        removed_ids = [identifier for identifier in files if ctx.index.resolve(identifier) is None]
+    lines = (f"removed {identifier}" for identifier in removed_ids)
+    console.print_answer(json, {"removed": removed_ids}, lines)
+    return ExitCode.OK if len(removed_ids) == len(files) else ExitCode.FINDINGS
 
 
 def emergent_folder(runtime: surroundings.Runtime, index_dir: Path | None) -> Path:

@@ -151,7 +151,7 @@ def _print_categories(
             {"categories": [{"category": name, "count": number} for name, number in rows]}
         )
     elif rows:
-        shown = (
+        table_columns = (
             ColumnStyle(title="count", is_number=True),
             _BAR,
             ColumnStyle(title="category", wrapped=True),
@@ -159,7 +159,7 @@ def _print_categories(
         most = rows[0][1]
         terminal.print_rows(
             screen,
-            shown,
+            table_columns,
             [
                 (number, (terminal.format_bar(number / most), "detail"), one_line(name))
                 for name, number in rows

@@ -180,8 +180,8 @@ def init(
     for path in (skills / _SKILL_NAME, tools / _TOOL_NAME):
         if path.exists():
             raise InputError(f"{path} exists already", "add to it: capdisc new skill NAME")
-    written = write_files(skills, _SKILL_NAME, "SKILL.md", _SKILL_TEXT)
-    written += write_files(tools, _TOOL_NAME, "CAPABILITY.yaml", _TOOL_TEXT)
+    written_paths = write_files(skills, _SKILL_NAME, "SKILL.md", _SKILL_TEXT)
+    written_paths += write_files(tools, _TOOL_NAME, "CAPABILITY.yaml", _TOOL_TEXT)
     config = config_file.find_file(runtime, is_workspace=True)
     lines = describe_readers(skills)
     if not config.exists():
@@ -190,11 +190,11 @@ def init(
         tables = [] if base == runtime.home else data_files.draft_declarations(base, base)
         config = base / ".capdisc" / "config.toml"
         config.write_text("\n\n".join([_CONFIG_TEMPLATE, *tables, ""]), encoding="utf-8")
-        written.append(config)
+        written_paths.append(config)
         if tables:
             lines.append(f"{len(tables)} [[source]] in it; take out what should not be read")
     following = 'next: capdisc search "write the commit message"'
-    print_written(written, json, *lines, following)
+    print_written(written_paths, json, *lines, following)
     return ExitCode.OK
 
 

@@ -159,7 +159,7 @@ def _defer_definitions(
     matches = _query_definitions(ctx, tool_ctx, query, options) if query.texts else []
     loaded = _add_pinned(ctx, tool_ctx, options, [], matches)
     loaded_ids = {definition.id for definition in loaded}
-    deferred = [
+    deferred_definitions = [
         definition
         for definition in tool_table.capability_definitions(tool_ctx)
         if definition.id not in loaded_ids
@@ -167,7 +167,7 @@ def _defer_definitions(
     request = provider_formats.DeferredRequest(
         search=tool_table.search_definition(tool_ctx),
         loaded=loaded,
-        deferred=deferred,
+        deferred=deferred_definitions,
         is_hosted=options.hosted,
     )
     value, names = provider_formats.defer_definitions(options.format, request)
@@ -175,7 +175,7 @@ def _defer_definitions(
         form=options.format,
         value=value,
         names=names,
-        parameters=parameter_renames(options.format, [*loaded, *deferred]),
+        parameters=parameter_renames(options.format, [*loaded, *deferred_definitions]),
         choice="deferred",
     )
 

@@ -121,13 +121,13 @@ def print_rows(
 ) -> None:
     """Print the rows: drawn on a screen, else, or where they are many, as aligned plain lines."""
     is_drawn = screen is not None and 0 < len(rows) <= MAX_ROWS
-    shown = [
+    places = [
         place
         for place, column in enumerate(columns)
         if column.only in ("", "screen" if is_drawn else "pipe")
     ]
-    columns = [columns[place] for place in shown]
-    cells = ([row[place] for place in shown] for row in rows)
+    columns = [columns[place] for place in places]
+    cells = ([row[place] for place in places] for row in rows)
     if screen and is_drawn:
         numbers = ([f"{c:,}" if isinstance(c, int) else c for c in row] for row in cells)
         print_table(screen, columns, numbers)

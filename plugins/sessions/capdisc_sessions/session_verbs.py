@@ -289,8 +289,8 @@ def turn(command: SessionCommand) -> int:
         session_files.update_session(command.state_dir, name, lambda session: session, create=True)
         remember_shown(render_ctx, context)
         session = command.load()
-        defined = DefinitionOptions(progressive=True, session=name)
-        definitions = select_definitions(ctx, Query(texts=()), defined)
+        definition_options = DefinitionOptions(progressive=True, session=name)
+        definitions = select_definitions(ctx, Query(texts=()), definition_options)
         prompt = render_ctx.form.format_context(render_ctx.form, context)
     if command.json:
         new_ids = [key for key, entry in session.discovered.items() if entry.turn == session.turn]
