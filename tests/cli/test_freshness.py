@@ -308,7 +308,7 @@ def test_a_change_of_a_very_large_index_is_taken_in_in_the_background(
     done = capdisc("search", "paper cranes", "--ids")
     assert done.out.split() == ["skill:paper-crane"] and len(started) == 1
     assert "1 file has changed since the index was built (" in done.err
-    assert "results do not show that yet: it is being taken in" in done.err
+    assert "results do not show that yet: it is being indexed" in done.err
     lag = _freshness(capdisc)
     assert (lag["state"], lag["changed"]) == ("behind", 1) and "being taken in" in lag["reason"]
     assert len(started) == 1
