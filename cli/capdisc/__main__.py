@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from capdisc.context.signals import StopSignal
 
 _VERSION_CALLS = (["--version"], ["-V"], ["version"])
-# New objects between two looks for cycles; Python's own 700 is for programs that make many.
+# New objects between two searches for cycles; Python's own 700 is for programs that make many.
 _COLLECT_AFTER = 50_000
 
 

@@ -315,7 +315,7 @@ def test_an_index_of_hidden_capabilities_is_not_called_empty(skills, capdisc) ->
     )
     done = capdisc("search", "zebra")
     assert done.code == 1 and "empty" not in done.err
-    assert "the one capability of the index is for people alone" in done.err
+    assert "the one capability of the index is hidden from agents" in done.err
 
 
 def test_index_says_what_it_looks_for(hermetic, capdisc) -> None:

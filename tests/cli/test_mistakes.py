@@ -5,33 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        ("--json search pdf", "options stand behind the command", "capdisc search pdf --json"),
-        ("-k 3 search pdf", "options stand behind the command", "capdisc search pdf -k 3"),
-        ("pdf", "No such command 'pdf'.", "to search for it: capdisc search pdf"),
-        ("serch", "No such command 'serch'. Did you mean 'search'?", "see: capdisc --help"),
-        ("search pdf -k zero", "'zero' is not a number from 1 to 1000", "capdisc search --help"),
-        ("search pdf -k 5k", "'5k' is not a number from 1 to 1000", "capdisc search --help"),
-        ("render pdf --budget some", "'some' is not a number of at least 1", "render --help"),
-        ("log --on", "No such option: --on", "capdisc config set log true"),
-        ("log --off", "No such option: --off", "capdisc config set log false"),
-        ("config limit", "limit is a setting", "write: capdisc config get limit"),
-        ("config limit 5", "limit is a setting", "write: capdisc config set limit 5"),
-        ("search pdf --format json", "No such option: --format", "for JSON: --json"),
-        ("search pdf -v", "No such option: -v", "the version: capdisc -V"),
-        ("init folder", "extra argument", "cd there first"),
-    ],
-)
-def test_a_slip_is_answered_with_what_to_type(capdisc, words: str, message: str, hint: str):
-    done = capdisc(*words.split())
-    assert (done.code, bool(done.out)) == (2, "--json" in words)
-    error, answer = done.err.splitlines()[:2]
-    assert message in error and "Did you mean '--" not in error
-    assert hint in answer
-
-
 @pytest.mark.parametrize("budget", ["2k", "2000", "2K", "1m"])
 def test_numbers_of_tokens_may_be_short(capdisc, write_skill, hermetic, budget: str) -> None:
     write_skill(hermetic / "skills", "pdf", "Merges PDF files. Use for PDFs.")

@@ -224,7 +224,7 @@ def test_a_url_is_not_fetched_unless_asked(capdisc, skill) -> None:
 def test_only_a_url_of_the_capability_is_fetched(capdisc, skill) -> None:
     done = link(capdisc, "https://docs.example.com/other.md", "--network")
     assert done.code == 5
-    assert "not a link of skill:guide" in done.err
+    assert "is not a link of skill:guide" in done.err
 
 
 def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch) -> None:

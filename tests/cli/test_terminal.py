@@ -13,6 +13,7 @@ from capdisc.args.command_line import list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.params import Param
 from capdisc.context import freshness
+from capdisc.context.surroundings import Runtime
 from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
@@ -440,31 +441,6 @@ def test_a_later_build_warns_of_what_changed_and_of_nothing_else(
     assert codes == sorted([*known, "duplicate-id"])
 
 
-def test_errors_are_named_by_each_build(capdisc, hermetic, write_skill) -> None:
-    (hermetic / "skills" / "bad").mkdir(parents=True)
-    (hermetic / "skills" / "bad" / "SKILL.md").write_text("---\nname: bad\n")
-    for name in ("another", "a-third"):
-        write_skill(hermetic / "skills", name)
-        done = capdisc("index", "skills")
-        assert "skills/bad/SKILL.md:1:1: error[" in done.err
-        assert done.code == 1
-
-
-def test_a_file_with_an_error_repeats_that_and_not_its_warnings(
-    capdisc, hermetic, write_skill
-) -> None:
-    (hermetic / "skills").mkdir()
-    (hermetic / "skills" / "capabilities.jsonl").write_text(
-        '{"kind": "tool", "id": "tool:x.y", "name": "y", "description": "Finds it.", "colour": 1}\n'
-        '{"kind": \n'
-    )
-    first = capdisc("index", "skills").err
-    assert "error[json-syntax]" in first and "warning[unknown-key]" in first
-    write_skill(hermetic / "skills", "another")
-    later = capdisc("index", "skills").err
-    assert "error[json-syntax]" in later and "unknown-key" not in later
-
-
 def test_findings_of_validate_have_coloured_labels_and_carets(
     process, hermetic, write_skill
 ) -> None:
@@ -485,3 +461,11 @@ def test_the_diff_of_fixes_is_coloured_as_one(hermetic, write_skill) -> None:
     shown = run_on_terminal(["validate", "skills", "--fix"], hermetic, columns=200)
     assert "\x1b[31m-allowed-tools: Read, Grep\x1b[0m" in shown.text
     assert "\x1b[32m+allowed-tools: Read Grep\x1b[0m" in shown.text
+
+
+def test_each_capability_stays_on_its_line_in_a_narrow_terminal(
+    capdisc, small, monkeypatch
+) -> None:
+    monkeypatch.setattr(Runtime, "columns", 80)
+    lines = capdisc("list").out.splitlines()
+    assert max(map(len, lines)) <= 80 and any(line.endswith("…") for line in lines)

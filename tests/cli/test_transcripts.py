@@ -1,41 +1,64 @@
-"""What is typed about files, links, sources and secrets, and what must come: the transcripts next to
-this file, in the form of `tests/rows/transcript.py`.
+"""Commands as they are typed, with what must come of them: each case of transcripts/*.txt.
 
-`files` are written first; the text of a SKILL.md of one line is its description.
+A case begins with a line `# what it shows`, and goes on with:
+
+    with small              a fixture of conftest.py, such as a catalogue that is indexed
+    env CAPDISC_LOG=1       a variable of the environment
+    file caps/SKILL.md      the indented lines below it are the text of this file
+    $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
+
+`CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all cases again.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
-from rows.conftest import run_line
-from rows.transcript import find_failure
+from rows.transcript import type_step
 
-__all__ = ["run_line"]
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "sources"
-TRANSCRIPTS = [
-    pytest.param(case, id=f"{path.stem}: {name}")
-    for path in sorted(Path(__file__).with_name("transcripts").glob("*.toml"))
-    for name, case in tomllib.loads(path.read_text("utf-8")).items()
-]
+FOLDER = Path(__file__).parent / "transcripts"
+IS_WRITING = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
 
 
-@pytest.mark.parametrize("case", TRANSCRIPTS)
-def test_what_is_typed_gives_what_the_transcript_says(
-    case, hermetic, run_line, monkeypatch
-) -> None:
-    if "in_home" in case:
-        monkeypatch.chdir(Path.home())
-    for name, text in case.get("files", {}).items():
-        path = hermetic / Path(name).expanduser()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        is_skill = path.name == "SKILL.md" and "\n" not in text
-        front = f"---\nname: {path.parent.name}\ndescription: {text}\n---\nDo it.\n"
-        path.write_text(front if is_skill else text, encoding="utf-8")
-    failure = find_failure(case["typed"], run_line, {**os.environ, "FIXTURES": str(FIXTURES)})
-    if failure:
-        pytest.fail(failure, pytrace=False)
+def read_cases() -> Iterator[object]:
+    for path in sorted(FOLDER.glob("*.txt")):
+        for case in re.split(r"^(?=# )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            yield pytest.param(path, case, id=f"{path.stem}: {case.splitlines()[0][2:]}")
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(("path", "case"), list(read_cases()))
+def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
+    def run(*argv: str, stdin: str, env: dict[str, str]):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in env.items():
+                patch.setenv(name, value)
+            return capdisc(*argv, stdin=stdin)
+
+    written, before = "", ""
+    for part in re.split(r"^(?=(?:with|env|file|\$) )", case, flags=re.M):
+        word, _, rest = part.partition(" ")
+        line, _, lines = rest.partition("\n")
+        if word == "with":
+            request.getfixturevalue(line)
+        elif word == "env":
+            monkeypatch.setenv(*line.split("=", 1))
+        elif word == "file":
+            Path(line).parent.mkdir(parents=True, exist_ok=True)
+            Path(line).write_text(f"{dedent(lines).rstrip()}\n", encoding="utf-8")
+        elif word == "$":
+            typed = type_step(part, run, dict(os.environ), before, IS_WRITING)
+            if typed.failure:
+                pytest.fail(typed.failure, pytrace=False)
+            written, before = written + typed.text, typed.out
+            continue
+        written += part
+    if IS_WRITING:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(case, written), encoding="utf-8")

@@ -98,10 +98,10 @@ def test_a_folder_that_a_variable_put_elsewhere_is_left(
 
 @pytest.mark.parametrize(("answer", "code"), [("n", 5), ("y", 0)])
 def test_a_person_is_asked(capdisc, home, monkeypatch, answer, code) -> None:
-    from capdisc.commands import setup_changes, uninstall
+    from capdisc.commands import uninstall
 
     capdisc("index")
-    monkeypatch.setattr(setup_changes, "has_person", lambda _: True)
+    monkeypatch.setattr(uninstall, "has_person", lambda _: True)
     monkeypatch.setattr(uninstall, "read_answer", lambda _: answer)
     done = capdisc("uninstall")
     assert done.code == code

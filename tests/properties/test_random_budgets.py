@@ -15,7 +15,7 @@ from pathlib import Path
 
 from adopting import adopt
 
-from capdisc.args import query_options
+from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.render.context import build_context, build_render_inputs
 from capdisc.render.render_context import RenderContext, prepare_render
@@ -173,10 +173,8 @@ def _typed(rng: random.Random, world: World) -> RenderOptions:
     )
 
 
-def _filters(rng: random.Random) -> query_options.Filters:
-    return query_options.Filters(
-        max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1
-    )
+def _filters(rng: random.Random) -> params.Filters:
+    return params.Filters(max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1)
 
 
 def _world(folder) -> World:

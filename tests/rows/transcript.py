@@ -10,6 +10,7 @@ The lines below it say what must come, until the next `$ `:
     text            this text is on stdout, after the text of the line before
     ! text          this text is nowhere on stdout
     2> text         this text is on stderr
+    = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
     same            stdout is that of the line typed before
     exit 1          the exit status, which is 0 where nothing is said
@@ -60,6 +61,15 @@ class Printed:
     err: str
 
 
+@dataclass(frozen=True, slots=True)
+class TypedStep:
+    """What a line gave if it fails (else ""), its stdout, and its text in the transcript."""
+
+    failure: str
+    out: str
+    text: str
+
+
 def parse_transcript(text: str) -> tuple[Step, ...]:
     """The typed lines with what is expected of each."""
     steps: list[tuple[str, list[str]]] = []
@@ -77,9 +87,30 @@ def find_failure(text: str, capdisc: RunCapdisc, environment: Mapping[str, str])
     before = ""
     for step in parse_transcript(text):
         printed = _type_line(step.line, capdisc, environment)
-        for failure in _failures(step, printed, before):
-            return f"$ {step.line}\n{failure}\nexit {printed.code}\n{printed.out[:2000]}\n2> {printed.err[:1500]}"
+        if failure := _describe_failure(step, printed, before):
+            return failure
         before = printed.out
+    return ""
+
+
+def type_step(
+    text: str, capdisc: RunCapdisc, environment: Mapping[str, str], before: str, writes: bool
+) -> TypedStep:
+    """Type one line, after that with the stdout `before`; with `writes`, the exact output in its text
+    becomes the one that it has now.
+    """
+    (step,) = parse_transcript(text)
+    printed = _type_line(step.line, capdisc, environment)
+    if writes and "\n= " in text:
+        exact = "".join(f"= {line}".rstrip() + "\n" for line in printed.out.splitlines())
+        text = re.sub(r"(?:^= .*\n|^=\n)+", lambda _: exact, text, count=1, flags=re.M)
+        (step,) = parse_transcript(text)
+    return TypedStep(_describe_failure(step, printed, before), printed.out, text)
+
+
+def _describe_failure(step: Step, printed: Printed, before: str) -> str:
+    for failure in _failures(step, printed, before):
+        return f"$ {step.line}\n{failure}\nexit {printed.code}\n{printed.out[:2000]}\n2> {printed.err[:1500]}"
     return ""
 
 
@@ -122,12 +153,23 @@ def _split_pipe(line: str) -> list[str]:
 
 def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
     code, position = 0, 0
+    exact = [line[2:] for line in step.expected if line == "=" or line.startswith("= ")]
+    if exact and exact != [line.rstrip() for line in printed.out.splitlines()]:
+        yield "stdout is not exactly this"
     for line in step.expected:
+        if line == "=" or line.startswith("= "):
+            continue
         if line.startswith("exit "):
             code = int(line[5:])
         elif line.startswith("2> "):
             if line[3:] not in printed.err:
                 yield f"not on stderr: {line[3:]}"
+        elif line.startswith("2! "):
+            if line[3:] in printed.err:
+                yield f"on stderr: {line[3:]}"
+        elif line == "quiet":
+            if printed.err:
+                yield "stderr is not empty"
         elif line.startswith("! "):
             if line[2:] in printed.out:
                 yield f"on stdout: {line[2:]}"

@@ -200,11 +200,24 @@ def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
 
 
 def option_words(parameter: CommandParameter) -> list[str]:
-    """The words that stand for the option; a flag without words of its own has an opposite."""
-    if parameter.param.names:
-        return [word for text in parameter.param.names for word in text.split("/")]
-    name = parameter.name.replace("_", "-")
-    return [f"--{name}", f"--no-{name}"] if parameter.type is bool else [f"--{name}"]
+    """The words that stand for the option, also the opposite one of a pair."""
+    return [word for name in option_names(parameter) for word in name.split("/")]
+
+
+def option_names(parameter: CommandParameter) -> tuple[str, ...]:
+    """The names of the option as they are declared; without any, that of the parameter."""
+    return parameter.param.names or ("--" + parameter.name.replace("_", "-"),)
+
+
+def split_parameters(
+    command: Command,
+) -> tuple[list[CommandParameter], list[CommandParameter]]:
+    """The positional arguments of the command, and its options."""
+    parameters = list_parameters(command)
+    return (
+        [parameter for parameter in parameters if parameter.param.names is None],
+        [parameter for parameter in parameters if parameter.param.names is not None],
+    )
 
 
 def _is_quietable(command: Command) -> bool:
@@ -262,9 +275,7 @@ def _build_parameter(
     )
 
 
-def _option_names(parameter: CommandParameter) -> tuple[str, ...]:
-    """The names of the option; none for a positional argument, and for a pair of opposites."""
-    names = parameter.param.names
-    if names and "/" in names[0]:
-        return ()
-    return names or (() if names is None else ("--" + parameter.name.replace("_", "-"),))
+def _option_names(parameter: CommandParameter) -> Iterator[str]:
+    """The names that a plain command line may have; of a pair of opposites the first."""
+    if parameter.param.names is not None:
+        yield from (name.partition("/")[0] for name in option_names(parameter))

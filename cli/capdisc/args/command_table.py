@@ -44,6 +44,8 @@ _CORE_COMMANDS: Mapping[str, str] = {
     "completion": "Print the completion script for a shell.",
     "help": "Explain a command, also as a manual page.",
 }
+# Commands that have no module of their own.
+_MODULES: Mapping[str, str] = {"init": "new", "remove": "add"}
 # Commands with the name of a function of Python.
 _PYTHON_NAMES = ("list", "help")
 # Another name of a command, which does not need a line of its own in the overview.
@@ -65,7 +67,7 @@ _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
 def _core_function(name: str) -> str:
-    return f"capdisc.commands.{name}:{name}{'_' if name in _PYTHON_NAMES else ''}"
+    return f"capdisc.commands.{_MODULES.get(name, name)}:{name}{'_' * (name in _PYTHON_NAMES)}"
 
 
 def _make_core() -> Plugin:
@@ -129,12 +131,8 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     except BaseException as error:
         if stop and stop.signal:
             return stop.code
-        return failures.handle_error(error, as_json=_asks_for_json(argv))
-
-
-def _asks_for_json(argv: Sequence[str]) -> bool:
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
+        options = argv[: argv.index("--")] if "--" in argv else argv
+        return failures.handle_error(error, as_json="--json" in options)
 
 
 def resolve_aliases(argv: Sequence[str]) -> list[str]:
@@ -198,10 +196,6 @@ def _dispatch(argv: list[str]) -> int:
     return typer_app.run(argv, summarise_commands(), command, name, seldom)
 
 
-def _is_on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def _print_help(
     argv: Sequence[str], name: str | None, command: Command | None, seldom: Collection[str]
 ) -> bool:
@@ -212,7 +206,8 @@ def _print_help(
     from capdisc.context import surroundings
     from capdisc.output import terminal
 
-    screen = terminal.find_screen(surroundings.current_runtime()) if _is_on_terminal() else None
+    is_on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    screen = terminal.find_screen(surroundings.current_runtime()) if is_on_terminal else None
     if name and command and screen:
         help_panels.print_command_help(screen, name, command, seldom)
     elif argv[0] not in help_panels.HELP_WORDS:

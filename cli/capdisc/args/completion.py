@@ -2,7 +2,7 @@
 
 `capdisc --complete WORD…` gets the words after `capdisc`, the last one as far as it is typed. Each
 line of the answer is a word, a tab and what it means; `:files` or `:dirs` alone asks the shell to
-complete paths. What cannot be found is no error: a shell has no place for one.
+complete paths. What cannot be found is not an error: a shell has no place for one.
 
 A key press must not wait, so the commands, options and fixed values come from a table that
 `just docs` writes from the declarations, and ids, kinds and categories from one file of the index.
@@ -110,24 +110,22 @@ def describe_command(
     """The entry of a command in the table; `find_values` says where values of a parameter come
     from.
     """
-    from capdisc.args.command_line import list_parameters, option_words
+    from capdisc.args.command_line import option_words, split_parameters
 
-    parameters = list_parameters(command)
-    positionals = [parameter for parameter in parameters if parameter.param.names is None]
-    options = [
+    positionals, options = split_parameters(command)
+    entries = [
         {
             "names": option_words(parameter),
             "values": "" if parameter.type is bool else find_values(parameter) or "text",
             "is_list": parameter.is_list,
             "about": first_sentence(parameter.param.help),
         }
-        for parameter in parameters
-        if parameter.param.names is not None
+        for parameter in options
     ]
     return {
         "about": about,
         "options": [
-            *options,
+            *entries,
             {"names": ["--help", "-h"], "values": "", "is_list": False, "about": "Explain."},
         ],
         "positionals": [find_values(parameter) for parameter in positionals],

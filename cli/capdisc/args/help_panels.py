@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from capdisc.args.command_line import CommandParameter, list_parameters
+from capdisc.args.command_line import CommandParameter, option_names, split_parameters
 from capdisc.args.params import VALUE_NAMES
 from capdisc.output import console, terminal
 from capdisc.output.terminal import ColumnStyle, Line, Piece, Screen
@@ -74,8 +74,7 @@ def asks_for_help(words: Sequence[str]) -> bool:
 
 def find_seldom_options(name: str, command: Callable[..., int]) -> set[str]:
     """The names of the parameters that the help of the command leaves out."""
-    parameters = list_parameters(command)
-    names = {parameter.name for parameter in parameters if parameter.param.names is not None}
+    names = {parameter.name for parameter in split_parameters(command)[1]}
     return names.difference(_MAIN_OPTIONS[name].split()) if name in _MAIN_OPTIONS else set()
 
 
@@ -91,13 +90,8 @@ def print_command_help(
     """Print the usage, the text and the options of one command without the `seldom` used ones."""
     import inspect  # 8 ms that an overview does not need
 
-    parameters = list_parameters(command)
-    arguments = [parameter for parameter in parameters if parameter.param.names is None]
-    options = [
-        parameter
-        for parameter in parameters
-        if parameter.param.names is not None and parameter.name not in seldom
-    ]
+    arguments, options = split_parameters(command)
+    options = [parameter for parameter in options if parameter.name not in seldom]
     words = [("Usage: ", "heading"), (f"capdisc {name}", "name")]
     words += [(" [OPTIONS]", "detail")] if options else []
     words += [(f" {_argument_name(parameter)}", "value") for parameter in arguments]
@@ -208,10 +202,7 @@ def _group_options(options: Sequence[CommandParameter]) -> dict[str, list[Comman
 
 def _option_row(parameter: CommandParameter) -> tuple[list[Piece], list[Piece]]:
     param = parameter.param
-    names = param.names or ("--" + parameter.name.replace("_", "-"),)
-    label: list[Piece] = [(", ".join(sorted(names, key=len)), "option")]
-    if not param.names and parameter.type is bool:
-        label = [(f"{names[0]}, --no-{names[0][2:]}", "option")]
+    label: list[Piece] = [(", ".join(sorted(option_names(parameter), key=len)), "option")]
     about: list[Piece] = [(param.help, "")]
     if param.choices:
         about.append(

@@ -65,7 +65,9 @@ def _open_file(runtime: surroundings.Runtime, path: str) -> None:
     InputError where no program can open the file.
     """
     if not Path(path).exists():
-        raise InputError(f"{path} is no file here", "bring the index up to date: capdisc index")
+        raise InputError(
+            f"there is no file {path} here", "bring the index up to date: capdisc index"
+        )
     run_editor(runtime, path)
 
 

@@ -1,4 +1,4 @@
-"""Declarations of options and arguments, which stand beside the parameters of a command.
+"""Declarations of options and arguments, written as annotations of a command's parameters.
 
 `command_line` reads plain command lines by them in a millisecond, without a library; `typer_app`
 makes typer's options of them, for help and for every other command line. Importing typer costs
@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from capdisc.context import surroundings
+from capdisc.output import standard_streams
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
+from capdisc_indexer.model.types import Query
 
 
 class BadValueError(ValueError):
@@ -72,6 +76,9 @@ VALUE_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
 
 # Options and arguments that several commands share.
 
+# Lines on stdin that are fused as queries of their own.
+MAX_LINES = 16
+MAX_SYNONYM_BYTES = 256 * 1024
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
@@ -80,7 +87,7 @@ def parse_seconds(text: str) -> float:
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|)", text.strip())
     if not match:
         raise BadValueError(
-            f"{text!r} is no length of time: give seconds, such as 2, 2s, 500ms or 1m"
+            f"{text!r} is not a length of time: give seconds, such as 2, 2s, 500ms or 1m"
         )
     return float(match[1]) * _UNIT_SECONDS[match[2]]
 
@@ -111,7 +118,6 @@ def check_finite(number: float | None) -> float | None:
 MinRelevance = Annotated[
     float | None,
     option(
-        "--min-relevance",
         min=0,
         max=1,
         callback=check_finite,
@@ -121,10 +127,8 @@ MinRelevance = Annotated[
 ]
 
 
-Ids = Annotated[bool, option("--ids", help="Print ids only, one per line.", panel="Output")]
-Paths = Annotated[
-    bool, option("--paths", help="Print file paths only, each once.", panel="Output")
-]
+Ids = Annotated[bool, option(help="Print ids only, one per line.", panel="Output")]
+Paths = Annotated[bool, option(help="Print file paths only, each once.", panel="Output")]
 Null = Annotated[
     bool,
     option(
@@ -137,7 +141,6 @@ Null = Annotated[
 Open = Annotated[
     bool,
     option(
-        "--open",
         help="Open the first file in your editor (VISUAL, EDITOR).",
         panel="Output",
     ),
@@ -147,13 +150,12 @@ QUIET = option(
 )
 IndexDir = Annotated[
     Path | None,
-    option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),
+    option(metavar="DIR", help="The folder of the index.", panel="Index"),
 ]
-Json = Annotated[bool, option("--json", help="Print JSON.", panel="Output")]
+Json = Annotated[bool, option(help="Print JSON.", panel="Output")]
 Fresh = Annotated[
     str | None,
     option(
-        "--fresh",
         help="Pick up changed files first: auto: a few; require: all; off: none.",
         panel="Index",
         choices=("auto", "require", "off"),
@@ -162,7 +164,6 @@ Fresh = Annotated[
 Engine = Annotated[
     str | None,
     option(
-        "--engine",
         help="Where candidates come from: the index itself (matrix), or its LanceDB table.",
         panel="Index",
         choices=("auto", "matrix", "lancedb"),
@@ -183,7 +184,6 @@ Words = Annotated[
 Also = Annotated[
     list[str] | None,
     option(
-        "--also",
         metavar="QUERY",
         help="The query in other words; the rankings are fused.",
         panel="Searching",
@@ -192,7 +192,6 @@ Also = Annotated[
 Mode = Annotated[
     str | None,
     option(
-        "--mode",
         help="Search by words, by meaning or both; no-graph: without relations; rerank: both, reordered by the reranker.",
         panel="Searching",
         choices=("auto", "hybrid", "lexical", "vector", "no-graph", "rerank"),
@@ -201,7 +200,6 @@ Mode = Annotated[
 SessionName = Annotated[
     str | None,
     option(
-        "--session",
         metavar="NAME",
         help="Record the hits in this session; a new one is created.",
         panel="Session",
@@ -210,9 +208,120 @@ SessionName = Annotated[
 EncoderName = Annotated[
     str | None,
     option(
-        "--encoder",
         metavar="NAME",
         help="static, or an ONNX or sentence-transformers model: NAME, NAME@DIM or a path.",
         panel="Searching",
     ),
 ]
+ContextSize = Annotated[
+    int, option(min=1, help="With --auto: tokens of the model's context.", panel="Budget")
+]
+ThresholdPct = Annotated[
+    float,
+    option(
+        min=0,
+        max=100,
+        callback=check_finite,
+        help="With --auto: the percentage of the context that counts as small.",
+        panel="Budget",
+    ),
+]
+
+
+@frozen(kw_only=True)
+class Filters:
+    """The filter options as they were typed, the same for every command that takes a query."""
+
+    kind: Annotated[
+        list[str] | None, option(help="Only this kind (repeatable).", panel="Filters")
+    ] = None
+    category: Annotated[
+        list[str] | None,
+        option(help="Only this category (repeatable).", panel="Filters"),
+    ] = None
+    tag: Annotated[
+        list[str] | None, option(help="Only with this tag (repeatable).", panel="Filters")
+    ] = None
+    id: Annotated[
+        list[str] | None,
+        option(
+            metavar="PATTERN",
+            help="Only ids of this pattern, such as 'table:shop.*' (repeatable).",
+            panel="Filters",
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        option(
+            metavar="ID",
+            help="Leave this capability out (repeatable).",
+            panel="Filters",
+        ),
+    ] = None
+    max_risk: Annotated[
+        str,
+        option(
+            help="At most this risk; one that declares none counts as high.",
+            panel="Filters",
+            choices=RISK_CHOICES,
+        ),
+    ] = ""
+    available: Annotated[
+        bool,
+        option(
+            help="Only those whose secrets and programs are installed.",
+            panel="Filters",
+        ),
+    ] = False
+
+    preset: Annotated[
+        list[str] | None,
+        option(
+            metavar="NAME",
+            help="Add the members of this preset to the hits; list: show only them (repeatable).",
+            panel="Filters",
+        ),
+    ] = None
+
+    def query(self, texts: tuple[str, ...], limit: int) -> Query:
+        """The query for these texts with the filters."""
+        return Query(
+            texts=texts,
+            kinds=tuple(self.kind or ()),
+            categories=tuple(self.category or ()),
+            tags=tuple(self.tag or ()),
+            ids=tuple(self.id or ()),
+            exclude=tuple(self.exclude or ()),
+            max_risk=risk_level(self.max_risk) or self.max_risk,
+            available=self.available,
+            limit=limit,
+            presets=tuple(self.preset or ()),
+        )
+
+
+def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
+    """The texts to search for: the words as one text, each `--also`, and stdin where a word is
+    `-`. Up to MAX_LINES lines of stdin are texts of their own; more are one text.
+    """
+    typed_words = list(words or ())
+    joined_words = " ".join(word for word in typed_words if word != "-").strip()
+    piped = standard_streams.read_stdin_text() if "-" in typed_words else ""
+    lines = [line for line in piped.splitlines() if line.strip()]
+    texts = (joined_words, *(also or ()), *(lines if len(lines) <= MAX_LINES else (piped,)))
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def prompt_texts(
+    runtime: surroundings.Runtime, words: Sequence[str] | None, also: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The texts to search for in `render`: as `query_texts`, but stdin is always one text, and is
+    read without `-`, too, where nothing else is typed and it is not a terminal.
+    """
+    typed_words = [word for word in words or () if word != "-"]
+    reads_stdin = "-" in (words or ()) or not (typed_words or also or runtime.stdin_is_terminal)
+    texts = (
+        " ".join(typed_words),
+        *(also or ()),
+        standard_streams.read_stdin_text() if reads_stdin else "",
+    )
+    return tuple(text.strip() for text in texts if text.strip())

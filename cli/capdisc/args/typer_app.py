@@ -12,7 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from capdisc.args import help_panels
-from capdisc.args.command_line import CommandParameter, call_command, list_parameters
+from capdisc.args.command_line import (
+    CommandParameter,
+    call_command,
+    list_parameters,
+    option_names,
+)
 from capdisc.args.params import VALUE_NAMES, BadValueError, Param, parse_count
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
@@ -124,7 +129,7 @@ _FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
 
 
 def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
-    """The error for a word that is no command; a sentence is taken for a query."""
+    """The error for an unknown command; a sentence is taken for a query."""
     if word == "serve":
         message = "the warm server is gone: each command answers by itself"
         return UsageError(message, "for a process that stays warm for an agent: capdisc mcp")
@@ -230,7 +235,7 @@ def _typer_parameter(parameter: CommandParameter, is_hidden: bool) -> Any:
     if declared.names is None:
         return typer.Argument(metavar=declared.metavar, help=declared.help)
     return typer.Option(
-        *declared.names,
+        *option_names(parameter),
         help=declared.help,
         metavar="|".join(filter(None, (declared.metavar, *declared.more_choices())))
         or VALUE_NAMES.get(parameter.type),

@@ -1,4 +1,4 @@
-"""capdisc add: a capability that an agent made while it works, indexed at once."""
+"""capdisc add and remove: a capability that an agent made while it works, indexed at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from capdisc.context.freshness import locate_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
-from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.sources.readers.yaml_nodes import to_json
@@ -28,14 +27,6 @@ from capdisc_indexer.store.generation import read_pointer
 EMERGENT = "emergent"
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_BYTES = 256 * 1024
-
-
-@frozen
-class AddedFile:
-    """The text of a capability, and where it goes below the folder of what agents made."""
-
-    path: Path
-    text: str
 
 
 def add(
@@ -68,24 +59,53 @@ def add(
         files, skipped = _manifest_files(folder, text, target)
     for name in skipped:
         console.print_notice(f"notice: {name} belongs to a session alone (tier: session): skipped")
-    if existing := [file for file in files if file.path.exists() and not overwrite]:
-        raise InputError(
-            f"{existing[0].path} exists already", "add --replace, or choose another name"
-        )
-    written = [file for file in files if _write_checked(file)]
+    if existing := [path for path, _ in files if path.exists() and not overwrite]:
+        raise InputError(f"{existing[0]} exists already", "add --replace, or choose another name")
+    written_paths = [path for path, content in files if _write_checked(path, content)]
     with open_index.open_index(index_dir, "auto") as ctx:
         added = [
             {"id": header["id"], "path": header["source"]["path"]}
             for header in ctx.index.heads()
-            if Path(header["source"]["path"]) in {file.path for file in written}
+            if Path(header["source"]["path"]) in written_paths
         ]
-    if json:
-        console.print_document({"added": added, "skipped": skipped})
-    else:
-        console.print_lines([f"added {entry['id']} ({entry['path']})" for entry in added])
-    if len(added) < len(written):
+    lines = (f"added {entry['id']} ({entry['path']})" for entry in added)
+    console.print_answer(json, {"added": added, "skipped": skipped}, lines)
+    if len(added) < len(written_paths):
         console.print_notice("hint: the folder is not indexed yet: capdisc index")
     return ExitCode.OK if added else ExitCode.FINDINGS
+
+
+def remove(
+    ids: Annotated[
+        list[str], argument(metavar="ID...", help="Capabilities that capdisc add wrote.")
+    ],
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
+) -> int:
+    """Delete capabilities that capdisc add wrote, and take them out of the index.
+
+    No other file is ever deleted: what people wrote is theirs to remove.
+
+    Example: capdisc remove tool:fold-crane
+    """
+    with open_index.open_index(index_dir, "auto") as ctx:
+        descriptors = [ctx.index.descriptor(name) for name in ids]
+        files = {found.id: Path(found.source.path) for found in descriptors}
+        for identifier, path in files.items():
+            if path.parent.parent.name != EMERGENT or path.is_symlink():
+                raise UsageError(
+                    f"{identifier} was not added by capdisc add",
+                    f"delete its file yourself, then: capdisc index ({path})",
+                )
+    for path in files.values():
+        path.unlink(missing_ok=True)
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    with open_index.open_index(index_dir, "auto") as ctx:
+        removed_ids = [identifier for identifier in files if ctx.index.resolve(identifier) is None]
+    lines = (f"removed {identifier}" for identifier in removed_ids)
+    console.print_answer(json, {"removed": removed_ids}, lines)
+    return ExitCode.OK if len(removed_ids) == len(files) else ExitCode.FINDINGS
 
 
 def emergent_folder(runtime: surroundings.Runtime, index_dir: Path | None) -> Path:
@@ -101,14 +121,16 @@ def emergent_folder(runtime: surroundings.Runtime, index_dir: Path | None) -> Pa
     return root / EMERGENT
 
 
-def _skill_file(folder: Path, text: str) -> AddedFile:
+def _skill_file(folder: Path, text: str) -> tuple[Path, str]:
     match = re.search(r"^name:[ \t]*['\"]?([^'\"\n#]+)", text, re.MULTILINE)
     if not match:
         raise InputError("the skill has no name", "add a line name: … to its front matter")
-    return AddedFile(folder / _file_name(match[1].strip()) / "SKILL.md", text)
+    return folder / _file_name(match[1].strip()) / "SKILL.md", text
 
 
-def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile], list[str]]:
+def _manifest_files(
+    folder: Path, text: str, name: str
+) -> tuple[list[tuple[Path, str]], list[str]]:
     """The files of the capabilities in a manifest, and the names of those of a session alone."""
     import yaml
 
@@ -127,7 +149,7 @@ def _manifest_files(folder: Path, text: str, name: str) -> tuple[list[AddedFile]
         manifest.pop("tier", None)
         manifest_text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True)
         path = folder / _file_name(str(entry["name"])) / "CAPABILITY.yaml"
-        files.append(AddedFile(path, manifest_text))
+        files.append((path, manifest_text))
     return files, skipped
 
 
@@ -144,35 +166,32 @@ def _entries(document: object, name: str) -> Iterator[JsonObject]:
 
 
 def _file_name(name: str) -> str:
-    """The name as that of a folder. Raises UsageError for one that is none."""
+    """The name as that of a folder. Raises UsageError where nothing of it can be used."""
     plain = _FILE_NAME.sub("-", name).strip("-.")[:64]
     if not plain:
         raise UsageError(f"{name[:40]!r} is not a good name", "use letters, digits and hyphens")
     return plain
 
 
-def _write_checked(file: AddedFile) -> bool:
+def _write_checked(path: Path, text: str) -> bool:
     """Whether the file was written: one with errors is taken back, and they are printed."""
     import capdisc_indexer as cd
 
-    before = file.path.read_bytes() if file.path.exists() else None
+    before = path.read_bytes() if path.exists() else None
     try:
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file.path, file.text.encode())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text.encode())
     except OSError as error:
         raise InputError(
-            f"{file.path} cannot be written ({error.strerror})", "mend the rights of its folder"
+            f"{path} cannot be written ({error.strerror})", "mend the rights of its folder"
         ) from error
-    findings = [
-        finding
-        for finding in cd.validate([file.path.parent]).chosen.findings
-        if finding.severity is Severity.ERROR
-    ]
-    for finding in findings:
+    findings = cd.validate([path.parent]).chosen.findings
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    for finding in errors:
         for line in console.format_finding(finding):
             console.print_notice(line)
-    if findings and before is None:
-        shutil.rmtree(file.path.parent)
-    elif findings and before is not None:
-        replace_file(file.path, before)
-    return not findings
+    if errors and before is None:
+        shutil.rmtree(path.parent)
+    elif errors and before is not None:
+        replace_file(path, before)
+    return not errors

@@ -4,6 +4,7 @@ tokens.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, re
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools import tool_table
+from capdisc_indexer.tools.call_binding import BoundCall
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
 from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
@@ -36,6 +38,51 @@ from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
 _MAX_NAME_CHARACTERS = 80
 MAX_CALLS = 1_000
 _EXAMPLE = '{"query": "merge PDFs"}'
+
+
+@frozen(kw_only=True)
+class CallOptions:
+    """How answers are printed, and what a call may do."""
+
+    envelope: Annotated[
+        bool,
+        option(help="Print {status, tool, results}, or {status, tool, error, hint}."),
+    ] = False
+    max_tokens: Annotated[
+        int | None,
+        option(min=1, help="Cut the answer to this many tokens, and say what was left out."),
+    ] = None
+    format: Annotated[
+        str | None,
+        option(
+            help="Answer tool_search as this provider takes it.",
+            choices=("anthropic", "openai-responses"),
+        ),
+    ] = None
+    yes: Annotated[bool, option(help="Let execute_tool run what it names, without asking.")] = (
+        False
+    )
+    call_id: Annotated[
+        str, option(metavar="ID", help="With --format: the id of the model's call.")
+    ] = ""
+    trace: Annotated[
+        Path | None,
+        option(
+            metavar="FILE",
+            help="Add each call with the sources of its answer to FILE, which --batch replays.",
+        ),
+    ] = None
+    session: params.SessionName = None
+    mode: params.Mode = None
+
+
+@frozen(kw_only=True)
+class CallingCommand:
+    """`capdisc call` with its index: where answers come from, and the options."""
+
+    ctx: open_index.CommandContext
+    tool_ctx: ToolContext
+    options: CallOptions
 
 
 def call(
@@ -51,7 +98,7 @@ def call(
         ),
     ] = None,
     args: Annotated[
-        str | None, option("--args", metavar="JSON", help="The arguments, as an option.")
+        str | None, option(metavar="JSON", help="The arguments, as an option.")
     ] = None,
     batch: Annotated[
         Path | None,
@@ -60,44 +107,7 @@ def call(
             help='Calls, a JSON object on each line: {"tool": …, "arguments": {…}}; - reads stdin.',
         ),
     ] = None,
-    envelope: Annotated[
-        bool,
-        option(
-            "--envelope", help="Print {status, tool, results}, or {status, tool, error, hint}."
-        ),
-    ] = False,
-    max_tokens: Annotated[
-        int | None,
-        option(
-            "--max-tokens",
-            min=1,
-            help="Cut the answer to this many tokens, and say what was left out.",
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        option(
-            "--format",
-            help="Answer tool_search as this provider takes it.",
-            choices=("anthropic", "openai-responses"),
-        ),
-    ] = None,
-    yes: Annotated[
-        bool, option("--yes", help="Let execute_tool run what it names, without asking.")
-    ] = False,
-    call_id: Annotated[
-        str, option("--call-id", metavar="ID", help="With --format: the id of the model's call.")
-    ] = "",
-    trace: Annotated[
-        Path | None,
-        option(
-            "--trace",
-            metavar="FILE",
-            help="Add each call with the sources of its answer to FILE, which --batch replays.",
-        ),
-    ] = None,
-    session: params.SessionName = None,
-    mode: params.Mode = None,
+    options: CallOptions = CallOptions(),
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
 ) -> int:
@@ -123,45 +133,48 @@ def call(
         )
     if batch is not None and (arguments or args):
         raise UsageError("--batch has the arguments in its lines", "leave the arguments out")
-    if format is not None and (batch is not None or envelope or max_tokens is not None):
+    _check_format(options, is_batch=batch is not None)
+    name = tool or ""
+    try:
+        with open_index.open_index(index_dir, fresh) as ctx:
+            tool_ctx = _build_context(ctx, options)
+            caller = CallingCommand(ctx=ctx, tool_ctx=tool_ctx, options=options)
+            if batch is not None:
+                return _run_batch(caller, str(batch))
+            values = _read_arguments(name, arguments or (), args)
+            indent = 2 if ctx.runtime.stdout_is_terminal else None
+            if options.format is not None:
+                answer = _answer_search(caller, name, values)
+            else:
+                answer = _answer_call(caller, name, values, indent)
+                answer = _success_envelope(name, answer) if options.envelope else answer
+            console.print_result(console.format_json_text(answer, indent))
+            return ExitCode.OK
+    except CapdiscError as error:
+        if options.envelope and batch is None:
+            indent = 2 if surroundings.current_runtime().stdout_is_terminal else None
+            console.print_result(console.format_json_text(_error_envelope(name, error), indent))
+        raise
+
+
+def _check_format(options: CallOptions, is_batch: bool) -> None:
+    """Raises UsageError for options that do not go with --format, or need it."""
+    if options.format is None:
+        if options.call_id:
+            hint = "add --format anthropic or openai-responses"
+            raise UsageError("--call-id needs --format", hint)
+        return
+    if is_batch or options.envelope or options.max_tokens is not None:
         raise UsageError(
             "--format prints what the provider takes, as it is",
             "leave out --batch, --envelope and --max-tokens",
         )
-    if format is not None and trace is not None:
+    if options.trace is not None:
         raise UsageError("--trace records calls without --format", "leave out one of them")
-    if call_id and format is None:
-        raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
-    try:
-        with open_index.open_index(index_dir, fresh) as ctx:
-            options = CallOptions(
-                tool_ctx=_build_context(ctx, mode, yes),
-                is_wrapped=envelope,
-                max_tokens=max_tokens,
-                trace=ctx.runtime.expand(trace) if trace else None,
-                ctx=ctx,
-                session=session,
-            )
-            if batch is not None:
-                return run_batch(options, str(batch))
-            values = _read_arguments(tool or "", arguments or (), args)
-            if format is not None:
-                search_call = SearchCall(
-                    form=format, call_id=call_id, name=tool or "", arguments=values
-                )
-                return run_search(options, search_call)
-            return run_call(options, tool or "", values)
-    except CapdiscError as error:
-        if envelope and batch is None:
-            indent = 2 if surroundings.current_runtime().stdout_is_terminal else None
-            text = console.format_json_text(_error_envelope(tool or "", error), indent)
-            console.print_result(text)
-        raise
 
 
-def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) -> ToolContext:
+def _build_context(ctx: open_index.CommandContext, options: CallOptions) -> ToolContext:
     """The context of a call, in which `execute_tool` runs what its user agreed to."""
-    tool_ctx = build_tool_context(ctx, mode)
     doubt = ctx.provenance_warning
 
     def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
@@ -171,13 +184,14 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
         filled = fill_defaults(descriptor.schema, arguments)
         if not descriptor.run or doubt:
             return unexecuted_call(descriptor, filled, doubt)
-        roots = tuple(ctx.index.scan["roots"])
         execution_ctx = ExecutionContext(
-            environ=ctx.runtime.environ, cwd=ctx.runtime.cwd, roots=roots
+            environ=ctx.runtime.environ,
+            cwd=ctx.runtime.cwd,
+            roots=tuple(ctx.index.scan["roots"]),
         )
         try:
             answer: ToolAnswer = registry.load_service("runner").run_with_approval(
-                ctx.runtime, descriptor, arguments, execution_ctx, yes
+                ctx.runtime, descriptor, arguments, execution_ctx, options.yes
             )
         except ApprovalRequiredError as error:
             console.print_notice(f"notice: {error.message}")
@@ -185,22 +199,7 @@ def _build_context(ctx: open_index.CommandContext, mode: str | None, yes: bool) 
             return unexecuted_call(descriptor, filled, "nobody agreed to it")
         return answer
 
-    return replace(tool_ctx, execute=run)
-
-
-@frozen(kw_only=True)
-class CallOptions:
-    """Where answers come from, whether they are printed in an envelope, and how many tokens they
-    may have (None: any number). `trace` is the file that each call is added to, `session` the one
-    that records what is found and used.
-    """
-
-    tool_ctx: ToolContext
-    is_wrapped: bool
-    max_tokens: int | None
-    trace: Path | None
-    ctx: open_index.CommandContext
-    session: str | None
+    return replace(build_tool_context(ctx, options.mode), execute=run)
 
 
 def _read_arguments(name: str, words: Sequence[str], option: str | None) -> Any:
@@ -226,8 +225,8 @@ def parse_words(
 ) -> Any:
     """The arguments in words KEY=VALUE, or in one of JSON. With `has_positions`, any other words
     are the values of the required parameters, or where there are more of them, of all in their
-    order. A value is a text where the schema says so, or where it is no JSON. Raises UsageError
-    for a word that is none of them, and for a parameter that has two values.
+    order. A value is a text where the schema says so, or where it is not JSON. Raises UsageError
+    for any other word, and for a parameter that has two values.
     """
     if len(words) == 1 and (words[0] == "-" or words[0].lstrip()[:1] in ("", "{", "[", '"')):
         return parse_arguments(words[0], example)
@@ -281,67 +280,45 @@ def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
     return value
 
 
-def run_call(options: CallOptions, name: str, arguments: Any) -> int:
-    """Print the answer to one call. Raises CapdiscError where it fails."""
-    indent = 2 if options.ctx.runtime.stdout_is_terminal else None
-    answer = _answer_call(options, name, arguments, indent)
-    document = _success_envelope(name, answer) if options.is_wrapped else answer
-    console.print_result(console.format_json_text(document, indent))
-    return ExitCode.OK
-
-
-@frozen(kw_only=True)
-class SearchCall:
-    """A model's call of the tool search, to be answered in the form of its provider. `call_id` is
-    the provider's id of the call, "" where it is unknown.
-    """
-
-    form: str
-    call_id: str
-    name: str
-    arguments: Any
-
-
-def run_search(options: CallOptions, call: SearchCall) -> int:
-    """Print the answer of the tool search that loads what was found. Raises UsageError for another
-    tool, and for a provider without deferred definitions.
+def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObject:
+    """The answer of the tool search, in the form of its provider, that loads what was found. Raises
+    UsageError for another tool, and for a provider without deferred definitions.
     """
     from capdisc_indexer.tools import provider_formats
 
-    if call.form not in provider_formats.DEFERRING_FORMATS:
+    form, ctx = caller.options.format or "", caller.tool_ctx
+    if form not in provider_formats.DEFERRING_FORMATS:
         raise UsageError(
-            f"the format {call.form!r} has no tool search",
+            f"the format {form!r} has no tool search",
             f"one of: {', '.join(provider_formats.DEFERRING_FORMATS)}",
         )
-    session, arguments = _take_session(options, call.name, call.arguments)
-    ready = tool_table.bind_call(call.name, arguments)
+    ready, session = _bind_call(caller, name, arguments)
     if ready.tool.name != tool_table.SEARCH_TOOL:
-        raise UsageError(f"{ready.tool.name} is no tool search", f"call {tool_table.SEARCH_TOOL}")
-    for notice in ready.notices:
-        console.print_notice(f"notice: {notice}")
-    ctx = options.tool_ctx
+        raise UsageError(
+            f"{ready.tool.name} is not the tool search", f"call {tool_table.SEARCH_TOOL}"
+        )
     definitions = tool_table.find_callable(ctx, ready.arguments["query"], ready.arguments["limit"])
     names = provider_formats.deferred_names(
         tool_table.search_definition(ctx), tool_table.capability_definitions(ctx)
     )
     # What is hidden was not defined in the request, so that no answer may refer to it.
     definitions = [definition for definition in definitions if definition.id in names]
-    answer = provider_formats.format_search_answer(call.form, definitions, names, call.call_id)
     sources = {"sources": [definition.id for definition in definitions]}
-    session_memory.record_call(options.ctx, ready, sources, session)
-    indent = 2 if options.ctx.runtime.stdout_is_terminal else None
-    console.print_result(console.format_json_text(answer, indent))
-    return ExitCode.OK
+    session_memory.record_call(caller.ctx, ready, sources, session)
+    answer: JsonObject = provider_formats.format_search_answer(
+        form, definitions, names, caller.options.call_id
+    )
+    return answer
 
 
-def run_batch(options: CallOptions, name: str) -> int:
+def _run_batch(caller: CallingCommand, name: str) -> int:
     """Print one line for each call in the file, also for calls that fail."""
-    calls = list(json_lines(user_files.read_file_or_stdin(options.ctx.runtime, name), name))
+    calls = list(json_lines(user_files.read_file_or_stdin(caller.ctx.runtime, name), name))
     if len(calls) > MAX_CALLS:
         raise UsageError(
             f"{name} has {len(calls):,} calls; at most {MAX_CALLS:,} are made at once", "split it"
         )
-    answers = [_run_line(options, call) for call in calls]
+    answers = [_run_line(caller, call) for call in calls]
     console.print_result(
         "".join(console.format_json_text(answer, None) + "\n" for answer in answers)
     )
@@ -349,11 +326,11 @@ def run_batch(options: CallOptions, name: str) -> int:
     return ExitCode.FINDINGS if has_failures else ExitCode.OK
 
 
-def _run_line(options: CallOptions, call: JsonLine | Finding) -> JsonObject:
+def _run_line(caller: CallingCommand, call: JsonLine | Finding) -> JsonObject:
     name = ""
     try:
         name, arguments = _parse_line(call)
-        return _success_envelope(name, _answer_call(options, name, arguments, None))
+        return _success_envelope(name, _answer_call(caller, name, arguments, None))
     except CapdiscError as error:
         line = call.line if isinstance(call, Finding) else call.number
         return _error_envelope(name, error) | {"line": line}
@@ -372,41 +349,41 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
 
 
 def _answer_call(
-    options: CallOptions, name: str, arguments: Any, indent: int | None
+    caller: CallingCommand, name: str, arguments: Any, indent: int | None
 ) -> ToolAnswer:
-    session, own_arguments = _take_session(options, name, arguments)
-    ready = tool_table.bind_call(name, own_arguments)
-    for notice in ready.notices:
-        console.print_notice(f"notice: {notice}")
-    answer = ready.tool.answer(options.tool_ctx, ready.arguments)
-    session_memory.record_call(options.ctx, ready, answer, session)
+    ctx, options = caller.ctx, caller.options
+    ready, session = _bind_call(caller, name, arguments)
+    answer = ready.tool.answer(caller.tool_ctx, ready.arguments)
+    session_memory.record_call(ctx, ready, answer, session)
     if options.trace:
-        registry.load_service("calls").add_to_trace(
-            options.ctx, options.trace, name, arguments, answer
-        )
+        trace = ctx.runtime.expand(options.trace)
+        registry.load_service("calls").add_to_trace(ctx, trace, name, arguments, answer)
     if options.max_tokens is None:
         return answer
     count_text = load_counter()
 
     def count(candidate: ToolAnswer) -> int:
-        document = _success_envelope(name, candidate) if options.is_wrapped else candidate
+        document = _success_envelope(name, candidate) if options.envelope else candidate
         return count_text(console.format_json_text(document, indent) + "\n")
 
     return truncate_answer(answer, options.max_tokens, count)
 
 
-def _take_session(options: CallOptions, name: str, arguments: Any) -> tuple[str | None, Any]:
-    """The session of the call, and the arguments that belong to the tool. Raises UsageError for
-    what cannot name a session.
+def _bind_call(caller: CallingCommand, name: str, arguments: Any) -> tuple[BoundCall, str | None]:
+    """The call with its checked arguments, and its session, which they may name where the tool has
+    no parameter for it. Raises UsageError for what cannot name a session.
     """
-    session, tool = options.session, tool_table.find_tool(name)
+    session, tool = caller.options.session, tool_table.find_tool(name)
     is_own = tool is not None and "session" in tool.input_schema["properties"]
     if isinstance(arguments, dict) and isinstance(arguments.get("session"), str) and not is_own:
         session = arguments["session"]
         arguments = {key: value for key, value in arguments.items() if key != "session"}
     if session is not None:  # before anything runs
-        session_memory.load_ids(options.ctx.runtime.state_dir(), session)
-    return session, arguments
+        session_memory.load_ids(caller.ctx.runtime.state_dir(), session)
+    ready = tool_table.bind_call(name, arguments)
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    return ready, session
 
 
 def _success_envelope(name: str, answer: ToolAnswer) -> JsonObject:
@@ -429,7 +406,7 @@ def truncate_answer(
     if count(answer) <= limit:
         return answer
     left_out: dict[str, int] = {}
-    for path, value in sorted(_long_values(answer, ()), key=lambda entry: -_text_size(entry[1])):
+    for path, value in sorted(_long_values(answer, ()), key=lambda entry: -len(str(entry[1]))):
         fitting_length = _largest_fit(answer, path, value, left_out, limit, count)
         left_out[".".join(path)] = len(value) - max(fitting_length, 0)
         answer = _replace_value(answer, path, value[: max(fitting_length, 0)])
@@ -449,18 +426,16 @@ def _largest_fit(
     limit: int,
     count: Callable[[ToolAnswer], int],
 ) -> int:
-    """The length to which the value has to be cut, by bisection; -1 where the rest of the answer
-    is too long by itself.
+    """The length to which the value has to be cut; -1 where the rest of the answer is too long by
+    itself.
     """
-    low, high = -1, len(value) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        missing = {**left_out, ".".join(path): len(value) - middle}
-        if count(_mark_truncated(_replace_value(answer, path, value[:middle]), missing)) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+
+    def is_too_long(length: int) -> bool:
+        missing = {**left_out, ".".join(path): len(value) - length}
+        cut = _mark_truncated(_replace_value(answer, path, value[:length]), missing)
+        return count(cut) > limit
+
+    return bisect_right(range(len(value)), False, key=is_too_long) - 1
 
 
 def _mark_truncated(answer: ToolAnswer, left_out: Mapping[str, int]) -> ToolAnswer:
@@ -478,10 +453,6 @@ def _long_values(
             isinstance(value, str) and len(value) > _MAX_NAME_CHARACTERS
         ):
             yield (*path, key), value
-
-
-def _text_size(value: object) -> int:
-    return len(str(value))
 
 
 def _replace_value(answer: ToolAnswer, path: tuple[str, ...], value: object) -> ToolAnswer:

@@ -14,13 +14,13 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.context.index_scope import list_declared_sources, list_scan_roots
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.config.trust import TRUST_HINT
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import DeclaredSource
 from capdisc_indexer.text.similar_names import unknown_choice
 
 
@@ -35,7 +35,7 @@ def config(
     ] = None,
     workspace: Annotated[
         bool,
-        option("--workspace", help="Change the file of this workspace instead of your own."),
+        option(help="Change the file of this workspace instead of your own."),
     ] = False,
     json: params.Json = False,
 ) -> int:
@@ -99,11 +99,8 @@ def _print_value(request: SettingRequest) -> int:
     effective = request.runtime.config()
     name = config_file.require_setting(request.name)
     value = effective[name]
-    if request.json:
-        console.print_document(_setting_row(effective, name))
-    else:
-        texts = value if isinstance(value, list) else [_value_text(value)]
-        console.print_lines(texts)
+    texts = value if isinstance(value, list) else [_value_text(value)]
+    console.print_answer(request.json, _setting_row(effective, name), texts)
     return ExitCode.OK
 
 
@@ -130,10 +127,8 @@ def _print_change(request: SettingRequest, file: Path, name: str) -> int:
     """Print the value that counts now, and where another place than the changed file decides."""
     effective = request.runtime.config()
     row = _setting_row(effective, name)
-    if request.json:
-        console.print_document({"file": str(file), **row})
-    else:
-        console.print_lines([f"{name} = {_format_value(row['value'])}  ({row['from']})"])
+    line = f"{name} = {_format_value(row['value'])}  ({row['from']})"
+    console.print_answer(request.json, {"file": str(file), **row}, [line])
     waiting = {request.setting for request in effective.waiting}
     if name in waiting:
         console.print_notice(f"notice: {file} asks for more than a workspace may; {TRUST_HINT}")
@@ -160,10 +155,8 @@ def _edit_file(request: SettingRequest) -> int:
 
 def _print_path(request: SettingRequest) -> int:
     file = config_file.find_file(request.runtime, request.is_workspace)
-    if request.json:
-        console.print_document({"file": str(file), "exists": file.exists()})
-    else:
-        console.print_lines([str(file)])
+    document = {"file": str(file), "exists": file.exists()}
+    console.print_answer(request.json, document, [str(file)])
     return ExitCode.OK
 
 
@@ -197,7 +190,16 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         for origin, path in list_scan_roots(runtime, effective)
     ]
     settings = [_setting_row(effective, name) for name in SETTINGS]
-    sources = [_source_row(source) for source in list_declared_sources(runtime, effective)]
+    sources = [
+        {
+            "format": source.format,
+            "path": source.path,
+            "name": source.name,
+            "options": dict(source.options),
+            "from": source.origin,
+        }
+        for source in list_declared_sources(runtime, effective)
+    ]
     for key in effective.unknown:
         console.print_notice(f"notice: unknown setting {key}")
     where = _index_location(runtime, effective)
@@ -222,66 +224,55 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
             }
         )
         return ExitCode.OK
-    rows = [
-        (
-            setting["name"],
-            _format_value(setting["value"]),
-            setting["from"],
-            setting["variable"],
-            setting["about"],
-        )
-        for setting in settings
+    _print_table(terminal.find_screen(runtime), settings)
+    lines = [
+        "",
+        f"workspace  {runtime.workspace}",
+        f"index      {where or '-'}",
+        "folders, strongest first:",
+        *(
+            f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})"
+            for root in roots
+        ),
     ]
-    if screen := terminal.find_screen(runtime):
-        _draw_settings(screen, rows)
-    else:
-        console.print_lines(console.format_table(_TITLES, rows))
-    console.print_lines(
-        [
-            "",
-            f"workspace  {runtime.workspace}",
-            f"index      {where or '-'}",
-            "folders, strongest first:",
-        ]
-    )
-    console.print_lines(
-        f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots
-    )
     if sources:
-        console.print_lines(["", "sources:"])
-    console.print_lines(
-        f"  {source['format']} {source['path']}  ({source['from']})" for source in sources
-    )
+        lines += ["", "sources:"]
+        lines += [
+            f"  {source['format']} {source['path']}  ({source['from']})" for source in sources
+        ]
     if waiting:
-        console.print_lines(["", "waiting for your trust, and left out (capdisc trust):"])
-    console.print_lines(f"  {request.line}  ({request.origin})" for request in waiting)
+        lines += ["", "waiting for your trust, and left out (capdisc trust):"]
+        lines += [f"  {request.line}  ({request.origin})" for request in waiting]
+    console.print_lines(lines)
     return ExitCode.OK
 
 
-_TITLES = ("setting", "value", "from", "variable", "about")
-
-
-def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str, str]]) -> None:
-    """Draw the table of settings; those that somebody has set stand out."""
-    wrapped = terminal.ColumnStyle(wrapped=True, max_width=screen.columns // 4)
+def _print_table(screen: terminal.Screen | None, settings: list[JsonObject]) -> None:
+    """Print the settings; on a terminal, those that somebody has set stand out."""
+    wrapped = ColumnStyle(wrapped=True, max_width=screen.columns // 4 if screen else 0)
     columns = [
-        terminal.ColumnStyle(title=_TITLES[0]),
-        replace(wrapped, title=_TITLES[1]),
-        replace(wrapped, title=_TITLES[2]),
-        terminal.ColumnStyle(title=_TITLES[4], wrapped=True, flexible=True),
+        ColumnStyle(title="setting"),
+        replace(wrapped, title="value"),
+        replace(wrapped, title="from"),
+        ColumnStyle(title="variable", only="pipe"),
+        ColumnStyle(title="about", only="pipe"),
+        ColumnStyle(title="about", only="screen", wrapped=True, flexible=True),
     ]
-    drawn_rows = []
-    for name, value, origin, variable, about in rows:
-        name_style, value_style = ("", "") if origin == "default" else ("name", "ok")
-        drawn_rows.append(
+    rows = []
+    for setting in settings:
+        variable, about = setting["variable"], setting["about"]
+        is_default = setting["from"] == "default"
+        rows.append(
             [
-                (name, name_style),
-                (value, value_style),
-                (origin, "detail"),
+                (setting["name"], "" if is_default else "name"),
+                (_format_value(setting["value"]), "" if is_default else "ok"),
+                (setting["from"], "detail"),
+                variable,
+                about,
                 (f"{about} ({variable})", "detail"),
             ]
         )
-    terminal.print_table(screen, columns, drawn_rows)
+    terminal.print_rows(screen, columns, rows)
 
 
 def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
@@ -293,16 +284,6 @@ def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
         console.print_notice(f"notice: {error.message}")
         console.print_notice(f"hint: {error.hint}")
         return ""
-
-
-def _source_row(source: DeclaredSource) -> dict[str, object]:
-    return {
-        "format": source.format,
-        "path": source.path,
-        "name": source.name,
-        "options": dict(source.options),
-        "from": source.origin,
-    }
 
 
 def _format_value(value: object) -> str:

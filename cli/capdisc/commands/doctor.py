@@ -31,6 +31,7 @@ from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
+from capdisc.output.terminal import ColumnStyle
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import CLIENTS as SETUP_CLIENTS
 from capdisc.setup.client_settings import HOOK, MCP, PROJECT, Client, base_folders, is_present
@@ -67,9 +68,7 @@ _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitC
 
 def doctor(
     index_dir: params.IndexDir = None,
-    deep: Annotated[
-        bool, option("--deep", help="Read every byte and every row: a second or more.")
-    ] = False,
+    deep: Annotated[bool, option(help="Read every byte and every row: a second or more.")] = False,
     every: Annotated[
         bool, option("--all", help="List the checks of the index one by one, as --deep does.")
     ] = False,
@@ -117,11 +116,17 @@ def doctor(
                 "checks": checks,
             }
         )
-    elif screen := terminal.find_screen(runtime):
-        _draw_checks(screen, checks)
     else:
-        console.print_lines(_format_checks(checks))
+        _print_checks(terminal.find_screen(runtime), checks)
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
+
+
+def _pass(name: str, text: str) -> Check:
+    return Check(name=name, state=CheckState.OK, text=text)
+
+
+def _notice(name: str, text: str, fix: str) -> Check:
+    return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
 
 
 def _fold_checks(checks: list[Check], count: int) -> list[Check]:
@@ -130,7 +135,7 @@ def _fold_checks(checks: list[Check], count: int) -> list[Check]:
     wrong = [check for check in checks[-count:] if check.state is not CheckState.OK]
     passed = console.format_count(count - len(wrong), "check")
     text = f"{passed} passed; one by one: capdisc doctor --all"
-    return [*shown, *wrong, Check(name="index", state=CheckState.OK, text=text)]
+    return [*shown, *wrong, _pass("index", text)]
 
 
 def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
@@ -154,13 +159,11 @@ def _check_clients(runtime: surroundings.Runtime) -> list[Check]:
             fix = describe_hooks(name, places)
         elif all_states & {OUTDATED, UNREADABLE}:
             fix = f"capdisc setup {name}{_name_scope(client, states)}"
-        state = CheckState.NOTICE if fix else CheckState.OK
-        checks.append(Check(name=name, state=state, text=text, fix=fix))
+        checks.append(_notice(name, text, fix) if fix else _pass(name, text))
     if not checks:
-        return [Check(name="clients", state=CheckState.OK, text="none that capdisc knows is here")]
+        return [_pass("clients", "none that capdisc knows is here")]
     if len(missing) == len(checks):
-        fix = f"capdisc setup {missing[0]}"
-        checks[0] = replace(checks[0], state=CheckState.NOTICE, fix=fix)
+        checks[0] = _notice(checks[0].name, checks[0].text, f"capdisc setup {missing[0]}")
     return checks
 
 
@@ -195,7 +198,7 @@ def _check_servers(runtime: surroundings.Runtime) -> Iterator[Check]:
     if servers and (names := servers.list_unasked_servers(runtime)):
         text = f"never asked for their tools: {console.format_names(names)}"
         text += "; to search these, too: capdisc index --ask-servers"
-        yield Check(name="servers", state=CheckState.OK, text=text)
+        yield _pass("servers", text)
 
 
 def _drop_option(command: str, index_dir: Path) -> str:
@@ -212,11 +215,11 @@ def _check_coverage(place: IndexPlace) -> Check:
     if missing:
         text = f"{text}; {describe_missing(place, missing)}"
         fix = f"put it back, or drop them: {forget_command(missing)}"
-        return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
+        return _notice(name, text, fix)
     if not coverage.is_conventional and find_default_roots(runtime, config):
         text = f"{text}; not the usual folders, which are here"
-        return Check(name=name, state=CheckState.NOTICE, text=text, fix="capdisc index")
-    return Check(name=name, state=CheckState.OK, text=text)
+        return _notice(name, text, "capdisc index")
+    return _pass(name, text)
 
 
 def _check_freshness(place: IndexPlace) -> Iterator[Check]:
@@ -235,26 +238,24 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
     freshness = describe_look(replace(look, changed=changed))
     if freshness.state != "behind":
         unknown = "" if freshness.state == "current" else f", {freshness.reason}"
-        yield Check(name="newer", state=CheckState.OK, text=f"nothing on disk; {age}{unknown}")
+        yield _pass("newer", f"nothing on disk; {age}{unknown}")
         return
     count = console.format_count(freshness.changed_count, "file or folder", "files or folders")
     names = console.format_names(freshness.changed, 3)
-    yield Check(
-        name="newer",
-        state=CheckState.NOTICE,
-        text=f"{count} changed on disk ({names}); {age}",
-        fix=f"{refresh_command(place)}; a search takes in a few by itself",
+    yield _notice(
+        "newer",
+        f"{count} changed on disk ({names}); {age}",
+        f"{refresh_command(place)}; a search picks up a few by itself",
     )
 
 
 def _check_settings(config: Config) -> Iterator[Check]:
     """Settings that no command reads, which only a build names otherwise."""
     if config.unknown:
-        yield Check(
-            name="settings",
-            state=CheckState.NOTICE,
-            text=f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
-            fix="capdisc config",
+        yield _notice(
+            "settings",
+            f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
+            "capdisc config",
         )
 
 
@@ -262,12 +263,11 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     """Whether the workspace asks for something that its user has not allowed."""
     lines = workspace_trust.index_requests(runtime, config)
     if not lines:
-        return Check(name="trust", state=CheckState.OK, text="nothing here waits for your yes")
-    return Check(
-        name="trust",
-        state=CheckState.NOTICE,
-        text=f"left out: {workspace_trust.format_lines(lines)}",
-        fix="capdisc trust",
+        return _pass("trust", "nothing here waits for your yes")
+    return _notice(
+        "trust",
+        f"left out: {workspace_trust.format_lines(lines)}",
+        "capdisc trust",
     )
 
 
@@ -276,7 +276,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     try:
         failures = background_process.read_failures(runtime.user_state_dir())
     except InputError as error:
-        return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
+        return _notice("hook", error.message, error.hint)
     now_s = time.time()
     oldest, newest_time = (
         time.strftime(background_process.TIME_FORMAT, time.gmtime(moment_s))
@@ -284,7 +284,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     )
     recent = [failure for failure in failures if oldest <= str(failure["at"]) <= newest_time]
     if not recent:
-        return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
+        return _pass("hook", "no error in the last seven days")
     newest = recent[-1]
     client = newest["client"] if newest["client"] in CLIENTS else ""
     age = format_elapsed(str(newest["at"]), now_s)
@@ -302,7 +302,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
             fix += "; or index less: see roots and folders in capdisc config"
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""
-    return Check(name="hook", state=CheckState.NOTICE, text=text, fix=fix)
+    return _notice("hook", text, fix)
 
 
 def _check_plugins() -> Check:
@@ -315,22 +315,13 @@ def _check_plugins() -> Check:
     if wrong:
         fix = "update, install or uninstall the distribution that is named"
         text = "; ".join(one_line(problem, 300) for problem in wrong)
-        return Check(name="plugins", state=CheckState.NOTICE, text=text, fix=fix)
+        return _notice("plugins", text, fix)
     added = [f"{source.name} of {source.distribution}" for source in registry.load_added_plugins()]
     added += [
         f"the clients {', '.join(table.clients)} of {table.distribution}"
         for table in read_environment().clients
     ]
-    return Check(name="plugins", state=CheckState.OK, text=", ".join(added) or "those of capdisc")
-
-
-def _format_checks(checks: list[Check]) -> list[str]:
-    """A table of the checks, then a table of the commands that mend what is wrong."""
-    table = console.format_table(
-        ("check", "state", "what"), [(check.name, check.state, check.text) for check in checks]
-    )
-    fixes = [(check.name, check.fix) for check in checks if check.fix]
-    return table + (["", *console.format_table(("check", "fix"), fixes)] if fixes else [])
+    return _pass("plugins", ", ".join(added) or "those of capdisc")
 
 
 _STATE_STYLES = {
@@ -341,15 +332,14 @@ _STATE_STYLES = {
 }
 
 
-def _draw_checks(screen: terminal.Screen, checks: list[Check]) -> None:
-    """Draw both tables, each state in its colour."""
-    wide_column = terminal.ColumnStyle(wrapped=True, flexible=True)
-    columns = [terminal.ColumnStyle(title=title) for title in ("check", "state")]
+def _print_checks(screen: terminal.Screen | None, checks: list[Check]) -> None:
+    """Print a table of the checks, then a table of the commands that mend what is wrong."""
+    name, state = ColumnStyle(title="check"), ColumnStyle(title="state")
+    wide = ColumnStyle(wrapped=True, flexible=True)
     rows = [
         (check.name, (check.state, _STATE_STYLES[check.state]), check.text) for check in checks
     ]
-    terminal.print_table(screen, [*columns, replace(wide_column, title="what")], rows)
+    terminal.print_rows(screen, (name, state, replace(wide, title="what")), rows)
     if fixes := [((check.name, "warning"), check.fix) for check in checks if check.fix]:
         console.print_result("\n")
-        titles = [terminal.ColumnStyle(title="check"), replace(wide_column, title="fix")]
-        terminal.print_table(screen, titles, fixes)
+        terminal.print_rows(screen, (name, replace(wide, title="fix")), fixes)

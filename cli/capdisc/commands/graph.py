@@ -15,13 +15,13 @@ from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 
-# At most so many edges for each capability: with more, nobody can tell them apart in a picture.
+# Edges shown for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
 _ID_WIDTH = 60
+_EDGE_KEYS = ("source", "target", "kind", "weight", "directed", "why")
 
 GraphFormatter = Callable[[CapabilityGraph, Sequence[str]], str]
 
@@ -134,24 +134,18 @@ def _format_json(shown: CapabilityGraph, roots: Sequence[str]) -> str:
         {
             "schema_version": console.SCHEMA_VERSION,
             "ids": list(roots),
-            "nodes": [_node_document(key, depth) for key, depth in shown.depths.items()],
-            "edges": [_edge_document(relation) for relation in shown.relations],
+            "nodes": [
+                {"id": key, "kind": key.partition(":")[0], "depth": depth}
+                for key, depth in shown.depths.items()
+            ],
+            "edges": [
+                {key: getattr(relation, key) for key in _EDGE_KEYS} for relation in shown.relations
+            ],
             "unresolved": shown.unresolved,
             "ignored": shown.ignored,
             "left_out": shown.left_out,
         }
     )
-
-
-def _node_document(identifier: str, depth: int) -> JsonObject:
-    return {"id": identifier, "kind": identifier.partition(":")[0], "depth": depth}
-
-
-def _edge_document(relation: Relation) -> JsonObject:
-    return {
-        key: getattr(relation, key)
-        for key in ("source", "target", "kind", "weight", "directed", "why")
-    }
 
 
 def _drawing_formatter(name: str) -> GraphFormatter:
@@ -182,10 +176,7 @@ def print_stats(graph: CapabilityGraph, form: str, screen: terminal.Screen | Non
         f"unresolved    {stats['unresolved']:,}",
         f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
     ]
-    if screen:
-        terminal.print_fields(screen, lines)
-    else:
-        console.print_lines(lines)
+    terminal.print_fields(screen, lines)
 
 
 def print_notices(shown: CapabilityGraph) -> None:
@@ -219,16 +210,15 @@ def graph(
         list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
     ] = None,
     depth: Annotated[
-        int, option("--depth", min=1, max=8, help="How many steps from the ids.", panel="Edges")
+        int, option(min=1, max=8, help="How many steps from the ids.", panel="Edges")
     ] = 1,
     edge: Annotated[
         list[str] | None,
-        option("--edge", metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
+        option(metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
     ] = None,
     min_weight: Annotated[
         float,
         option(
-            "--min-weight",
             min=0,
             max=1,
             callback=params.check_finite,
@@ -245,7 +235,6 @@ def graph(
     format: Annotated[
         str,
         option(
-            "--format",
             help="How to print it.",
             panel="Output",
             choices=tuple(FORMATS),
@@ -253,9 +242,7 @@ def graph(
     ] = "table",
     stats: Annotated[
         bool,
-        option(
-            "--stats", help="Print statistics of the edges instead of the edges.", panel="Output"
-        ),
+        option(help="Print statistics of the edges instead of the edges.", panel="Output"),
     ] = False,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,

@@ -17,8 +17,9 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import command_table
-from capdisc.args.command_line import Command, CommandParameter, list_parameters, option_words
+from capdisc.args.command_line import Command, CommandParameter, option_words, split_parameters
 from capdisc.args.command_table import load_command, summarise_commands
+from capdisc.args.help_panels import value_name
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -53,7 +54,7 @@ def help_(
     ] = None,
     man: Annotated[
         bool,
-        option("--man", help="Show the manual page; in a pipe, print its source for man -l -."),
+        option(help="Show the manual page; in a pipe, print its source for man -l -."),
     ] = False,
     all_: Annotated[
         bool, option("--all", help="With the commands and options that few people need.")
@@ -121,9 +122,7 @@ def _overview_page() -> Iterator[str]:
 def _command_page(name: str) -> Iterator[str]:
     command = load_command(name)
     yield from _head(name, summarise_commands()[name].rstrip("."))
-    parameters = list_parameters(command)
-    positionals = [each for each in parameters if each.param.names is None]
-    options = [each for each in parameters if each.param.names is not None]
+    positionals, options = split_parameters(command)
     usage = "".join(f" {_argument(parameter)}" for parameter in positionals)
     yield from (".SH SYNOPSIS", rf"\fBcapdisc {_text(name)}\fR [\fIOPTIONS\fR]{usage}")
     texts, examples = _split_help(command)
@@ -178,9 +177,7 @@ def _option(parameter: CommandParameter) -> str:
     names = ", ".join(rf"\fB{_text(word)}\fR" for word in option_words(parameter))
     if parameter.type is bool:
         return names
-    values = {int: "N", float: "NUMBER", Path: "FILE"}
-    metavar = parameter.param.metavar or values.get(parameter.type, "TEXT")
-    return rf"{names} \fI{_text(metavar)}\fR"
+    return rf"{names} \fI{_text(value_name(parameter))}\fR"
 
 
 def _meaning(parameter: CommandParameter) -> str:

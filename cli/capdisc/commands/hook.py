@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,12 +35,10 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
     UsageError,
 )
-from capdisc_indexer.model.frozen import asdict, replace
-from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.frozen import asdict, frozen, replace
 
 if TYPE_CHECKING:
     from capdisc.context.open_index import CommandContext
-    from capdisc.hook.client_session import ClientSession
 
 _REPEATED = "printed before in this session"
 DEFAULT_BUDGET, DEFAULT_DETAIL_BUDGET, DEFAULT_LIMIT = 150, 1_000, 3
@@ -60,36 +57,32 @@ def hook(
     ] = DEFAULT_LIMIT,
     detail: Annotated[
         bool,
-        option(
-            "--detail", help="Add the part of the best one's text that fits, if it fits whole."
-        ),
+        option(help="Add the part of the best one's text that fits, if it fits whole."),
     ] = False,
     gate: Annotated[
         str,
         option(
-            "--gate",
             help='auto: talk such as "thanks!" gets nothing; off: all is answered.',
             choices=("auto", "off"),
         ),
     ] = "auto",
     explain: Annotated[
-        bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
+        bool, option(help="Say on stderr why nothing, or not more, is printed.")
     ] = False,
     deadline: Annotated[
         float | None,
         option(
-            "--deadline",
             metavar="TIME",
             parser=parse_seconds,
             help="Print nothing if it takes longer: 800ms, 2s.  [default: 800ms]",
         ),
     ] = None,
     no_build: Annotated[
-        bool, option("--no-build", help="Never build an index, nor bring it up to date.")
+        bool, option(help="Never build an index, nor bring it up to date.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: Annotated[
-        bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
+        bool, option(help="Print what fits as JSON for programs, and remember nothing.")
     ] = False,
 ) -> int:
     """Suggest skills for a prompt: reads the JSON of a client's hook from stdin and prints the
@@ -118,26 +111,22 @@ def hook(
         gate=gate,
         client=hook_client.name,
     )
+    request = HookRequest(
+        client=hook_client, event=event, limits=limits, place=place, may_build=not no_build
+    )
     if json:
-        answer = _search_in_process(hook_client, event, limits, place, may_build=not no_build)
-        console.print_document(_to_document(hook_client, answer))
+        answer = _search_in_process(request)
+        document = {
+            "client": hook_client.name,
+            "reason": answer.reason,
+            "verdict": answer.verdict,
+            "capabilities": [asdict(item) for item in answer.items],
+        }
+        console.print_document(document)
         return ExitCode.OK
-    if event.kind == SESSION_CHANGE:
-        _forget_session(hook_client, event)
-        answer = Suggestions(reason=f"{event.name}: this session starts anew")
-    elif event.kind == AGENT_START:
-        answer = _repeat_for_agent(hook_client, event)
-    elif event.kind == TOOL_USE:
-        _record_use(hook_client, event)
-        answer = Suggestions(reason=f"used: {event.used or 'no skill or tool of a server'}")
-    elif reason := _reason_for_silence(hook_client, event):
-        answer = Suggestions(reason=reason)
-    else:
-        answer = _suggest_for_prompt(hook_client, event, limits, place, may_build=not no_build)
-    if event.kind == PROMPT:
-        answer = _leave_out_repetitions(hook_client, event, answer)
+    answer = _answer_event(request)
     if answer.items and not answer.is_shadow:
-        console.print_result(_format_answer(hook_client, event, answer))
+        console.print_result(_format_answer(request, answer))
     if answer.reason:
         console.print_notice(f"notice: {answer.reason}")
     if answer.verdict:
@@ -145,135 +134,132 @@ def hook(
     return ExitCode.OK
 
 
-def _format_answer(hook_client: HookClient, event: HookEvent, answer: Suggestions) -> str:
+@frozen(kw_only=True)
+class HookRequest:
+    """An event of a client, and how it may be answered."""
+
+    client: HookClient
+    event: HookEvent
+    limits: Limits
+    place: Path | None
+    may_build: bool
+
+    @property
+    def session_key(self) -> tuple[Path, str, str]:
+        """Where the session of the event is remembered: a folder, the client, and its session."""
+        folder = surroundings.current_runtime().user_state_dir()
+        return folder, self.client.name, self.event.session
+
+
+def _answer_event(request: HookRequest) -> Suggestions:
+    event = request.event
+    if event.kind == SESSION_CHANGE:
+        _forget_session(request)
+        return Suggestions(reason=f"{event.name}: this session starts over")
+    if event.kind == AGENT_START:
+        return _repeat_for_agent(request)
+    if event.kind == TOOL_USE:
+        _record_use(request)
+        return Suggestions(reason=f"used: {event.used or 'no skill or tool of a server'}")
+    reason = _reason_for_silence(request)
+    answer = Suggestions(reason=reason) if reason else _suggest_for_prompt(request)
+    return _leave_out_repetitions(request, answer) if event.kind == PROMPT else answer
+
+
+def _format_answer(request: HookRequest, answer: Suggestions) -> str:
     """The client's JSON with the lines for its model, and where it can the names for the
     person.
     """
-    text = HEADING + "".join(item.line for item in answer.items) + _find_detail(answer.items)
-    document = hook_client.format_context(event, text)
-    if answer.is_shown and hook_client.shows_message:
+    lines = "".join(item.line for item in answer.items)
+    detail = next((item.detail for item in answer.items if item.detail), "")  # of the best one
+    document = request.client.format_context(request.event, HEADING + lines + detail)
+    if answer.is_shown and request.client.shows_message:
         names = ", ".join(item.name for item in answer.items)
         document = {"systemMessage": f"capdisc: {names}", **document}
     return console.format_json_text(document, indent=None)
 
 
-def _suggest_for_prompt(
-    hook_client: HookClient,
-    event: HookEvent,
-    limits: Limits,
-    place: Path | None,
-    *,
-    may_build: bool,
-) -> Suggestions:
+def _suggest_for_prompt(request: HookRequest) -> Suggestions:
     """What fits the prompt. An index that is missing or may be old is built meanwhile; where it is
     missing, that of the home folder answers.
     """
     from capdisc.context import background_build
 
-    runtime = surroundings.current_runtime()
+    runtime, place, client = surroundings.current_runtime(), request.place, request.client.name
     try:
-        answer = _search_in_process(hook_client, event, limits, place, may_build=may_build)
+        answer = _search_in_process(request)
     except ForeignIndexError:
         raise
     except IndexStateError as error:
-        if not may_build:
+        if not request.may_build:
             raise
-        state = background_build.start_build(runtime, place, hook_client.name)
+        state = background_build.start_build(runtime, place, client)
         answer = Suggestions()
         if place is None:
             from capdisc.context import open_index
 
             with suppress(CapdiscError), open_index.open_home_index() as ctx:
-                answer = _search_index(ctx, hook_client, event, limits)
+                answer = _search_index(ctx, request)
         return replace(answer, reason=f"{error.message}: {state}")
-    if may_build:
+    if request.may_build:
         with suppress(CapdiscError):
-            background_build.start_refresh(runtime, place, hook_client.name)
+            background_build.start_refresh(runtime, place, client)
     return answer
 
 
-def _reason_for_silence(hook_client: HookClient, event: HookEvent) -> str:
+def _reason_for_silence(request: HookRequest) -> str:
     """Why the event gets no answer, whatever the index has; "" for a prompt to the model."""
+    event = request.event
     if event.kind != PROMPT:
-        if event.name == hook_client.prompt_event:
+        if event.name == request.client.prompt_event:
             return "the JSON has no prompt"
         return f"nothing is printed at {event.name}"
-    if not event.prompt:
-        return "the prompt is empty"
-    return ""
+    return "" if event.prompt else "the prompt is empty"
 
 
-def _search_in_process(
-    hook_client: HookClient,
-    event: HookEvent,
-    limits: Limits,
-    place: Path | None,
-    *,
-    may_build: bool,
-) -> Suggestions:
-    if reason := _reason_for_silence(hook_client, event):
+def _search_in_process(request: HookRequest) -> Suggestions:
+    if reason := _reason_for_silence(request):
         return Suggestions(reason=reason)
     # Not imported for an event that gets no answer.
     from capdisc.context import open_index
 
-    with open_index.open_index(place, may_build=False) as ctx:
-        if may_build and ctx.freshness.state == "behind":
+    with open_index.open_index(request.place, may_build=False) as ctx:
+        if request.may_build and ctx.freshness.state == "behind":
             from capdisc.context import background_build
 
-            background_build.start_update(ctx.place, hook_client.name)
-        return _search_index(ctx, hook_client, event, limits)
+            background_build.start_update(ctx.place, request.client.name)
+        return _search_index(ctx, request)
 
 
-def _search_index(
-    ctx: CommandContext, hook_client: HookClient, event: HookEvent, limits: Limits
-) -> Suggestions:
+def _search_index(ctx: CommandContext, request: HookRequest) -> Suggestions:
+    from capdisc.hook import client_session
     from capdisc.hook.suggestions import suggest_capabilities, suggest_named
 
+    event, limits = request.event, request.limits
     if event.is_command:
         return suggest_named(ctx, event.prompt, limits)
-    return suggest_capabilities(ctx, event.prompt, limits, _known_session(hook_client, event))
+    session = (
+        client_session.read_session(*request.session_key)
+        if event.session
+        else client_session.ClientSession()
+    )
+    return suggest_capabilities(ctx, event.prompt, limits, session)
 
 
-def _known_session(hook_client: HookClient, event: HookEvent) -> ClientSession:
-    from capdisc.hook import client_session
-
-    if not event.session:
-        return client_session.ClientSession()
-    folder = surroundings.current_runtime().user_state_dir()
-    return client_session.read_session(folder, hook_client.name, event.session)
-
-
-def _to_document(hook_client: HookClient, answer: Suggestions) -> JsonObject:
-    return {
-        "client": hook_client.name,
-        "reason": answer.reason,
-        "verdict": answer.verdict,
-        "capabilities": [asdict(item) for item in answer.items],
-    }
-
-
-def _leave_out_repetitions(
-    hook_client: HookClient, event: HookEvent, answer: Suggestions
-) -> Suggestions:
+def _leave_out_repetitions(request: HookRequest, answer: Suggestions) -> Suggestions:
     """The answer without what was printed before in this session. Where that cannot be known, the
     whole answer: a line that is printed twice is better than one that is lost.
     """
-    if not event.session or not (answer.items or answer.turn or answer.reason):
+    if not request.event.session or not (answer.items or answer.turn or answer.reason):
         return answer
     from capdisc.hook import client_session
 
-    folder = surroundings.current_runtime().user_state_dir()
     offers = {item.id: (item.digest, item.probability) for item in answer.items}
     lines = () if answer.is_shadow else [item.line for item in answer.items]
+    reason = answer.reason or (_REPEATED if offers else "")
     try:
         new_ids = client_session.record_turn(
-            folder,
-            hook_client.name,
-            event.session,
-            answer.turn,
-            offers,
-            lines,
-            answer.reason or (_REPEATED if offers else ""),
+            *request.session_key, answer.turn, offers, lines, reason
         )
     except CapdiscError as error:
         return replace(answer, reason=f"what was printed before is not known: {error.message}")
@@ -282,51 +268,41 @@ def _leave_out_repetitions(
 
         names = [item.name for item in answer.items if item.id in new_ids]
         with suppress(CapdiscError):  # a count that is lost costs no line
-            use_memory.record_offer(folder, names)
+            use_memory.record_offer(request.session_key[0], names)
     new_items = tuple(item for item in answer.items if item.id in new_ids or item.is_typed)
     repeated_ids = [item.id for item in answer.items if item not in new_items]
     if not repeated_ids:
         return answer
-    return replace(
-        answer,
-        items=new_items,
-        reason=f"{_REPEATED}: {console.format_names(repeated_ids)}",
-    )
+    reason = f"{_REPEATED}: {console.format_names(repeated_ids)}"
+    return replace(answer, items=new_items, reason=reason)
 
 
-def _forget_session(hook_client: HookClient, event: HookEvent) -> None:
-    if event.session:
+def _forget_session(request: HookRequest) -> None:
+    if request.event.session:
         from capdisc.hook import client_session
 
-        folder = surroundings.current_runtime().user_state_dir()
-        client_session.forget_session(folder, hook_client.name, event.session)
+        client_session.forget_session(*request.session_key)
 
 
-def _repeat_for_agent(hook_client: HookClient, event: HookEvent) -> Suggestions:
+def _repeat_for_agent(request: HookRequest) -> Suggestions:
     """What fitted the last prompt of the session: the event of a subagent has no prompt."""
     from capdisc.hook import client_session
 
-    folder = surroundings.current_runtime().user_state_dir()
-    lines = client_session.take_lines(folder, hook_client.name, event.session, event.agent)
+    lines = client_session.take_lines(*request.session_key, request.event.agent)
     return Suggestions(
         items=tuple(Suggestion(id="", name="", line=line, tokens=0, digest="") for line in lines),
         reason="" if lines else "nothing new fitted the last prompt of the session",
     )
 
 
-def _record_use(hook_client: HookClient, event: HookEvent) -> None:
-    if event.used:
+def _record_use(request: HookRequest) -> None:
+    if used := request.event.used:
         from time import time
 
         from capdisc.hook import client_session, use_memory
 
-        folder = surroundings.current_runtime().user_state_dir()
-        session = client_session.read_session(folder, hook_client.name, event.session)
-        use_memory.record_use(folder, event.used, session.recent_vectors, session.encoder, time())
-        if event.session:
-            client_session.record_name(folder, hook_client.name, event.session, event.used)
-
-
-def _find_detail(items: Sequence[Suggestion]) -> str:
-    """The detail of the best capability that has one."""
-    return next((item.detail for item in items if item.detail), "")
+        folder, _, session_name = request.session_key
+        session = client_session.read_session(*request.session_key)
+        use_memory.record_use(folder, used, session.recent_vectors, session.encoder, time())
+        if session_name:
+            client_session.record_name(*request.session_key, used)

@@ -92,9 +92,10 @@ def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None
     answer_path = Path(source.path)
     name = source.name or str(source.options["url_secret"])
     try:
-        answer = databases.reflect_database(
-            _database_url(runtime, str(source.options["url_secret"]))
-        )
+        secret = str(source.options["url_secret"])
+        if not (url := runtime.environ.get(secret)):
+            raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
+        answer = databases.reflect_database(url)
         with state_file.lock_folder(answer_path.parent):
             state_file.replace_state_file(
                 answer_path,
@@ -105,15 +106,6 @@ def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None
         console.print_notice(
             f"notice: the database {name} could not be asked: {problem.message}{stays} ({problem.hint})"
         )
-
-
-def _database_url(runtime: surroundings.Runtime, secret: str) -> str:
-    """The address in the environment variable of this name. Raises InputError where it is not
-    set.
-    """
-    if url := runtime.environ.get(secret):
-        return url
-    raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
 
 
 def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
@@ -134,7 +126,7 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
             console.print_notice(f"notice: {problem.message}{stays}")
 
 
-# What is printed of the findings of a large collection: so many of a rule, and in all.
+# Findings printed of a large collection: of each rule, and in all.
 SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
 _SHOWN_DECLARATIONS = 3
 
@@ -145,12 +137,11 @@ def index(
         argument(metavar="[PATH]...", help="Folders or files to add to what the index covers."),
     ] = None,
     only: Annotated[
-        bool, option("--only", help="Cover the PATHs alone, and nothing that was covered before.")
+        bool, option(help="Cover the PATHs alone, and nothing that was covered before.")
     ] = False,
     forget: Annotated[
         bool,
         option(
-            "--forget",
             help="Take the PATHs out again, or the capabilities of a folder that is gone.",
         ),
     ] = False,
@@ -158,36 +149,34 @@ def index(
     rebuild: Annotated[
         bool | None,
         option(
-            help="Build anew, taking only intact vectors from the last index; or never, so that one "
-            "that is damaged or of another release is an error. Without either: where it is needed."
+            "--rebuild/--no-rebuild",
+            help="Rebuild, reusing only intact vectors of the last index; or never, so that one "
+            "that is damaged or of another release is an error. Without either: where it is needed.",
         ),
     ] = None,
     again: Annotated[
         bool,
-        option("--again", help="Do not add the usual folders to an index made with --only."),
+        option(help="Do not add the usual folders to an index made with --only."),
     ] = False,
     verify: Annotated[
         bool,
-        option("--verify", help="Read every file, also those whose time stamps have not changed."),
+        option(help="Read every file, also those whose time stamps have not changed."),
     ] = False,
     ask_servers: Annotated[
         bool,
         option(
-            "--ask-servers",
             help="Start the MCP servers of the configuration and ask each for its tools.",
         ),
     ] = False,
     network: Annotated[
         bool,
         option(
-            "--network",
             help="Fetch the documents that sources name by an address, by https, and keep them.",
         ),
     ] = False,
     wait: Annotated[
         bool,
         option(
-            "--wait",
             help="Write the LanceDB table, too, or bring it up to date; with --verify, compare "
             "every row of it.",
         ),
@@ -378,27 +367,23 @@ def _print_report(
     _print_findings(report, quiet, coverage)
     for text in report.degraded[printed_count:]:
         console.print_notice(f"notice: {text}")
-    if json:
-        console.print_document(
-            {
-                "generation": report.generation.number,
-                "published": report.published,
-                "index_dir": where,
-                "table": table_state,
-                "roots": report.roots,
-                "covers": coverage,
-                "missing": list(report.missing),
-                "counts": report.counts,
-                "encoder": report.generation.fingerprint,
-                "degraded": report.degraded,
-                "held_definitions": report.held_definitions,
-                "changed_definitions": report.changed_definitions,
-                "findings": report.findings,
-                "seconds": round(report.seconds, 3),
-            }
-        )
-    else:
-        console.print_lines(_format_summary(report, covers))
+    document = {
+        "generation": report.generation.number,
+        "published": report.published,
+        "index_dir": where,
+        "table": table_state,
+        "roots": report.roots,
+        "covers": coverage,
+        "missing": list(report.missing),
+        "counts": report.counts,
+        "encoder": report.generation.fingerprint,
+        "degraded": report.degraded,
+        "held_definitions": report.held_definitions,
+        "changed_definitions": report.changed_definitions,
+        "findings": report.findings,
+        "seconds": round(report.seconds, 3),
+    }
+    console.print_answer(json, document, [_format_summary(report, covers)])
     if not report.counts["files"]:
         console.print_notice(
             f"hint: looked for {_list_sources()}; to start one: capdisc new skill NAME"
@@ -476,7 +461,7 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
 
 
 def _is_shown(finding: Finding) -> bool:
-    """Whether a run names what is no error. Nothing else would say why a list of tools is
+    """Whether a run names what is not an error. Nothing else would say why a list of tools is
     missing.
     """
     return finding.severity is Severity.WARNING or finding.code == "tools-empty"
@@ -547,7 +532,7 @@ def _format_for_person(finding: Finding) -> Iterator[str]:
         yield f"  hint: {one_line(finding.hint)}"
 
 
-def _format_summary(report: BuildReport, covers: str) -> list[str]:
+def _format_summary(report: BuildReport, covers: str) -> str:
     counts = report.counts
     changes = [f"{counts[name]:,} {name}" for name in _CHANGES if counts[name]]
     capabilities = console.format_count(counts["capabilities"], "capability", "capabilities")
@@ -557,7 +542,7 @@ def _format_summary(report: BuildReport, covers: str) -> list[str]:
     labels = dict(_COUNT_LABELS) | ({"copies": "identical copy"} if counts["copies"] == 1 else {})
     notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
     parts = [summary, work, ", ".join(notes), covers and f"covers {covers}"]
-    return ["; ".join(filter(None, parts))]
+    return "; ".join(filter(None, parts))
 
 
 _CHANGES = ("added", "updated", "removed")

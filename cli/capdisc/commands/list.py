@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from capdisc.args import names, params, query_options
+from capdisc.args import names, params
 from capdisc.args.params import option
 from capdisc.context import open_index, query_execution
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.indexing.id_resolution import find_collisions
-from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.risks import RISK_CHOICES, counted_risk, risk_level
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
@@ -23,43 +22,38 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
-_NUMBER, _BAR = ColumnStyle(is_number=True), ColumnStyle()
+_BAR = ColumnStyle(only="screen")
 
 
 def list_(
-    filters: query_options.Filters = query_options.Filters(),
+    filters: params.Filters = params.Filters(),
     risk: Annotated[
         list[str] | None,
         option(
-            "--risk",
             help="Only of this risk; what declares none counts as high (repeatable).",
             panel="Filters",
             choices=RISK_CHOICES,
         ),
     ] = None,
     confirm: Annotated[
-        bool, option("--confirm", help="Only those that ask before they act.", panel="Filters")
+        bool, option(help="Only those that ask before they act.", panel="Filters")
     ] = False,
     invocable: Annotated[
-        bool, option("--invocable", help="Only those that agents may see.", panel="Filters")
+        bool, option(help="Only those that agents may see.", panel="Filters")
     ] = False,
     categories: Annotated[
         bool,
         option(
-            "--categories",
             help="Print the categories and how many capabilities each has.",
             panel="Output",
         ),
     ] = False,
-    ids: Annotated[
-        bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
-    ] = False,
+    ids: Annotated[bool, option(help="Print ids only, one on each line.", panel="Output")] = False,
     paths: params.Paths = False,
     null: params.Null = False,
     cost: Annotated[
         bool,
         option(
-            "--cost",
             help="Print the tokens of each in full, most first, and of all together.",
             panel="Output",
         ),
@@ -67,7 +61,6 @@ def list_(
     shadowed: Annotated[
         bool,
         option(
-            "--shadowed",
             help="Print those whose id another file has, and which file.",
             panel="Output",
         ),
@@ -157,20 +150,20 @@ def _print_categories(
         console.print_document(
             {"categories": [{"category": name, "count": number} for name, number in rows]}
         )
-    elif screen and 0 < len(rows) <= terminal.MAX_ROWS:
-        terminal.print_table(
-            screen,
-            (replace(_NUMBER, title="count"), _BAR, ColumnStyle(title="category", wrapped=True)),
-            (
-                (f"{number:,}", (terminal.format_bar(number / rows[0][1]), "detail"), name)
-                for name, number in rows
-            ),
-        )
     elif rows:
-        console.print_lines(
-            console.format_table(
-                ("count", "category"), ((number, one_line(name)) for name, number in rows)
-            )
+        table_columns = (
+            ColumnStyle(title="count", is_number=True),
+            _BAR,
+            ColumnStyle(title="category", wrapped=True),
+        )
+        most = rows[0][1]
+        terminal.print_rows(
+            screen,
+            table_columns,
+            [
+                (number, (terminal.format_bar(number / most), "detail"), one_line(name))
+                for name, number in rows
+            ],
         )
     return ExitCode.OK if rows else ExitCode.FINDINGS
 
@@ -200,8 +193,8 @@ def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> It
         yield f"{one_line(category) if number else category} ({len(group)})"
         width = min(max(len(ctx.index.columns.ids[place]) for place in group), 44)
         for header in _load_headers(ctx, group):
-            columns_left = ctx.runtime.columns - max(width, len(header["id"])) - 4
-            description = one_line(header["description"], min(max(columns_left, 40), 90))
+            shownleft = ctx.runtime.columns - max(width, len(header["id"])) - 4
+            description = one_line(header["description"], min(max(shownleft, 40), 90))
             yield f"  {header['id'].ljust(width)}  {description}"
 
 
@@ -214,7 +207,7 @@ def _draw_listing(
     columns, colour = ctx.index.columns, screen.colour
     name_counts = Counter(name.casefold() for name in columns.names)
     kinds = {columns.kinds[place] for place in places}
-    kind_width = max(map(len, kinds)) if len(kinds) > 1 else 0  # one kind is no news
+    kind_width = max(map(len, kinds)) if len(kinds) > 1 else 0  # one kind needs no column
     for number, (category, group) in enumerate(_group_places(ctx, places)):
         yield "\n" if number else ""
         heading = f"{one_line(category)} ({len(group):,})"
@@ -228,8 +221,8 @@ def _draw_listing(
         ]
         width = min(max(map(len, short_names)), screen.columns * 2 // 5)
         for header, name in zip(headers, short_names, strict=True):
-            columns_left = screen.columns - kind_width - max(width, len(name)) - 6
-            about = one_line(header["description"], columns_left) if columns_left > 10 else ""
+            shownleft = screen.columns - kind_width - max(width, len(name)) - 6
+            about = one_line(header["description"], shownleft) if shownleft > 10 else ""
             kind = header["kind"].ljust(kind_width) + "  " if kind_width else ""
             kind = terminal.colour_text(kind, header["kind"], screen)
             label = console.bold(console.sanitise(name.ljust(width)), colour)
@@ -266,41 +259,31 @@ def _print_cost(
             f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {listing_label}",
             f"a rendered context: at most {budget:,} tokens, {comparison}",
         )
-        screen = terminal.find_screen(ctx.runtime)
-        if screen and 0 < len(order) <= terminal.MAX_ROWS:
-            _draw_cost(screen, columns, order)
-            for line in sums:
-                terminal.print_paragraph(screen, line)
-        else:
-            table = console.format_table(
-                ("tokens", "capability"),
-                ((f"{columns.tokens[place]:,}", columns.ids[place]) for place in order),
-            )
-            console.print_lines([*table, *sums])
-    return ExitCode.OK
-
-
-def _draw_cost(screen: terminal.Screen, columns: Columns, order: Sequence[int]) -> None:
-    """Draw the table of costs for a terminal, the most tokens first."""
-    max_tokens = max(columns.tokens[order[0]], 1)
-    terminal.print_table(
-        screen,
-        (
-            replace(_NUMBER, title="tokens"),
-            replace(_NUMBER, title="listed"),
-            _BAR,
-            ColumnStyle(title="capability", wrapped=True),
-        ),
-        (
+        screen, most = (
+            terminal.find_screen(ctx.runtime),
+            max(map(columns.tokens.__getitem__, order), default=1),
+        )
+        terminal.print_rows(
+            screen,
             (
-                f"{columns.tokens[place]:,}",
-                f"{columns.listing_tokens[place]:,}",
-                (terminal.format_bar(columns.tokens[place] / max_tokens), "detail"),
-                (columns.ids[place], terminal.style_of_kind(columns.kinds[place])),
-            )
-            for place in order
-        ),
-    )
+                ColumnStyle(title="tokens", is_number=True),
+                ColumnStyle(title="listed", is_number=True, only="screen"),
+                _BAR,
+                ColumnStyle(title="capability", wrapped=True),
+            ),
+            [
+                (
+                    f"{columns.tokens[place]:,}",
+                    columns.listing_tokens[place],
+                    (terminal.format_bar(columns.tokens[place] / max(most, 1)), "detail"),
+                    (columns.ids[place], terminal.style_of_kind(columns.kinds[place])),
+                )
+                for place in order
+            ],
+        )
+        for line in sums:
+            terminal.print_paragraph(screen, line)
+    return ExitCode.OK
 
 
 def _saved_percent(budget: int, tokens: int) -> float:

@@ -38,17 +38,13 @@ def mcp(
     allow_run: Annotated[
         bool,
         option(
-            "--allow-run",
             help="Also run_capability, which makes calls that you agreed to at a terminal.",
         ),
     ] = False,
-    yes: Annotated[
-        bool, option("--yes", help="With --allow-run: run anything without asking.")
-    ] = False,
+    yes: Annotated[bool, option(help="With --allow-run: run anything without asking.")] = False,
     gateway: Annotated[
         bool,
         option(
-            "--gateway",
             help="Also find and call the tools of the MCP servers that your clients' files name.",
         ),
     ] = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capdisc.args import params, query_options
+from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
@@ -16,23 +16,19 @@ from capdisc.render.render_context import RenderContext, prepare_render
 from capdisc.render.render_options import RenderOptions
 from capdisc_indexer.model.frozen import replace
 
-Json = Annotated[bool, option("--json", help="The same as --format json.", panel="Output")]
-Into = Annotated[
-    Path | None,
-    option(
-        "--into",
-        metavar="FILE",
-        help="Keep the context in a marked block of this file; without a query: a list of all.",
-        panel="Output",
-    ),
-]
-
 
 def render(
     options: RenderOptions = RenderOptions(),
-    json: Json = False,
-    into: Into = None,
-    filters: query_options.Filters = query_options.Filters(),
+    json: Annotated[bool, option(help="The same as --format json.", panel="Output")] = False,
+    into: Annotated[
+        Path | None,
+        option(
+            metavar="FILE",
+            help="Keep the context in a marked block of this file; without a query: a list of all.",
+            panel="Output",
+        ),
+    ] = None,
+    filters: params.Filters = params.Filters(),
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
     engine: params.Engine = None,
@@ -73,7 +69,7 @@ def render(
     return ExitCode.FINDINGS if is_error else ExitCode.OK
 
 
-def _keep_catalogue(render_ctx: RenderContext, file: Path, filters: query_options.Filters) -> None:
+def _keep_catalogue(render_ctx: RenderContext, file: Path, filters: params.Filters) -> None:
     """Keep the list of all capabilities in the marked block of the file."""
     from capdisc.setup import catalogue_block, marked_block
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Annotated
 
-from capdisc.args import params, query_options
+from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console, terminal
@@ -38,11 +38,11 @@ def search(
         int | None,
         option("-k", "--limit", min=1, max=1000, help="How many hits.", panel="Searching"),
     ] = None,
-    filters: query_options.Filters = query_options.Filters(),
+    filters: params.Filters = params.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     explain: Annotated[
-        bool, option("--explain", help="Show every signal of every hit.", panel="Output")
+        bool, option(help="Show every signal of every hit.", panel="Output")
     ] = False,
     ids: params.Ids = False,
     paths: params.Paths = False,
@@ -51,7 +51,6 @@ def search(
     expand: Annotated[
         int,
         option(
-            "--expand",
             min=0,
             max=20,
             help="Add up to N capabilities that the hits name as related.",
@@ -62,7 +61,6 @@ def search(
     whole: Annotated[
         bool,
         option(
-            "--whole",
             help="Do not split the query into clauses.",
             panel="Searching",
         ),
@@ -70,7 +68,6 @@ def search(
     usage_boost: Annotated[
         float | None,
         option(
-            "--usage-boost",
             min=0,
             max=1,
             callback=params.check_finite,
@@ -81,7 +78,6 @@ def search(
     graph_boost: Annotated[
         float | None,
         option(
-            "--graph-boost",
             min=0,
             max=1,
             callback=params.check_finite,
@@ -101,7 +97,7 @@ def search(
 
     Example: capdisc search "put two PDF files into one"
     """
-    texts = query_options.query_texts(words, also)
+    texts = params.query_texts(words, also)
     if not texts:
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
@@ -368,7 +364,7 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
         )
     if count == hidden:
         subject = "the one capability" if count == 1 else f"all {count:,} capabilities"
-        return f"{subject} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+        return f"{subject} of the index {'is' if count == 1 else 'are'} hidden from agents: capdisc list"
     words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
     # Where the index knows no word of the request, the nearest categories are so by accident.
     if ranking.categories and not words <= set(ranking.unmatched):

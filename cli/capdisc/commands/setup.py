@@ -12,7 +12,7 @@ from capdisc.commands import setup_changes
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc.setup import recorded_entries, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
@@ -40,6 +40,7 @@ from capdisc.setup.settings_entries import (
 )
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.plugins import registry
 from capdisc_indexer.text.similar_names import unknown_choice
 
@@ -51,6 +52,56 @@ CLIENT_NAMES = (*CLIENTS, AGENTS_MD)
 _PROJECT_CLIENTS = [name for name, client in CLIENTS.items() if client.default_scope == PROJECT]
 
 
+@frozen(kw_only=True)
+class SetupOptions:
+    """What `capdisc setup` puts into settings or takes out of them, and how it asks."""
+
+    hook: Annotated[bool, option(help="The hook alone.")] = False
+    mcp: Annotated[bool, option(help="The MCP server alone.")] = False
+    scope: Annotated[
+        str | None,
+        option(
+            help="user: for all your projects; project: for this one."
+            f"  [default: user; project for {', '.join(_PROJECT_CLIENTS)}]",
+            choices=("user", "project"),
+        ),
+    ] = None
+    gateway: Annotated[
+        bool,
+        option(
+            help="The MCP server also stands for the other servers, after you approved their tools.",
+        ),
+    ] = False
+    server: Annotated[
+        list[str] | None,
+        option(metavar="NAMES", help="With --gateway: only these servers, separated by commas."),
+    ] = None
+    approve: Annotated[
+        list[str] | None,
+        option(
+            metavar="NAME",
+            help="With --gateway: approve this tool, SERVER.TOOL or 'SERVER.*' (repeatable).",
+        ),
+    ] = None
+    move: Annotated[
+        bool,
+        option(
+            help="With --gateway: move the client's other servers behind it, without a question.",
+        ),
+    ] = False
+    allow_run: Annotated[
+        bool, option(help="The MCP server also makes calls that you agreed to.")
+    ] = False
+    tools: Annotated[
+        list[str] | None,
+        option(metavar="NAMES", help="The MCP server offers these tools, as in capdisc mcp."),
+    ] = None
+    undo: Annotated[bool, option(help="Take out what setup put in, and nothing else.")] = False
+    every: Annotated[bool, option("--all", help="With --undo: of every client and file.")] = False
+    yes: Annotated[bool, option("--yes", "-y", help="Write without a question.")] = False
+    json: params.Json = False
+
+
 def setup(
     clients: Annotated[
         list[str] | None,
@@ -59,55 +110,7 @@ def setup(
             help=f"{', '.join(CLIENT_NAMES)}; after {AGENTS_MD} the file with the block [AGENTS.md].",
         ),
     ] = None,
-    hook: Annotated[bool, option("--hook", help="The hook alone.")] = False,
-    mcp: Annotated[bool, option("--mcp", help="The MCP server alone.")] = False,
-    scope: Annotated[
-        str | None,
-        option(
-            "--scope",
-            help="user: for all your projects; project: for this one."
-            f"  [default: user; project for {', '.join(_PROJECT_CLIENTS)}]",
-            choices=("user", "project"),
-        ),
-    ] = None,
-    gateway: Annotated[
-        bool,
-        option(
-            "--gateway",
-            help="The MCP server also stands for the other servers, after you approved their tools.",
-        ),
-    ] = False,
-    server: Annotated[
-        list[str] | None,
-        option(metavar="NAMES", help="With --gateway: only these servers, separated by commas."),
-    ] = None,
-    approve: Annotated[
-        list[str] | None,
-        option(
-            metavar="NAME",
-            help="With --gateway: approve this tool, SERVER.TOOL or 'SERVER.*' (repeatable).",
-        ),
-    ] = None,
-    move: Annotated[
-        bool,
-        option(
-            "--move",
-            help="With --gateway: move the client's other servers behind it, without a question.",
-        ),
-    ] = False,
-    allow_run: Annotated[
-        bool, option("--allow-run", help="The MCP server also makes calls that you agreed to.")
-    ] = False,
-    tools: Annotated[
-        list[str] | None,
-        option(metavar="NAMES", help="The MCP server offers these tools, as in capdisc mcp."),
-    ] = None,
-    undo: Annotated[
-        bool, option("--undo", help="Take out what setup put in, and nothing else.")
-    ] = False,
-    every: Annotated[bool, option("--all", help="With --undo: of every client and file.")] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Write without a question.")] = False,
-    json: params.Json = False,
+    options: SetupOptions = SetupOptions(),
 ) -> int:
     """Put the hook and the MCP server of capdisc into the settings of a client.
 
@@ -123,21 +126,21 @@ def setup(
 
     Example: capdisc setup
     """
-    runtime = surroundings.current_runtime()
-    options = _server_options(gateway, server or (), allow_run, tools or ())
+    runtime, undo = surroundings.current_runtime(), options.undo
+    server_words = _server_words(options)
     names, file = _split_names(clients or ())
-    _check_options(names, scope, gateway, approve or (), move)
-    is_restricted = bool(hook or mcp or scope or options)
-    if every:
+    _check_options(names, options)
+    is_restricted = bool(options.hook or options.mcp or options.scope or server_words)
+    if options.every:
         if names or is_restricted or not undo:
             raise UsageError("--all goes with --undo alone", "say: capdisc setup --undo --all")
-        return _undo_all(runtime, yes, json)
+        return _undo_all(runtime, options)
     if not names:
-        if is_restricted or undo or yes:
+        if is_restricted or undo or options.yes:
             hint = "see which are here: capdisc setup"
             everything = "; for all of them: capdisc setup --undo --all" if undo else ""
             raise UsageError("name a client", hint + everything)
-        return _print_clients(runtime, json)
+        return _print_clients(runtime, options.json)
     if is_restricted and AGENTS_MD in names:
         raise UsageError(f"{AGENTS_MD} has no hook, server or scope", "name a file instead")
     entries = [
@@ -146,40 +149,42 @@ def setup(
         for entry in (
             [_agents_entry(runtime, file, undo)]
             if name == AGENTS_MD
-            else _list_client_entries(runtime, name, scope, undo, options)
+            else _list_client_entries(runtime, name, options, server_words)
         )
     ]
-    selected = select_entries(entries, hook, mcp)
+    selected = select_entries(entries, options.hook, options.mcp)
     if not undo:
-        selected = _leave_out_plugins(runtime, names, selected, options)
+        selected = _leave_out_plugins(runtime, names, selected, server_words)
     servers = [entry.path for entry in selected if entry.part == MCP]
-    if options and (undo or not servers):
+    if server_words and (undo or not servers):
         raise UsageError(
-            f"{options[0]} is an option of the MCP server", "leave out --hook and --undo, or it"
+            f"{server_words[0]} is an option of the MCP server",
+            "leave out --hook and --undo, or it",
         )
     if servers and not undo:
         lazy_imports.require_mcp("; or set up the hook alone: --hook")
     plan = None
-    if servers and (gateway or undo):
-        plan = _plan_approvals(runtime, servers, undo, server or (), approve or ())
+    if servers and (options.gateway or undo):
+        plan = _plan_approvals(runtime, servers, options)
     moves = []
-    if plan and gateway:
-        moves = _choose_moves(runtime, names[0], servers, plan, move, is_asked=not (yes or json))
+    if plan and options.gateway:
+        moves = _choose_moves(runtime, names[0], servers, plan, options)
     changes = (
         recorded_entries.plan_undo_of_clients(runtime, names, entries, selected)
         if undo
         else _plan_setup(runtime, [*moves, *selected])
     )
+    folders = base_folders(runtime)
     request = setup_changes.SetupRequest(
         clients=names,
         absent=[
             name
             for name in names
-            if name in CLIENTS and not is_present(CLIENTS[name], runtime, base_folders(runtime))
+            if name in CLIENTS and not is_present(CLIENTS[name], runtime, folders)
         ],
         undo=undo,
-        yes=yes,
-        json=json,
+        yes=options.yes,
+        json=options.json,
     )
     status = setup_changes.carry_out(runtime, request, changes, plan)
     for name in () if undo else names:
@@ -204,7 +209,7 @@ def _split_names(words: Sequence[str]) -> tuple[list[str], Path | None]:
     return list(dict.fromkeys(words)), None
 
 
-def _undo_all(runtime: surroundings.Runtime, yes: bool, json: bool) -> int:
+def _undo_all(runtime: surroundings.Runtime, options: SetupOptions) -> int:
     """Take out what setup put into the files of every client."""
     changes, problems = recorded_entries.plan_undo_of_all(runtime)
     servers = [
@@ -213,58 +218,53 @@ def _undo_all(runtime: surroundings.Runtime, yes: bool, json: bool) -> int:
     request = setup_changes.SetupRequest(
         clients=sorted({entry.client for change in changes for entry in change.entries}),
         undo=True,
-        yes=yes,
-        json=json,
+        yes=options.yes,
+        json=options.json,
         left_out=[f"{problem.message} ({problem.hint})" for problem in problems],
     )
-    plan = _plan_approvals(runtime, servers, True, (), ()) if servers else None
+    plan = _plan_approvals(runtime, servers, options) if servers else None
     return setup_changes.carry_out(runtime, request, changes, plan)
 
 
-def _check_options(
-    clients: Sequence[str],
-    scope: str | None,
-    gateway: bool,
-    approve: Sequence[str],
-    move: bool,
-) -> None:
+def _check_options(clients: Sequence[str], options: SetupOptions) -> None:
     """Raises UsageError for options that do not go together, and for unknown names."""
-    if approve and not gateway:
+    if options.approve and not options.gateway:
         raise UsageError("--approve goes with --gateway", "one tool alone: capdisc trust tool:ID")
-    if move and not gateway:
+    if options.move and not options.gateway:
         raise UsageError("--move goes with --gateway", "see: capdisc setup --help")
     for client in clients:
         if client not in CLIENT_NAMES:
             raise unknown_choice("client", client, CLIENT_NAMES)
-    if gateway and len(clients) > 1:
+    if options.gateway and len(clients) > 1:
         raise UsageError("--gateway is for one client", "name one after the other")
-    if scope is not None and scope not in SCOPES:
-        raise unknown_choice("--scope", scope, SCOPES)
+    if options.scope is not None and options.scope not in SCOPES:
+        raise unknown_choice("--scope", options.scope, SCOPES)
 
 
-def _server_options(
-    gateway: bool, servers: Sequence[str], allow_run: bool, tools: Sequence[str]
-) -> list[str]:
+def _server_words(options: SetupOptions) -> list[str]:
     """The words behind `capdisc mcp` in the settings. Raises UsageError for what that refuses."""
-    if servers and not gateway:
+    if options.server and not options.gateway:
         raise UsageError("--server goes with --gateway", "see: capdisc setup --help")
-    names = [name.strip() for text in tools for name in text.split(",") if name.strip()]
+    names = [
+        name.strip() for text in options.tools or () for name in text.split(",") if name.strip()
+    ]
     if names:
         from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 
         select_tools(names)
-        if not (allow_run or gateway) and (run_tool := find_run_tool(names)):
+        may_run = options.allow_run or options.gateway
+        if not may_run and (run_tool := find_run_tool(names)):
             raise UsageError(f"{run_tool} goes with --allow-run", "without it nothing is run")
-    options = ["--gateway"] if gateway else []
-    options += ["--server", ",".join(servers)] if servers else []
-    options += ["--allow-run"] if allow_run else []
-    return options + (["--tools", ",".join(names)] if names else [])
+    words = ["--gateway"] if options.gateway else []
+    words += ["--server", ",".join(options.server)] if options.server else []
+    words += ["--allow-run"] if options.allow_run else []
+    return words + (["--tools", ",".join(names)] if names else [])
 
 
 def _list_client_entries(
-    runtime: surroundings.Runtime, client: str, scope: str | None, undo: bool, options: list[str]
+    runtime: surroundings.Runtime, client: str, options: SetupOptions, server_words: list[str]
 ) -> list[SettingsEntry]:
-    if entries := list_entries(runtime, client, scope, undo, options):
+    if entries := list_entries(runtime, client, options.scope, options.undo, server_words):
         return entries
     raise UsageError(f"{client} has no settings of a project", "leave out --scope")
 
@@ -297,7 +297,7 @@ def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) 
 
 def _list_capabilities(path: Path) -> str:
     """What `capdisc render --into FILE` writes without a query."""
-    from capdisc.args.query_options import Filters
+    from capdisc.args.params import Filters
     from capdisc.context import open_index
     from capdisc.setup import catalogue_block
 
@@ -307,40 +307,33 @@ def _list_capabilities(path: Path) -> str:
     return block.text
 
 
-def _group_by_file(entries: Sequence[SettingsEntry]) -> dict[Path, list[SettingsEntry]]:
-    groups: dict[Path, list[SettingsEntry]] = {}
-    for entry in entries:
-        groups.setdefault(entry.path, []).append(entry)
-    return groups
-
-
 def _plan_setup(
     runtime: surroundings.Runtime, entries: Sequence[SettingsEntry]
 ) -> list[FileChange]:
     state_dir = runtime.user_state_dir()
+    groups: dict[Path, list[SettingsEntry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.path, []).append(entry)
     return [
         plan_setup(path, group, settings_files.load_record(state_dir, path))
-        for path, group in _group_by_file(entries).items()
+        for path, group in groups.items()
     ]
 
 
 def _plan_approvals(
-    runtime: surroundings.Runtime,
-    paths: Sequence[Path],
-    undo: bool,
-    servers: Sequence[str],
-    approve: Sequence[str],
+    runtime: surroundings.Runtime, paths: Sequence[Path], options: SetupOptions
 ) -> GatewayPlan | None:
     """Which tools behind the gateway are approved, or which approvals `--undo` takes back: None of
     them where the plug-in that gave them is missing.
     """
     plan: GatewayPlan | None
-    if undo:
+    if options.undo:
         setup_gateway = registry.find_service("gateway-setup")
         plan = setup_gateway.plan_revocation(runtime, paths) if setup_gateway else None
     else:
-        setup_gateway = registry.load_service("gateway-setup")
-        plan = setup_gateway.plan_gateway(runtime, paths[0], servers, approve)
+        plan = registry.load_service("gateway-setup").plan_gateway(
+            runtime, paths[0], options.server or (), options.approve or ()
+        )
     return plan
 
 
@@ -349,15 +342,14 @@ def _choose_moves(
     client: str,
     paths: Sequence[Path],
     plan: GatewayPlan,
-    is_named: bool,
-    is_asked: bool,
+    options: SetupOptions,
 ) -> list[SettingsEntry]:
     """The entries that move the client's other servers behind the gateway, where that is in the
     same file, and somebody says so. Servers of a project stay with those who share it.
     """
     # One that did not list its tools may not work behind the gateway, such as after a login.
     listed = registry.load_service("gateway-setup").list_answering(runtime, plan)
-    served = [server for server in listed if server.client == client]
+    served = [server for server in listed if server.client == client and server.scope == USER]
     own_path = runtime.user_config.with_name("mcp.json")
     moves = [
         move
@@ -365,19 +357,15 @@ def _choose_moves(
         for move in recorded_entries.list_moves(
             client,
             path,
-            [
-                server
-                for server in served
-                if server.path == path.as_posix() and server.scope == USER
-            ],
+            [server for server in served if server.path == path.as_posix()],
             own_path,
         )
     ]
     names = [move.keys[-1] for move in moves if move.part == MOVED]
-    if not names or is_named:
+    if not names or options.move:
         return moves
     title, shown = CLIENTS[client].title, console.format_names(names)
-    if is_asked and setup_changes.has_person(runtime):
+    if not (options.yes or options.json) and has_person(runtime):
         question = f"{title} also starts {shown} itself. Move behind the gateway? [y/N]"
         return moves if read_answer(question) in YES else []
     console.print_notice(
@@ -410,19 +398,11 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
         )
     agents_path = runtime.workspace / "AGENTS.md"
     state = find_state(SettingsEntry(client=AGENTS_MD, part=BLOCK, path=agents_path, content=""))
-    if json:
-        block = {"path": str(agents_path), "block": state}
-        console.print_document({"clients": documents, "agents_md": block})
-        return ExitCode.OK
-    table = console.format_table(["client", "here", "hook", "MCP server", "to set it up"], rows)
-    console.print_lines(
-        [
-            *table,
-            "",
-            f"AGENTS.md has the block: {state}",
-            *(["to put it in: capdisc setup agents-md"] if state == ABSENT else []),
-        ]
-    )
+    lines = console.format_table(["client", "here", "hook", "MCP server", "to set it up"], rows)
+    lines += ["", f"AGENTS.md has the block: {state}"]
+    lines += ["to put it in: capdisc setup agents-md"] if state == ABSENT else []
+    block = {"path": str(agents_path), "block": state}
+    console.print_answer(json, {"clients": documents, "agents_md": block}, lines)
     return ExitCode.OK
 
 

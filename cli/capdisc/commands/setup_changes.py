@@ -10,7 +10,7 @@ import capdisc_guard
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,
@@ -40,6 +40,7 @@ PART_TITLES = {
     BEHIND: "the servers behind the gateway",
     MOVED: "no server that moved behind the gateway",
 }
+_BY_HAND = "add these lines yourself: rewriting the file would drop its comments"
 
 
 @frozen(kw_only=True)
@@ -81,10 +82,8 @@ def carry_out(
     is_agreed = bool(question) and (request.yes or (is_asked and read_answer(question) in YES))
     if is_agreed or not question:
         write_changes(runtime, changes, request.undo)
-    if plan and (is_agreed or not question):
-        setup_gateway = registry.load_service("gateway-setup")
-
-        setup_gateway.carry_out(runtime, plan)
+        if plan:
+            registry.load_service("gateway-setup").carry_out(runtime, plan)
     if request.json:
         console.print_document(_result_document(runtime, request, changes, plan, is_agreed))
     if question and not is_agreed:
@@ -92,14 +91,10 @@ def carry_out(
     for folder in new_folders:
         console.print_notice(f"notice: created the folder {printable_path(folder)}")
     _print_next_steps(runtime, request, pending, plan)
-    if any(change.snippets for change in changes):
-        console.print_notice(
-            "notice: add these lines yourself: rewriting the file would drop its comments"
-        )
-    for reason in request.left_out:
+    has_snippets = any(change.snippets for change in changes)
+    for reason in [*([_BY_HAND] if has_snippets else []), *request.left_out]:
         console.print_notice(f"notice: {reason}")
-    is_partial = bool(request.left_out) or any(change.snippets for change in changes)
-    return ExitCode.FINDINGS if is_partial else ExitCode.OK
+    return ExitCode.FINDINGS if has_snippets or request.left_out else ExitCode.OK
 
 
 def _show_plan(
@@ -107,7 +102,6 @@ def _show_plan(
 ) -> GatewayPlan:
     """Print the servers of the gateway; the plan with the tools that a person then names."""
     setup_gateway = registry.load_service("gateway-setup")
-
     if not request.json:
         console.print_lines(setup_gateway.format_plan(runtime, plan))
     return setup_gateway.choose_tools(plan) if is_asked and not plan.is_chosen else plan
@@ -134,11 +128,6 @@ def _find_new_folders(pending: Sequence[FileChange]) -> Iterator[str]:
         missing = [folder for folder in folders if not folder.exists()]
         if missing and change.after is not None:
             yield str(missing[-1])
-
-
-def has_person(runtime: surroundings.Runtime) -> bool:
-    """Whether somebody is there to answer a question."""
-    return runtime.stdin_is_terminal and runtime.stderr_is_terminal
 
 
 def describe_refusal(
@@ -198,9 +187,7 @@ def _print_next_steps(
         if client in CLIENTS and changed:
             _print_next_steps_of(runtime, client, changed, client in request.absent)
     if plan:
-        setup_gateway = registry.load_service("gateway-setup")
-
-        setup_gateway.print_next_steps(plan)
+        registry.load_service("gateway-setup").print_next_steps(plan)
 
 
 def _print_next_steps_of(
@@ -301,10 +288,8 @@ def _result_document(
         **request.facts,
     }
     if plan:
-        setup_gateway = registry.load_service("gateway-setup")
-
         document["gateway"] = {
-            **setup_gateway.plan_document(runtime, plan),
+            **registry.load_service("gateway-setup").plan_document(runtime, plan),
             "approved": bool(plan.question) and is_agreed,
         }
     return document

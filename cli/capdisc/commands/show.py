@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capdisc.args import names, params
 from capdisc.args.params import argument, option
@@ -21,8 +21,20 @@ from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import one_line
 
-if TYPE_CHECKING:
-    from capdisc_run.download import FetchOptions
+
+@frozen(kw_only=True)
+class FetchPermissions:
+    """What `--link` may fetch besides files: URLs at all, with plain http, and pages in HTML."""
+
+    network: Annotated[bool, option(help="Let --link fetch a URL, by https.", panel="Links")] = (
+        False
+    )
+    allow_http: Annotated[
+        bool, option(help="With --network: also without encryption.", panel="Links")
+    ] = False
+    allow_html: Annotated[
+        bool, option(help="With --network: pages in HTML, too.", panel="Links")
+    ] = False
 
 
 def show(
@@ -32,21 +44,17 @@ def show(
     embedding_text: Annotated[
         bool,
         option(
-            "--embedding-text",
             help="Print the texts that are encoded, one on each line.",
             panel="Output",
         ),
     ] = False,
     links: Annotated[
         bool,
-        option(
-            "--links", help="List the links in its content, without reading any.", panel="Links"
-        ),
+        option(help="List the links in its content, without reading any.", panel="Links"),
     ] = False,
     link: Annotated[
         str | None,
         option(
-            "--link",
             metavar="TARGET",
             help="Print what this link leads to: a file in its folder, a URL.",
             panel="Links",
@@ -55,7 +63,6 @@ def show(
     section: Annotated[
         str,
         option(
-            "--section",
             metavar="HEADING",
             help="Print only this section; the beginning of its heading is enough.",
             panel="Parts",
@@ -64,26 +71,15 @@ def show(
     file: Annotated[
         str,
         option(
-            "--file",
             metavar="PATH",
             help="Print this file of its folder: references/x.md.",
             panel="Parts",
         ),
     ] = "",
-    network: Annotated[
-        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
-    ] = False,
-    allow_http: Annotated[
-        bool,
-        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
-    ] = False,
-    allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
-    ] = False,
+    permissions: FetchPermissions = FetchPermissions(),
     max_tokens: Annotated[
         int | None,
         option(
-            "--max-tokens",
             min=1,
             metavar="N",
             help="Print at most this many tokens.",
@@ -103,19 +99,14 @@ def show(
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    piped = (
-        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
-        .replace("\0", "\n")
-        .splitlines()
-        if "-" in (ids or ())
-        else []
-    )
-    identifiers = [
-        identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")
-    ]
+    words = ids or []
+    if "-" in words:
+        piped = standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        words = [*words, *piped.replace("\0", "\n").splitlines()]
+    identifiers = [word for word in words if word.strip() not in ("", "-")]
     if not identifiers:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
-    _check_options(links, link, network, allow_http or allow_html)
+    _check_options(links, link, permissions)
     if (section or file) and (links or link is not None or embedding_text):
         raise UsageError(
             "--section and --file print a part of the text alone", "leave out the other option"
@@ -140,9 +131,10 @@ def show(
         if section or file:
             _print_part(ctx, descriptors, section, file, max_tokens, json)
             return ExitCode.OK
-        if links or link is not None:
-            permissions = FetchPermissions(network=network, http=allow_http, html=allow_html)
-            return print_links(ctx, descriptors, link, permissions, json)
+        if links:
+            return _print_all_links(ctx, descriptors, json)
+        if link is not None:
+            return _print_linked_text(ctx, descriptors, link, permissions, json)
         if json:
             capabilities = [_capability_document(ctx, descriptor) for descriptor in descriptors]
             console.print_document({"capabilities": capabilities})
@@ -223,17 +215,17 @@ def _colour_headings(text: str) -> str:
     return "\n".join(lines)
 
 
-def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:
+def _check_options(links: bool, link: str | None, permissions: FetchPermissions) -> None:
     """Raises UsageError for options that need or exclude another one."""
     if links and link is not None:
         raise UsageError(
             "--links and --link exclude each other", "--links prints what --link takes"
         )
-    if network and link is None:
+    if permissions.network and link is None:
         raise UsageError(
             "--network goes with --link", "capdisc show ID --links prints what --link takes"
         )
-    if has_permissions and not network:
+    if (permissions.allow_http or permissions.allow_html) and not permissions.network:
         raise UsageError("--allow-http and --allow-html go with --network", "add --network")
 
 
@@ -258,28 +250,6 @@ def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor)
 
 
 # The links of a capability: all of them in a list, or the target of one.
-
-
-@frozen(kw_only=True)
-class FetchPermissions:
-    """What `--link` may fetch beside files: URLs at all, with plain http, and pages in HTML."""
-
-    network: bool
-    http: bool
-    html: bool
-
-
-def print_links(
-    ctx: open_index.CommandContext,
-    descriptors: list[Descriptor],
-    target: str | None,
-    permissions: FetchPermissions,
-    json: bool,
-) -> int:
-    """Print what the link `target` leads to; without a target, a list of all links."""
-    if target is None:
-        return _print_all_links(ctx, descriptors, json)
-    return _print_linked_text(ctx, descriptors, target, permissions, json)
 
 
 def _print_all_links(
@@ -318,23 +288,16 @@ def _print_linked_text(
     """Print the text that one link of one capability leads to."""
     if len(descriptors) != 1:
         raise UsageError("--link takes one capability", "name one id")
-    linked = read_link(
-        descriptors[0], target, ctx.index.scan["roots"], _fetch_options(permissions)
-    )
-    if json:
-        size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
-        console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
-    else:
-        console.print_lines([linked.text])
+    options = None
+    if permissions.network:
+        options = registry.load_service("web").FetchOptions(
+            allow_http=permissions.allow_http, allow_html=permissions.allow_html
+        )
+    linked = read_link(descriptors[0], target, ctx.index.scan["roots"], options)
+    size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
+    document = {"id": descriptors[0].id, **asdict(linked), **size}
+    console.print_answer(json, document, [linked.text])
     return ExitCode.OK
-
-
-def _fetch_options(permissions: FetchPermissions) -> FetchOptions | None:
-    if not permissions.network:
-        return None
-    options_type = registry.load_service("web").FetchOptions
-    options: FetchOptions = options_type(allow_http=permissions.http, allow_html=permissions.html)
-    return options
 
 
 def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:

@@ -28,13 +28,10 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
     """
     with open_index.open_index(index_dir, "auto", may_build=False) as ctx:
         document = _status_document(ctx)
-        screen = terminal.find_screen(ctx.runtime)
     if json:
         console.print_document(document)
-    elif screen:
-        terminal.print_fields(screen, _format_status(document))
     else:
-        console.print_lines(_format_status(document))
+        terminal.print_fields(terminal.find_screen(ctx.runtime), _format_status(document))
     return ExitCode.OK
 
 
@@ -124,7 +121,7 @@ def _format_newer(freshness: JsonObject) -> str:
         count = console.format_count(freshness["changed"], "file or folder", "files or folders")
         hidden = freshness["changed"] - len(freshness["names"])
         names = console.format_names(freshness["names"], unnamed=hidden)
-        return f"{count} changed on disk ({names}); the next search takes in a few"
+        return f"{count} changed on disk ({names}); the next search picks up a few"
     return "nothing on disk" if freshness["complete"] else "nothing in the files looked at"
 
 

@@ -1,12 +1,15 @@
-"""Which definitions of functions a request prints, in its format and within its budget."""
+"""Which definitions of functions `capdisc tools` prints, in which format, within which budget."""
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from typing import Annotated, Any
 
+from capdisc.args import params
+from capdisc.args.params import option
 from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console
-from capdisc.render.gate import describe_refusal, print_unmatched
+from capdisc.render.gate import Gate, describe_refusal, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -15,47 +18,82 @@ from capdisc_indexer.plugins import registry
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_shown_hits
 from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.function_definitions import Definition
-from capdisc_indexer.tools.provider_formats import encode_definitions, parameter_renames
+from capdisc_indexer.tools.provider_formats import (
+    DEFINITION_FORMATS,
+    encode_definitions,
+    parameter_renames,
+)
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # Formats that are code, which calls what was found.
 CODE_FORMATS = registry.find_references("definition_formats")
+FORMATS = (*DEFINITION_FORMATS, *CODE_FORMATS)
 _SWITCH_VALUES = {
-    "on": True,
-    "true": True,
-    "1": True,
-    "yes": True,
-    "off": False,
-    "false": False,
-    "0": False,
-    "no": False,
+    **dict.fromkeys(("on", "true", "1", "yes"), True),
+    **dict.fromkeys(("off", "false", "0", "no"), False),
 }
 
 
 @frozen(kw_only=True)
-class DefinitionRequest:
-    """Which definitions to print. `only` are names of tools, and `is_whole` says that every
-    discovery tool is printed. `progressive` False prints everything, True the tools that find the
-    others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
-    `gate` is a mode of `--gate`. `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
-    provider searches. At most `budget_tokens` are printed (None: any number).
-    """
+class DefinitionOptions:
+    """Which definitions are printed, and in which format."""
 
-    query: Query
-    form: str = "json"
-    only: tuple[str, ...] = ()
-    is_whole: bool = False
-    min_relevance: float | None = None
-    gate: str = "auto"
-    progressive: bool | None = None
-    auto: bool = False
-    max_tokens: int = 0
-    session: str | None = None
-    is_deferred: bool = False
-    is_hosted: bool = False
-    budget_tokens: int | None = None
-    mode: str | None = None
-    encoder: str | None = None
+    format: Annotated[
+        str, option(help="The form of the definitions.", panel="Output", choices=FORMATS)
+    ] = "json"
+    all_tools: Annotated[
+        bool,
+        option(
+            "--all",
+            help="Print every discovery tool, also those without data here.",
+            panel="Tools",
+        ),
+    ] = False
+    only: Annotated[
+        list[str] | None,
+        option(metavar="NAME", help="Only this tool (repeatable).", panel="Tools"),
+    ] = None
+    min_relevance: params.MinRelevance = None
+    gate: Gate = "auto"
+    progressive: Annotated[
+        bool | None,
+        option(
+            "--progressive/--static",
+            help="Print the few tools that find the others, or everything.",
+            panel="Tools",
+        ),
+    ] = None
+    auto: Annotated[
+        bool,
+        option(help="Print everything if it is small for the context.", panel="Budget"),
+    ] = False
+    context_size: params.ContextSize = 200_000
+    threshold_pct: params.ThresholdPct = 10.0
+    defer: Annotated[
+        bool,
+        option(
+            help="Define everything, and load at once only what fits the query (anthropic, openai-responses).",
+            panel="Tools",
+        ),
+    ] = False
+    hosted: Annotated[
+        bool,
+        option(
+            help="With --defer: the provider searches, instead of capdisc call.", panel="Tools"
+        ),
+    ] = False
+    budget: Annotated[
+        int | None,
+        option(min=1, metavar="TOKENS", help="Print no more, the best first.", panel="Budget"),
+    ] = None
+    session: params.SessionName = None
+    mode: params.Mode = None
+    encoder: params.EncoderName = None
+
+    @property
+    def max_tokens(self) -> int:
+        """With `auto`: how many tokens everything may have."""
+        return int(self.context_size * self.threshold_pct / 100)
 
 
 @frozen(kw_only=True)
@@ -72,84 +110,89 @@ class DefinitionSet:
 
 
 def select_definitions(
-    ctx: open_index.CommandContext, request: DefinitionRequest
+    ctx: open_index.CommandContext, query: Query, options: DefinitionOptions
 ) -> DefinitionSet:
     """The definitions to print. Notices say what was left out or renamed."""
-    tool_ctx = query_execution.build_tool_context(ctx, request.mode)
-    if request.is_deferred:
-        return _select_deferred(ctx, tool_ctx, request)
-    definitions, choice = _choose_definitions(ctx, tool_ctx, request)
-    return _build_definition_set(request, definitions, choice)
+    tool_ctx = query_execution.build_tool_context(ctx, options.mode)
+    if options.defer:
+        return _defer_definitions(ctx, tool_ctx, query, options)
+    definitions, choice = _choose_definitions(ctx, tool_ctx, query, options)
+    return _build_definition_set(options, definitions, choice)
 
 
 def _choose_definitions(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
-    request: DefinitionRequest,
+    query: Query,
+    options: DefinitionOptions,
 ) -> tuple[list[Definition], str]:
     """The definitions, and a word for how they were chosen."""
-    if request.only:
-        return tool_table.definitions_by_name(tool_ctx, request.only), "only"
-    is_code = request.form in CODE_FORMATS
+    if options.only:
+        return tool_table.definitions_by_name(tool_ctx, options.only), "only"
+    is_code = options.format in CODE_FORMATS
     # Code calls what was found; the tools that find are for a model.
-    discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
-    if request.query.texts:
-        matches = _query_definitions(ctx, tool_ctx, request)
-        return _add_pinned(ctx, tool_ctx, request, discovery, matches), "query"
+    discovery = [] if is_code else _discovery_definitions(tool_ctx, query, options)
+    if query.texts:
+        matches = _query_definitions(ctx, tool_ctx, query, options)
+        return _add_pinned(ctx, tool_ctx, options, discovery, matches), "query"
     if is_code:
         return tool_table.capability_definitions(tool_ctx), "static"
-    if not _is_progressive(ctx, request):
-        return _all_definitions(tool_ctx, request), "static"
-    few = _add_pinned(ctx, tool_ctx, request, discovery, [])
-    if _is_auto(ctx, request):
-        return _choose_smaller(request, _all_definitions(tool_ctx, request), few)
+    if not _is_progressive(ctx, options):
+        return _all_definitions(tool_ctx, options), "static"
+    few = _add_pinned(ctx, tool_ctx, options, discovery, [])
+    if _is_auto(ctx, options):
+        return _choose_smaller(options, _all_definitions(tool_ctx, options), few)
     return few, "progressive"
 
 
-def _select_deferred(
+def _defer_definitions(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
-    request: DefinitionRequest,
+    query: Query,
+    options: DefinitionOptions,
 ) -> DefinitionSet:
     """Everything: what fits the query or is pinned loads at once, the others when they are
     found.
     """
     from capdisc_indexer.tools import provider_formats
 
-    matches = _query_definitions(ctx, tool_ctx, request) if request.query.texts else []
-    loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
+    matches = _query_definitions(ctx, tool_ctx, query, options) if query.texts else []
+    loaded = _add_pinned(ctx, tool_ctx, options, [], matches)
     loaded_ids = {definition.id for definition in loaded}
-    deferred_request = provider_formats.DeferredRequest(
+    deferred_definitions = [
+        definition
+        for definition in tool_table.capability_definitions(tool_ctx)
+        if definition.id not in loaded_ids
+    ]
+    request = provider_formats.DeferredRequest(
         search=tool_table.search_definition(tool_ctx),
         loaded=loaded,
-        deferred=[
-            definition
-            for definition in tool_table.capability_definitions(tool_ctx)
-            if definition.id not in loaded_ids
-        ],
-        is_hosted=request.is_hosted,
+        deferred=deferred_definitions,
+        is_hosted=options.hosted,
     )
-    value, names = provider_formats.defer_definitions(request.form, deferred_request)
+    value, names = provider_formats.defer_definitions(options.format, request)
     return DefinitionSet(
-        form=request.form,
+        form=options.format,
         value=value,
         names=names,
-        parameters=parameter_renames(request.form, [*loaded, *deferred_request.deferred]),
+        parameters=parameter_renames(options.format, [*loaded, *deferred_definitions]),
         choice="deferred",
     )
 
 
-def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
-    if request.is_whole:
+def _discovery_definitions(
+    tool_ctx: ToolContext, query: Query, options: DefinitionOptions
+) -> list[Definition]:
+    if options.all_tools:
         return tool_table.discovery_definitions(tool_ctx, hidden=True)
     # A session's list begins alike in each turn, also where one has no query.
-    is_of_turn = bool(request.query.texts) or request.session is not None
+    is_of_turn = bool(query.texts) or options.session is not None
     return tool_table.bridge_definitions(tool_ctx, is_of_turn)
 
 
-def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
+def _all_definitions(tool_ctx: ToolContext, options: DefinitionOptions) -> list[Definition]:
     return [
-        *tool_table.discovery_definitions(tool_ctx, request.is_whole),
+        *tool_table.discovery_definitions(tool_ctx, options.all_tools),
         *tool_table.capability_definitions(tool_ctx),
     ]
 
@@ -157,7 +200,7 @@ def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[
 def _add_pinned(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
-    request: DefinitionRequest,
+    options: DefinitionOptions,
     discovery: list[Definition],
     matches: list[Definition],
 ) -> list[Definition]:
@@ -170,15 +213,15 @@ def _add_pinned(
     """
     active_ids, discovered_ids = (
         ((), ())
-        if request.session is None
-        else session_memory.load_ids(ctx.runtime.state_dir(), request.session)
+        if options.session is None
+        else session_memory.load_ids(ctx.runtime.state_dir(), options.session)
     )
     names = [*ctx.config["pin"], *active_ids]
     pinned, missing = tool_table.pinned_definitions(tool_ctx, names)
     for name in missing:
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
     found = tool_table.define_ids(tool_ctx, discovered_ids)
-    offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
+    offered = (*found, *matches) if options.budget is None else (*matches, *found)
     return list(
         {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
     )
@@ -187,28 +230,29 @@ def _add_pinned(
 def _query_definitions(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
-    request: DefinitionRequest,
+    query: Query,
+    options: DefinitionOptions,
 ) -> list[Definition]:
-    query = query_execution.check_query(ctx, request.query)
-    ranking = query_execution.rank_query(ctx, query, request.mode, request.encoder, request.gate)
+    query = query_execution.check_query(ctx, query)
+    ranking = query_execution.rank_query(ctx, query, options.mode, options.encoder, options.gate)
     ranking = drop_hits_of_talk(ranking)
-    least = query_execution.relevance_threshold(ctx, request.min_relevance)
+    least = query_execution.relevance_threshold(ctx, options.min_relevance)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
     definitions = tool_table.define_ids(tool_ctx, ids)
     defined_ids = {definition.id for definition in definitions}
-    if request.session is not None:
+    if options.session is not None:
         session_memory.remember_printed(
             ctx.runtime,
-            request.session,
+            options.session,
             [identifier for identifier in ids if identifier in defined_ids],
         )
     if ctx.config["log"]:
-        session_memory.log_event(ctx.runtime, "tools", ids, request.query.texts, request.session)
+        session_memory.log_event(ctx.runtime, "tools", ids, query.texts, options.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
         readers: list[Definition] = []
-        if request.form not in CODE_FORMATS and not request.is_deferred:
+        if options.format not in CODE_FORMATS and not options.defer:
             kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
-            text = " ".join(request.query.texts)
+            text = " ".join(query.texts)
             readers = tool_table.reader_definitions(tool_ctx, text, list(kinds))
         names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
@@ -222,17 +266,17 @@ def _query_definitions(
     return definitions
 
 
-def _is_progressive(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
+def _is_progressive(ctx: open_index.CommandContext, options: DefinitionOptions) -> bool:
     """Whether to print the few tools that find the others; True with `auto`, too, where the size
     of everything decides.
     """
-    if request.progressive is not None:
-        return request.progressive
-    return _is_auto(ctx, request) or _SWITCH_VALUES[_progressive_setting(ctx)]
+    if options.progressive is not None:
+        return options.progressive
+    return _is_auto(ctx, options) or _SWITCH_VALUES[_progressive_setting(ctx)]
 
 
-def _is_auto(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
-    return request.progressive is None and (request.auto or _progressive_setting(ctx) == "auto")
+def _is_auto(ctx: open_index.CommandContext, options: DefinitionOptions) -> bool:
+    return options.progressive is None and (options.auto or _progressive_setting(ctx) == "auto")
 
 
 def _progressive_setting(ctx: open_index.CommandContext) -> str:
@@ -244,31 +288,31 @@ def _progressive_setting(ctx: open_index.CommandContext) -> str:
 
 
 def _choose_smaller(
-    request: DefinitionRequest, everything: list[Definition], few: list[Definition]
+    options: DefinitionOptions, everything: list[Definition], few: list[Definition]
 ) -> tuple[list[Definition], str]:
     """All definitions where they have at most `max_tokens` tokens, else the few."""
-    full_set = _encode_definitions(request, everything, "static")
+    full_set = _encode_definitions(options, everything, "static")
     tokens = load_token_counter()(console.format_json_text(full_set.value, None))
     console.print_notice(
-        f"notice: all definitions have {tokens:,} tokens; {request.max_tokens:,} are allowed"
+        f"notice: all definitions have {tokens:,} tokens; {options.max_tokens:,} are allowed"
     )
-    return (everything, "static") if tokens <= request.max_tokens else (few, "progressive")
+    return (everything, "static") if tokens <= options.max_tokens else (few, "progressive")
 
 
 def _build_definition_set(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
+    options: DefinitionOptions, definitions: list[Definition], choice: str
 ) -> DefinitionSet:
     """The definitions that fit the budget. Notices name what was left out or renamed."""
-    kept_definitions = _fit_budget(request, definitions, choice)
-    definition_set = _encode_definitions(request, kept_definitions, choice)
+    kept_definitions = _fit_budget(options, definitions, choice)
+    definition_set = _encode_definitions(options, kept_definitions, choice)
     names = definition_set.names
     changed = [
         f"{definition.id} is {names[definition.id]}"
         for definition in kept_definitions
         if names[definition.id] != definition.name
     ]
-    # Our own form and code have the ids beside the names.
-    if changed and request.form not in ("json", *CODE_FORMATS):
+    # Our own form and code have ids next to the names.
+    if changed and options.format not in ("json", *CODE_FORMATS):
         console.print_notice(
             f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
         )
@@ -284,26 +328,20 @@ def _build_definition_set(
 
 
 def _fit_budget(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
+    options: DefinitionOptions, definitions: list[Definition], choice: str
 ) -> list[Definition]:
-    """As many of the definitions, from the first, as fit into the budget, found by bisection.
-    Raises UsageError where not even one fits.
+    """As many of the definitions, from the first, as fit into the budget. Raises UsageError where
+    not even one fits.
     """
-    if request.budget_tokens is None:
+    if options.budget is None:
         return definitions
-    count, budget_tokens = load_token_counter(), request.budget_tokens
+    count, budget_tokens = load_token_counter(), options.budget
 
-    def fits(number: int) -> bool:
-        definition_set = _encode_definitions(request, definitions[:number], choice)
-        return count(format_definitions(definition_set) + "\n") <= budget_tokens
+    def is_too_long(number: int) -> bool:
+        definition_set = _encode_definitions(options, definitions[:number], choice)
+        return count(format_definitions(definition_set) + "\n") > budget_tokens
 
-    fitting_number, excess_number = 0, len(definitions) + 1
-    while excess_number - fitting_number > 1:
-        middle = (fitting_number + excess_number) // 2
-        if fits(middle):
-            fitting_number = middle
-        else:
-            excess_number = middle
+    fitting_number = bisect_right(range(1, len(definitions) + 1), False, key=is_too_long)
     if definitions and not fitting_number:
         raise UsageError(
             f"no definition fits into {budget_tokens:,} tokens", "give a larger --budget"
@@ -314,17 +352,17 @@ def _fit_budget(
 
 
 def _encode_definitions(
-    request: DefinitionRequest, definitions: list[Definition], choice: str
+    options: DefinitionOptions, definitions: list[Definition], choice: str
 ) -> DefinitionSet:
-    if request.form in CODE_FORMATS:
-        format_stubs = registry.load_attribute(CODE_FORMATS[request.form])
-        value, names = format_stubs(request.form, definitions)
+    if options.format in CODE_FORMATS:
+        format_stubs = registry.load_attribute(CODE_FORMATS[options.format])
+        value, names = format_stubs(options.format, definitions)
         parameters: dict[str, dict[str, str]] = {}
     else:
-        value, names = encode_definitions(request.form, definitions)
-        parameters = parameter_renames(request.form, definitions)
+        value, names = encode_definitions(options.format, definitions)
+        parameters = parameter_renames(options.format, definitions)
     return DefinitionSet(
-        form=request.form, value=value, names=names, parameters=parameters, choice=choice
+        form=options.format, value=value, names=names, parameters=parameters, choice=choice
     )
 
 

@@ -18,7 +18,7 @@ from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
@@ -30,7 +30,7 @@ from capdisc_indexer.store.definition_memory import Pending
 
 # The changes of definitions that are held back, and what a person accepts of them.
 
-_NEXT = "the next capdisc index takes it in"
+_NEXT = "the next capdisc index picks it up"
 
 
 def approve_definitions(runtime: surroundings.Runtime, pattern: str, yes: bool, json: bool) -> int:
@@ -70,16 +70,16 @@ def _accept_changes(memory: Path, changes: Sequence[Pending]) -> None:
     with definition_memory.changing(memory) as opened:
         for change in changes:
             if not opened.approve(change):
-                message = f"{change.id} changed again while it was looked at; nothing was accepted"
-                raise ApprovalRequiredError(message, "look at it once more")
+                message = f"{change.id} changed again during the review; nothing was accepted"
+                raise ApprovalRequiredError(message, "review it again")
 
 
 def _require_yes(runtime: surroundings.Runtime, change: Pending) -> None:
     """Ask at the terminal. Raises ApprovalRequiredError for another answer than yes."""
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+    if not has_person(runtime):
         message = f"{change.id} was not accepted: nobody is there to say yes"
         raise ApprovalRequiredError(
-            message, "look at the change, then run it at a terminal or add --yes"
+            message, "review the change, then run it at a terminal or add --yes"
         )
     if read_answer("Accept this definition? [y/N]") not in YES:
         raise ApprovalRequiredError(f"{change.id} was not accepted", "it stays held back")
@@ -136,7 +136,7 @@ def trust(
     ] = None,
     yes: Annotated[bool, option("--yes", "-y", help="Allow it without a question.")] = False,
     listing: Annotated[bool, option("--list", help="List what is trusted.")] = False,
-    revoke: Annotated[bool, option("--revoke", help="Revoke the trust.")] = False,
+    revoke: Annotated[bool, option(help="Revoke the trust.")] = False,
     json: params.Json = False,
 ) -> int:
     """Show what a workspace's settings ask for outside its own folder, and approve it.
@@ -176,7 +176,7 @@ def _trust_path(
     if target is not None and _is_index(path):
         return trust_grants.adopt_index(runtime, path, yes, json)
     if not path.is_dir() and path.name not in {Path(name).name for name in WORKSPACE_FILES}:
-        raise UsageError(f"{target} is nothing that is trusted", _WHAT)
+        raise UsageError(f"{target} cannot be trusted", _WHAT)
     return trust_grants.trust_workspace(_runtime_at(runtime, path), yes, json)
 
 

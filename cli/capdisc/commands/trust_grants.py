@@ -12,6 +12,7 @@ from capdisc.context.freshness import locate_index
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
@@ -91,7 +92,7 @@ def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
 def _next_step(runtime: Runtime, config: Config) -> str:
     """What brings the index up to date with a grant that was given or revoked."""
     if config["index_dir"]:  # it may be on a network, and the grant is newer than the settings
-        return "to take it in: capdisc index"
+        return "to index it: capdisc index"
     place = locate_index(runtime, config, None)
     if config["fresh"] == "off" or not covers_usual_folders(place.index_dir):
         return f"to bring the index up to date: {refresh_command(place)}"
@@ -151,7 +152,7 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
 
 
 def revoke(runtime: Runtime, path: Path, json: bool) -> int:
-    """Revoke the trust in the index at the path or, where that is no index, in its workspace;
+    """Revoke the trust in the index at the path or, where there is no index, in its workspace;
     also where nothing is left of it on disk.
     """
     real_path = resolve_path(path)
@@ -163,14 +164,12 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
         revoked = [path.as_posix()]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
-    if json:
-        console.print_document({"revoked": revoked})
-    elif revoked:
-        console.print_lines(f"no longer trusted: {escape_line(text)}" for text in revoked)
+    lines = [f"no longer trusted: {escape_line(text)}" for text in revoked]
+    nothing = f"nothing was trusted at {escape_line(real_path)}"
+    console.print_answer(json, {"revoked": revoked}, lines or [nothing])
+    if revoked and not json:
         step = _next_step(parent, parent.config())
-        console.print_notice(f"notice: an index may hold what it took in before; {step}")
-    else:
-        console.print_lines([f"nothing was trusted at {escape_line(real_path)}"])
+        console.print_notice(f"notice: an index may still hold what it indexed before; {step}")
     return ExitCode.OK
 
 
@@ -194,15 +193,14 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
     ]
     server_tools = registry.find_service("server-tools")
     tools = server_tools.list_approved(runtime) if server_tools else []
-    if json:
-        console.print_document({"workspaces": workspaces, "indexes": indexes, "tools": tools})
-        return ExitCode.OK
     rows = [("workspace", row["workspace"], row["state"], row["at"]) for row in workspaces]
     rows += [("index", row["index"], row["state"], "") for row in indexes]
     rows += [("tool", row["tool"], row["state"], row["at"]) for row in tools]
     cells = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
     headings = ("what", "where", "state", "since")
-    console.print_lines(console.format_table(headings, cells) if cells else ["nothing is trusted"])
+    lines = console.format_table(headings, cells) if cells else ["nothing is trusted"]
+    document = {"workspaces": workspaces, "indexes": indexes, "tools": tools}
+    console.print_answer(json, document, lines)
     return ExitCode.OK
 
 
@@ -300,16 +298,10 @@ def _grant_state(runtime: Runtime, workspace: str, grant: Grant) -> str:
 
 def _is_agreed(runtime: Runtime, yes: bool) -> bool:
     """Whether somebody says yes, by option or at the terminal."""
-    if yes:
-        return True
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
-        return False
-    from capdisc.output.questions import YES, read_answer
-
-    return read_answer("Allow this? [y/N]") in YES
+    return yes or (has_person(runtime) and read_answer("Allow this? [y/N]") in YES)
 
 
 def _refusal(message: str) -> ApprovalRequiredError:
     return ApprovalRequiredError(
-        message, "look at what it asks for, then say yes at a terminal, or: capdisc trust --yes"
+        message, "review what it asks for, then say yes at a terminal, or: capdisc trust --yes"
     )

@@ -15,7 +15,7 @@ from capdisc.commands import setup_changes
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.questions import YES, has_person, read_answer
 from capdisc.setup import recorded_entries
 from capdisc.setup.client_settings import CLIENTS
 from capdisc.setup.file_changes import FileChange
@@ -55,7 +55,7 @@ def uninstall(
     if not json:
         console.print_lines(_format_plan(pending, folders))
     is_due = bool(pending or due)
-    is_asked = is_due and not (json or yes) and setup_changes.has_person(runtime)
+    is_asked = is_due and not (json or yes) and has_person(runtime)
     is_agreed = is_due and (yes or (is_asked and read_answer("Remove all of this? [y/N]") in YES))
     if is_agreed:
         setup_changes.write_changes(runtime, changes, undo=True)

@@ -49,7 +49,7 @@ def validate(
         argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
     user: Annotated[
-        bool, option("--user", help="Without PATH: your own folders, not the workspace's.")
+        bool, option(help="Without PATH: your own folders, not the workspace's.")
     ] = False,
     profile: Annotated[
         str | None,
@@ -61,9 +61,7 @@ def validate(
     ] = None,
     format: Annotated[
         str,
-        option(
-            "--format", help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)
-        ),
+        option(help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)),
     ] = "full",
     target: Annotated[
         Path | None,
@@ -80,15 +78,15 @@ def validate(
     ignore: Annotated[
         list[str] | None, option(metavar="CODES", help="All but these rules.", panel="Rules")
     ] = None,
-    strict: Annotated[bool, option("--strict", help="Warnings fail, too.")] = False,
+    strict: Annotated[bool, option(help="Warnings fail, too.")] = False,
     fix: Annotated[
-        bool, option("--fix", help="Print a diff of what can be corrected safely.", panel="Fixes")
+        bool, option(help="Print a diff of what can be corrected safely.", panel="Fixes")
     ] = False,
     write: Annotated[
-        bool, option("--write", help="With --fix: write the corrections.", panel="Fixes")
+        bool, option(help="With --fix: write the corrections.", panel="Fixes")
     ] = False,
     statistics: Annotated[
-        bool, option("--statistics", help="Count the findings of each rule.", panel="Output")
+        bool, option(help="Count the findings of each rule.", panel="Output")
     ] = False,
     every: Annotated[
         bool,
@@ -103,9 +101,7 @@ def validate(
     rule: Annotated[
         str | None, option(metavar="CODE", help="Explain a rule.", panel="Explanations")
     ] = None,
-    rules: Annotated[
-        bool, option("--rules", help="List all rules.", panel="Explanations")
-    ] = False,
+    rules: Annotated[bool, option(help="List all rules.", panel="Explanations")] = False,
     schema: Annotated[
         str | None,
         option(
@@ -147,7 +143,9 @@ def validate(
             from capdisc.validate import fixing
         if write:
             unwritten = fixing.write_fixes(request, check_result, quiet)
-            del check_result  # the findings of a large collection, which are about to be made anew
+            del (
+                check_result
+            )  # the findings of a large collection, which are about to be made again
             check_result = run_checks(request)
         chosen = check_result.chosen
         silenced = len(chosen.unwanted) + len(chosen.commented)
@@ -303,18 +301,13 @@ def print_rules(code: str | None, json: bool) -> int:
     if code and code not in load_rules():
         raise unknown_code_error(code)
     chosen = [load_rules()[code]] if code else list(load_rules().values())
-    if json:
-        console.print_document({"rules": [_rule_document(rule) for rule in chosen]})
-    elif code:
-        console.print_lines(_format_rule(chosen[0]))
-    else:
-        rows = [
-            (rule.code, rule.severity, rule.group, "yes" if rule.fixable else "", rule.summary)
-            for rule in chosen
-        ]
-        console.print_lines(
-            console.format_table(("rule", "severity", "group", "--fix", "what is found"), rows)
-        )
+    rows = [
+        (rule.code, rule.severity, rule.group, "yes" if rule.fixable else "", rule.summary)
+        for rule in chosen
+    ]
+    table = console.format_table(("rule", "severity", "group", "--fix", "what is found"), rows)
+    document = {"rules": [_rule_document(rule) for rule in chosen]}
+    console.print_answer(json, document, _format_rule(chosen[0]) if code else table)
     return ExitCode.OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
@@ -82,11 +82,14 @@ def parse_debounce(text: str) -> float:
     return seconds
 
 
-def watch(
+@frozen(kw_only=True)
+class WatchRequest:
+    """What is watched, how often it is looked at, and what follows a change."""
+
     paths: Annotated[
         list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to watch.")
-    ] = None,
-    index_dir: params.IndexDir = None,
+    ] = None
+    index_dir: params.IndexDir = None
     interval: Annotated[
         float | None,
         option(
@@ -94,7 +97,7 @@ def watch(
             parser=params.parse_seconds,
             help="Scan this often, also without events [1m; 2s where there are none].",
         ),
-    ] = None,
+    ] = None
     debounce: Annotated[
         float | None,
         option(
@@ -102,12 +105,12 @@ def watch(
             parser=parse_debounce,
             help="Wait until no file has changed for this long [500ms].",
         ),
-    ] = None,
+    ] = None
     poll: Annotated[
         bool,
-        option("--poll", help="Scan every interval instead of waiting for events of the kernel."),
-    ] = False,
-    exec_: Annotated[
+        option(help="Scan every interval instead of waiting for events of the kernel."),
+    ] = False
+    command: Annotated[
         str | None,
         option(
             "--exec",
@@ -115,11 +118,13 @@ def watch(
             help="Run CMD in the shell after each change; it gets CAPDISC_GENERATION and "
             "CAPDISC_INDEX_DIR.",
         ),
-    ] = None,
-    encoder: params.EncoderName = None,
-    lock_timeout: params.LockTimeout = None,
-    json: params.Json = False,
-) -> int:
+    ] = None
+    encoder: params.EncoderName = None
+    lock_timeout: params.LockTimeout = None
+    json: params.Json = False
+
+
+def watch(request: WatchRequest = WatchRequest()) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.
 
     Prints a line for each change that was indexed; with --json, a JSON document on each line.
@@ -128,8 +133,7 @@ def watch(
 
     Example: capdisc watch fixtures/catalogs/small --exec 'capdisc status'
     """
-    request = WatchRequest(paths or (), index_dir, encoder, lock_timeout, json, exec_)
-    pace = _watch_options(interval, debounce, poll)
+    pace = _watch_options(request)
     system.limit_malloc_arenas()
     with standard_streams.silence_native_stderr():
         while _watch_until_outdated(request, pace):
@@ -137,18 +141,6 @@ def watch(
                 "notice: the settings or what the index covers changed: reading them again"
             )
     return 0
-
-
-@frozen
-class WatchRequest:
-    """What was typed."""
-
-    paths: Sequence[Path]
-    index_dir: Path | None
-    encoder: str | None
-    lock_timeout: float | None
-    json: bool
-    command: str | None
 
 
 def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
@@ -163,7 +155,7 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
     waiting = workspace_trust.announce_all(runtime, config)
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
-    named_paths = [runtime.expand(path) for path in request.paths]
+    named_paths = [runtime.expand(path) for path in request.paths or ()]
     coverage = last = load_coverage(runtime, config, where, builder_id)
     if index_dir and named_paths:
         coverage = Coverage(added=tuple(map(Path.as_posix, named_paths)))
@@ -191,28 +183,26 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
         is_current=is_current,
     )
     with closing(cd.watch(roots, where, build, options)) as updates:
-        return _print_updates(
-            updates, runtime, config, where, builder_id, request.json, request.command, waiting
-        )
+        return _print_updates(updates, request, runtime, config, where, builder_id, waiting)
 
 
-def _watch_options(interval: float | None, debounce: float | None, poll: bool) -> WatchOptions:
+def _watch_options(request: WatchRequest) -> WatchOptions:
+    interval, debounce = request.interval, request.debounce
     if interval is not None and interval < MIN_INTERVAL_S:
         raise UsageError(
             f"--interval must be at least {MIN_INTERVAL_S:g} seconds", "see: capdisc watch --help"
         )
     quiet_s = WatchOptions().quiet_s if debounce is None else debounce
-    return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=poll)
+    return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=request.poll)
 
 
 def _print_updates(
     updates: Iterator[WatchUpdate],
+    request: WatchRequest,
     runtime: surroundings.Runtime,
     config: Config,
     where: Path,
     builder_id: str | None,
-    json: bool,
-    command: str | None,
     waiting: tuple[str, ...],
 ) -> bool:
     """Print the updates. Returns True once there are no more: what is watched has to be chosen
@@ -225,15 +215,16 @@ def _print_updates(
             console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
         for finding in update.errors:
             console.print_notice(console.format_finding(finding)[0])
-        if json:
+        if request.json:
             console.print_json_line(_update_document(update, where, waiting))
             waiting = ()
         elif update.report:
             console.print_lines([_format_update(update.report)])
         if update.report and update.report.published:
             table_finisher.start_finisher(config, where, builder_id)
-        if command and update.report and update.report.published:
-            _run_exec_command(command, update.report.generation.number, runtime, where)
+            if request.command:
+                number = update.report.generation.number
+                _run_exec_command(request.command, number, runtime, where)
     return True
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc_indexer.config.trust import TRUST_HINT, TrustRequest
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import name_first, one_line
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -39,9 +39,7 @@ def announce(requests: Iterable[TrustRequest], where: str) -> tuple[str, ...]:
 
 def format_lines(lines: Sequence[str]) -> str:
     """The first lines of requests, and how many more there are, on one line."""
-    shown = ", ".join(one_line(line, _MAX_CHARACTERS) for line in lines[:_MAX_REQUESTS])
-    more = len(lines) - _MAX_REQUESTS
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return name_first([one_line(line, _MAX_CHARACTERS) for line in lines], _MAX_REQUESTS)
 
 
 def announce_settings(config: Config) -> tuple[str, ...]:

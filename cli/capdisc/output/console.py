@@ -19,7 +19,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import asdict, is_value
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
-from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
+from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, name_first
 
 # A long result is gathered before any of it is printed, so that a reader gets all of it or
 # nothing.
@@ -93,7 +93,7 @@ def _no_room(error: OSError) -> InputError:
 
 SCHEMA_VERSION = 1
 
-# What the running command has printed and may print; `begin_output` sets both anew.
+# What the running command has printed and may print; `begin_output` resets both.
 _HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
 _IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
 
@@ -144,6 +144,14 @@ def print_bytes(data: bytes) -> None:
 def print_lines(texts: Iterable[str]) -> None:
     """Print results line by line, sanitised for a person."""
     print_result("\n".join(sanitise(text) for text in texts))
+
+
+def print_answer(as_json: bool, document: JsonObject, lines: Iterable[str]) -> None:
+    """Print the document for a program, or the lines for a person."""
+    if as_json:
+        print_document(document)
+    else:
+        print_lines(lines)
 
 
 def print_long_lines(texts: Iterable[str]) -> None:
@@ -337,9 +345,8 @@ def format_finding(finding: Finding) -> list[str]:
 
 def format_names(names: Sequence[str], limit: int = 10, unnamed: int = 0) -> str:
     """The first names, and how many more there are; `unnamed` of these are not among `names`."""
-    more = max(len(names) - limit, 0) + unnamed
-    shown = ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit])
-    return f"{shown} and {more:,} more" if more else shown
+    short = [name if len(name) <= 80 else f"{name[:79]}…" for name in names]
+    return name_first(short, limit, unnamed=unnamed)
 
 
 def format_changed_definitions(ids: Sequence[str]) -> str:

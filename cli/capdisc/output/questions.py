@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from capdisc.output import console
 from capdisc_indexer.platforms import system
 
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
+
 YES = ("y", "yes")
+
+
+def has_person(runtime: Runtime) -> bool:
+    """Whether somebody is there to answer a question."""
+    return runtime.stdin_is_terminal and runtime.stderr_is_terminal
 
 
 def read_answer(question: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from capdisc_indexer.model.errors import InputError
 
-# The most of a text on stdin; no query, note or call is as long.
+# The longest text read from stdin; no query, note or call is as long.
 MAX_TEXT_BYTES = 1024 * 1024
 
 

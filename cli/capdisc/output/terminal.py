@@ -71,10 +71,11 @@ class Screen:
 class ColumnStyle:
     """How a column of a table is drawn. A `wrapped` one takes the lines that it needs; in any other a cell is
     one line, cut to the width. `max_width` 0 is no limit; one column may be `flexible`, and takes
-    what the others leave.
+    what the others leave. `print_rows` shows one with `only` either on a "screen" or in a "pipe".
     """
 
     title: str = ""
+    only: str = ""
     is_number: bool = False
     wrapped: bool = False
     flexible: bool = False
@@ -115,6 +116,36 @@ def format_bar(share: float) -> str:
     return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(BAR_CELLS)
 
 
+def print_rows(
+    screen: Screen | None, columns: Sequence[ColumnStyle], rows: Sequence[Sequence[Line | int]]
+) -> None:
+    """Print the rows: drawn on a screen, else, or where they are many, as aligned plain lines."""
+    is_drawn = screen is not None and 0 < len(rows) <= MAX_ROWS
+    places = [
+        place
+        for place, column in enumerate(columns)
+        if column.only in ("", "screen" if is_drawn else "pipe")
+    ]
+    columns = [columns[place] for place in places]
+    cells = ([row[place] for place in places] for row in rows)
+    if screen and is_drawn:
+        numbers = ([f"{c:,}" if isinstance(c, int) else c for c in row] for row in cells)
+        print_table(screen, columns, numbers)
+    else:
+        plain = [[_plain_text(cell) for cell in row] for row in cells]
+        console.print_lines(console.format_table([column.title for column in columns], plain))
+
+
+def _plain_text(cell: Line | int) -> str:
+    if isinstance(cell, (str, int)):
+        return str(cell)
+    return "".join(text for text, _ in _as_pieces(cell))
+
+
+def _as_pieces(line: Piece | Sequence[Piece]) -> Sequence[Piece]:
+    return [line] if isinstance(line[0], str) else line  # type: ignore[list-item,return-value]
+
+
 def print_table(
     screen: Screen, columns: Sequence[ColumnStyle], rows: Iterable[Sequence[Line]]
 ) -> None:
@@ -146,17 +177,23 @@ def print_panel(
     console.print_result(_draw(screen, panel))
 
 
-def print_fields(screen: Screen, lines: Iterable[str]) -> None:
-    """Print lines that a pipe gets as a label, two blanks or more, and a text: the labels as
-    headings, the texts broken beside them.
+def print_fields(screen: Screen | None, lines: Iterable[str]) -> None:
+    """Print lines of a label, two blanks or more, and a text: on a screen the labels as headings,
+    the texts broken next to them.
     """
+    if screen is None:
+        console.print_lines(lines)
+        return
     fields = [re.split(r"\s{2,}", line, maxsplit=1) for line in lines]
     rows = [((label, "heading"), "".join(text)) for label, *text in fields]
     print_table(screen, (ColumnStyle(), ColumnStyle(wrapped=True, flexible=True)), rows)
 
 
-def print_paragraph(screen: Screen, line: Line, indent: int = 0) -> None:
+def print_paragraph(screen: Screen | None, line: Line, indent: int = 0) -> None:
     """Print a text, broken between its words where it is wider than the screen."""
+    if screen is None:
+        console.print_lines([_plain_text(line)])
+        return
     from rich.padding import Padding
 
     console.print_result(_draw(screen, Padding(_build_text(line), (0, 0, 0, indent))))
@@ -197,9 +234,8 @@ def _build_text(line: Line) -> Text:
 
     if isinstance(line, str):
         return Text(console.sanitise(line))
-    pieces: Sequence[Piece] = [line] if isinstance(line[0], str) else line  # type: ignore[list-item,assignment]
     text = Text()
-    for words, style in pieces:
+    for words, style in _as_pieces(line):
         text.append(console.sanitise(words), STYLES[style])
     return text
 

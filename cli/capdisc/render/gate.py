@@ -20,7 +20,6 @@ _REASONS = {
 Gate = Annotated[
     str,
     option(
-        "--gate",
         help='auto: print nothing for talk such as "thanks!"; off: answer every query.',
         panel="Searching",
         choices=("auto", "off"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from capdisc.args import query_options
+from capdisc.args import params
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console
 from capdisc.render.frame_key import frame_key
@@ -184,7 +184,7 @@ class RenderContext:
 def prepare_render(
     ctx: open_index.CommandContext,
     options: RenderOptions,
-    filters: query_options.Filters = query_options.Filters(),
+    filters: params.Filters = params.Filters(),
 ) -> RenderContext:
     """Everything that a context is made of. Raises UsageError for options that make no sense,
     IndexStateError for an index without capabilities.
@@ -286,7 +286,7 @@ def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tu
     if user_files.STDIN in names and user_files.STDIN not in (options.words or ()):
         texts: Sequence[str] = (" ".join(options.words or ()), *(options.also or ()))
         return tuple(text.strip() for text in texts if text.strip())
-    return query_options.prompt_texts(ctx.runtime, options.words, options.also)
+    return params.prompt_texts(ctx.runtime, options.words, options.also)
 
 
 def _select_tokenizer(ctx: open_index.CommandContext, options: RenderOptions) -> Tokenizer:

@@ -26,7 +26,6 @@ class RenderOptions:
     budget: Annotated[
         int | None,
         option(
-            "--budget",
             min=1,
             help="At most this many tokens in all; a hard limit.",
             panel="Budget",
@@ -35,7 +34,6 @@ class RenderOptions:
     tier_budget: Annotated[
         str,
         option(
-            "--tier-budget",
             metavar="TIER=N,…",
             help="Tokens of tiers 0, 1, 2 and of memory: 0=150,1=600.",
             panel="Budget",
@@ -44,7 +42,6 @@ class RenderOptions:
     tier_top: Annotated[
         str,
         option(
-            "--tier-top",
             metavar="TIER=N,…",
             help="At most this many summaries and details: 1=5,2=2.",
             panel="Budget",
@@ -53,7 +50,6 @@ class RenderOptions:
     tokenizer: Annotated[
         str | None,
         option(
-            "--tokenizer",
             help="How tokens are counted.",
             panel="Budget",
             choices=("o200k", "claude", "chars4"),
@@ -62,7 +58,6 @@ class RenderOptions:
     format: Annotated[
         str,
         option(
-            "--format",
             help="The layout of the context.",
             panel="Output",
             choices=tuple(FORMATS),
@@ -72,7 +67,6 @@ class RenderOptions:
     tier: Annotated[
         str | None,
         option(
-            "--tier",
             help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]",
             panel="Context",
         ),
@@ -80,7 +74,6 @@ class RenderOptions:
     detail: Annotated[
         str | None,
         option(
-            "--detail",
             help="What is printed of each hit.",
             panel="Context",
             choices=tuple(DETAIL_LEVELS),
@@ -89,7 +82,6 @@ class RenderOptions:
     split: Annotated[
         str,
         option(
-            "--split",
             help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
             panel="Context",
             choices=SPLIT_MODES,
@@ -98,7 +90,6 @@ class RenderOptions:
     style: Annotated[
         str | None,
         option(
-            "--style",
             help="tools: a short prompt; full: everything; auto: by --model.",
             panel="Prompt",
             choices=STYLE_NAMES,
@@ -106,14 +97,11 @@ class RenderOptions:
     ] = None
     model: Annotated[
         str,
-        option(
-            "--model", metavar="NAME", help="The model that will read the context.", panel="Prompt"
-        ),
+        option(metavar="NAME", help="The model that will read the context.", panel="Prompt"),
     ] = ""
     template: Annotated[
         str,
         option(
-            "--template",
             metavar="FILE|NAME",
             help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
             "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
@@ -123,7 +111,6 @@ class RenderOptions:
     append: Annotated[
         list[str] | None,
         option(
-            "--append",
             metavar="FILE",
             help="Add this text; - is stdin (repeatable).",
             panel="Prompt",
@@ -132,7 +119,6 @@ class RenderOptions:
     session: Annotated[
         str | None,
         option(
-            "--session",
             metavar="NAME",
             help="Print this session's memory, and record the hits in it.",
             panel="Session",
@@ -141,35 +127,15 @@ class RenderOptions:
     auto: Annotated[
         bool,
         option(
-            "--auto",
             help="Print everything in full if it is small compared with the context.",
-            panel="Prompt",
+            panel="Budget",
         ),
     ] = False
-    context_size: Annotated[
-        int,
-        option(
-            "--context-size",
-            min=1,
-            help="With --auto: tokens of the model's context.",
-            panel="Prompt",
-        ),
-    ] = 200_000
-    threshold_pct: Annotated[
-        float,
-        option(
-            "--threshold-pct",
-            min=0,
-            max=100,
-            callback=params.check_finite,
-            help="With --auto: the percentage of the context that counts as small.",
-            panel="Prompt",
-        ),
-    ] = 10.0
+    context_size: params.ContextSize = 200_000
+    threshold_pct: params.ThresholdPct = 10.0
     max_each: Annotated[
         int,
         option(
-            "--max-each",
             min=0,
             metavar="N",
             help="With --style full: at most this many tokens of a capability; 0: all.",
@@ -179,7 +145,6 @@ class RenderOptions:
     hint: Annotated[
         str | None,
         option(
-            "--hint",
             help="How the overview says to find more.",
             panel="Context",
             choices=tuple(OVERVIEW_HINTS),
@@ -187,15 +152,14 @@ class RenderOptions:
     ] = None
     hints: Annotated[
         bool,
-        option("--hints", help="Print in summaries when to use a capability.", panel="Context"),
+        option(help="Print in summaries when to use a capability.", panel="Context"),
     ] = False
-    by_kind: Annotated[
-        bool, option("--by-kind", help="Group the overview by kind first.", panel="Context")
-    ] = False
+    by_kind: Annotated[bool, option(help="Group the overview by kind first.", panel="Context")] = (
+        False
+    )
     diagnostics: Annotated[
         bool,
         option(
-            "--diagnostics",
             help="Print the times of the query: in JSON, else on stderr.",
             panel="Output",
         ),
@@ -204,7 +168,6 @@ class RenderOptions:
     on_empty: Annotated[
         str,
         option(
-            "--on-empty",
             help="If nothing fits, print the overview (none), a line for each capability (all), or nothing (error).",
             panel="Searching",
             choices=ON_EMPTY,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from capdisc.args.query_options import Filters
+from capdisc.args.params import Filters
 from capdisc.context.open_index import CommandContext
 from capdisc.context.query_execution import check_query
 from capdisc.context.surroundings import Runtime

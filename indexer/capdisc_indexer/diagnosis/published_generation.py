@@ -5,7 +5,7 @@ stores agree.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -35,6 +35,7 @@ from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
+from capdisc_indexer.text.normalization import name_first
 
 # Up to this many files that a build left out are named in a command; of more, their folders.
 _MAX_NAMED_FILES = 3
@@ -324,7 +325,7 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
             NOTICE,
             (
                 f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
-                f"{_name_first(paths)}"
+                f"{name_first(paths, 1)}"
             ),
             f"capdisc validate {' '.join(map(system.quote_word, named_paths))}",
         )
@@ -332,10 +333,6 @@ def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
         yield Check(
             "definitions",
             NOTICE,
-            f"held back, since their definitions changed: {_name_first(held_ids)}",
+            f"held back, since their definitions changed: {name_first(held_ids, 1)}",
             f"capdisc trust {system.quote_word(held_ids[0])}",
         )
-
-
-def _name_first(names: Sequence[str]) -> str:
-    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0]

@@ -5,7 +5,7 @@ lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, AnyStr, cast
 from unicodedata import category
 
@@ -118,6 +118,16 @@ def one_line(text: str, limit: int = 0) -> str:
     cut = line[: limit - 1]
     beginning, blank, _ = cut.rpartition(" ")
     return (beginning if blank and len(beginning) > limit // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+def name_first(names: Sequence[str], limit: int, separator: str = ", ", unnamed: int = 0) -> str:
+    """The first `limit` names, and how many more there are; `unnamed` of those are not in `names`.
+
+    >>> name_first(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = max(len(names) - limit, 0) + unnamed
+    return separator.join(names[:limit]) + (f" and {more:,} more" if more else "")
 
 
 def end_sentence(text: str) -> str:

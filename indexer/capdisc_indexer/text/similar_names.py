@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.embedding_text import truncate_stem
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import name_first, one_line
 
 # Share of letters that two names have in common. Over the ids of 2,656 capabilities, 0.5 named
 # three strangers for `nosuch`; 0.6 still names the right one for a letter too many, too few,
@@ -72,9 +72,7 @@ def hint_names(name: str, names: Collection[str], introduction: str = "one of") 
     'did you mean json? one of: json, table'
     """
     listed = [one_line(known_name, _NAME_CHARACTERS) for known_name in names]
-    omitted = len(listed) - _MAX_LISTED_NAMES
-    tail = f" and {omitted} more" if omitted > 0 else ""
-    listing = f"{introduction}: {', '.join(listed[:_MAX_LISTED_NAMES])}{tail}"
+    listing = f"{introduction}: {name_first(listed, _MAX_LISTED_NAMES)}"
     return " ".join(filter(None, (suggest_names(name, names), listing)))
 
 

@@ -14,7 +14,7 @@ from capdisc.output.questions import YES, read_answer
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import name_first, one_line
 from capdisc_indexer.text.shell_quoting import quote_word
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_run import approvals, call_preview
@@ -179,9 +179,7 @@ def approval_scope(descriptor: Descriptor, call: Call) -> str:
     names = [quote_word(path) for path in approvals.list_covered_files(descriptor, call)]
     if not names:
         return "note: it names no file whose bytes a yes would hold for"
-    listed = ", ".join(names[:_MAX_FILES_SHOWN])
-    if len(names) > _MAX_FILES_SHOWN:
-        listed += f" and {len(names) - _MAX_FILES_SHOWN:,} more"
+    listed = name_first(names, _MAX_FILES_SHOWN)
     return f"note: a yes holds for the bytes of {listed}; files that these load are not checked"
 
 

@@ -274,7 +274,7 @@ def turn(command: SessionCommand) -> int:
     JSON also the definitions of the functions that were found in this turn and in those before.
     """
     # 80 modules that no other verb needs.
-    from capdisc.commands.tool_definitions import DefinitionRequest, select_definitions
+    from capdisc.commands.tool_definitions import DefinitionOptions, select_definitions
     from capdisc.render.context import build_context, remember_shown
     from capdisc.render.render_context import prepare_render
     from capdisc.render.render_notices import print_notices
@@ -289,8 +289,8 @@ def turn(command: SessionCommand) -> int:
         session_files.update_session(command.state_dir, name, lambda session: session, create=True)
         remember_shown(render_ctx, context)
         session = command.load()
-        request = DefinitionRequest(query=Query(texts=()), progressive=True, session=name)
-        definitions = select_definitions(ctx, request)
+        definition_options = DefinitionOptions(progressive=True, session=name)
+        definitions = select_definitions(ctx, Query(texts=()), definition_options)
         prompt = render_ctx.form.format_context(render_ctx.form, context)
     if command.json:
         new_ids = [key for key, entry in session.discovered.items() if entry.turn == session.turn]

@@ -164,7 +164,7 @@ def test_a_skill_that_breaks_the_format_is_left_out_and_named(catalogue, hermeti
     assert names_in(answers[1]["result"]) == ["merge-pdfs"]
     [notice] = [line for line in err.decode().splitlines() if "not served under skill://" in line]
     assert "skill:Odd Name (its name)" in notice
-    assert "skill://odd-tools/SKILL.md (the field allowed-tools is no text)" in notice
+    assert "skill://odd-tools/SKILL.md (the field allowed-tools is not text)" in notice
 
 
 def test_a_file_that_changed_since_it_was_indexed_is_not_served(catalogue, hermetic, monkeypatch):

@@ -1,7 +1,5 @@
 """capdisc run, call and validate: no argument becomes program text or an option."""
 
-import json
-
 import pytest
 
 FIELDS = """hasSideEffects: false
@@ -11,7 +9,6 @@ inputSchema:
   required: [x]
 """
 INJECTED = FIELDS + 'run: {command: ["sh","-c","echo {x}"]}\n'
-PASSED_APART = FIELDS + 'run: {command: ["sh","-c","echo \\"$1\\"","sh","{x}"]}\n'
 
 
 @pytest.fixture
@@ -27,35 +24,6 @@ def tool(hermetic, monkeypatch, capdisc):
         return path
 
     return write
-
-
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ("run", "say", '{"x": "; touch canary"}', "--yes"),
-        ("run", "say", '{"x": "hello"}', "--yes"),
-        ("run", "say", '{"x": "hello"}', "--dry-run"),
-        ("call", "execute_tool", '{"tool_name": "say", "arguments": {"x": "hello"}}'),
-    ],
-    ids=["run", "harmless", "dry-run", "call"],
-)
-def test_an_argument_in_program_text_is_refused_whatever_its_value(
-    capdisc, tool, hermetic, argv
-) -> None:
-    """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
-    tool(INJECTED)
-    done = capdisc(*argv)
-    assert (done.code, done.out) == (5, "")
-    assert "sh would run {x} as a part of its program" in done.err
-    assert 'hint: pass it as a word of its own: ["sh", "-c"' in done.err
-    assert not (hermetic / "canary").exists()
-
-
-def test_an_argument_that_the_text_reads_as_its_own_is_a_value(capdisc, tool, hermetic) -> None:
-    tool(PASSED_APART)
-    done = capdisc("run", "say", '{"x": "; touch canary"}', "--yes")
-    assert (done.code, done.out) == (0, "; touch canary\n")
-    assert not (hermetic / "canary").exists()
 
 
 def test_validate_says_where_it_stands_and_fix_passes_it_apart(capdisc, tool) -> None:
@@ -115,17 +83,3 @@ def test_what_fix_cannot_put_right_for_sure_stays_an_error(capdisc, tool, writte
     assert capdisc("validate", "tools", "--fix", "--write", "--select", "program-text").code == 1
     assert path.read_text() == before
     assert capdisc("run", "say", '{"x": "1"}', "--yes").code == 5
-
-
-@pytest.mark.parametrize("value", ["-9", "--config=evil", "-rf"])
-def test_a_value_that_would_be_an_option_is_refused(capdisc, tool, value: str) -> None:
-    """Once `-9` passed as a number, whatever the schema said."""
-    tool(FIELDS + 'run: {command: ["echo", "{x}"]}\n')
-    done = capdisc("run", "say", json.dumps({"x": value}), "--yes")
-    assert (done.code, done.out) == (2, "")
-    assert "begins with a dash" in done.err
-    tool(
-        FIELDS.replace("{type: string}", "{type: string, pattern: '^-?'}")
-        + 'run: {command: ["echo", "{x}"]}\n'
-    )
-    assert capdisc("run", "say", json.dumps({"x": value}), "--yes").out == f"{value}\n"
