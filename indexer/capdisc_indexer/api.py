@@ -107,8 +107,8 @@ def open_index(
 
 @frozen(kw_only=True)
 class RenderedContext:
-    """A context as text. `tokens` is the exact count of `text` by the tokenizer that was named, and
-    never more than the budget; `context` has its tiers, what was cut and what was left out;
+    """A context as text. `tokens` is the exact count of `text` by the tokenizer that was named,
+    and never more than the budget; `context` has its tiers, what was cut and what was left out;
     `gate` says whether the text was taken for a request.
     """
 
@@ -155,10 +155,10 @@ class OpenIndex:
 
         Several texts are fused into one ranking. A hit's `score` (0..1) orders this ranking, its
         `relevance` (0..1) is absolute; `confidence` (0..1) is that the first hit is right.
-        `mode` is auto, hybrid, lexical, vector, no-graph or rerank. With `is_available`, capabilities for
-        whose header it returns False are left out. What could not be used is named in `degraded`.
-        `gate.fits` is False where nothing fits, and `gate.is_request` where the text is talk
-        ("thanks!"), too: an agent then needs no hit.
+        `mode` is auto, hybrid, lexical, vector, no-graph or rerank. With `is_available`,
+        capabilities for whose header it returns False are left out. What could not be used is
+        named in `degraded`. `gate.fits` is False where nothing fits, and `gate.is_request` where
+        the text is talk ("thanks!"), too: an agent then needs no hit.
 
         Raises UsageError for an empty text.
         """
@@ -210,8 +210,8 @@ class OpenIndex:
         stands in frames whose marks are made with `mark_key` (1 to 64 bytes): give the same key
         to get the same bytes, or none for a random one, which nobody can imitate. At most `limit`
         hits are shown (None: as many as the budget has lines for), and none of little relevance.
-        With `gate` "auto", talk ("thanks!") gets no hits but the overview, if `levels` has it; with
-        "off" it is answered too. Paths of files below `workspace` are printed relative to it.
+        With `gate` "auto", talk ("thanks!") gets no hits but the overview, if `levels` has it;
+        with "off" it is answered too. Paths of files below `workspace` are printed relative to it.
 
         Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget
         that has no room for anything.

@@ -199,7 +199,9 @@ def sentence_transformers() -> Any:
 
 
 def onnx_libraries() -> tuple[Any, Any]:
-    """ONNX Runtime, and the library of tokenizers. Raises EncoderError without the extra `onnx`."""
+    """ONNX Runtime, and the library of tokenizers. Raises EncoderError without the extra
+    `onnx`.
+    """
     numpy()
     try:
         import onnxruntime

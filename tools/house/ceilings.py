@@ -54,21 +54,21 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=560_077,
-        goal=480_000,
+        today=551_771,
+        goal=400_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=397_532,
-        goal=310_000,
+        today=389_144,
+        goal=265_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
     "lines": Ceiling(advice="Lines follow the formatter; tokens have the ceiling."),
     "modules": Ceiling(
-        today=440, goal=300, advice="Give a topic one file; let two of one topic become one."
+        today=433, goal=290, advice="Give a topic one file; let two of one topic become one."
     ),
     "init-code": Ceiling(
-        today=13, goal=0, advice="Move the code to a module with the name of its topic."
+        today=7, goal=3, advice="Move the code to a module with the name of its topic."
     ),
     "flat-modules": Ceiling(
         today=4,
@@ -76,10 +76,10 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Move it into the package of its topic; ARCHITECTURE.md lists them.",
     ),
     "late-constants": Ceiling(
-        today=62, goal=0, advice="A file of several topics: split it, or put constants first."
+        today=46, goal=10, advice="A file of several topics: split it, or put constants first."
     ),
     "long-lines": Ceiling(
-        today=0.8, goal=0.8, unit="%", advice="Give a line one thought: name a part, or break it."
+        today=0.4, goal=0.4, unit="%", advice="Give a line one thought: name a part, or break it."
     ),
     "circles": Ceiling(
         today=0, goal=0, advice="Move what both sides need below both, or pass it as an argument."
@@ -94,8 +94,8 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Name a function after what it does, a verb with its object: `load_trust`.",
     ),
     "pronouns": Ceiling(
-        today=0.7,
-        goal=0.7,
+        today=0.6,
+        goal=0.6,
         unit="%",
         advice="Name a variable after what it holds: `finding`, `header`, `match`.",
     ),
@@ -106,11 +106,11 @@ CEILINGS: Mapping[str, Ceiling] = {
         advice="Name the file after its own topic, so that a search for the name finds one.",
     ),
     "untyped-signatures": Ceiling(
-        today=18,
-        goal=18,
+        today=15,
+        goal=15,
         advice="Pass a frozen dataclass, or a named alias where any JSON may come.",
     ),
-    "walk-search": Ceiling(today=66, goal=58, advice=_SHORTEN_WALK),
-    "walk-unchanged": Ceiling(today=72, goal=70, advice=_SHORTEN_WALK),
-    "walk-one-changed": Ceiling(today=136, goal=100, advice=_SHORTEN_WALK),
+    "walk-search": Ceiling(today=65, goal=52, advice=_SHORTEN_WALK),
+    "walk-unchanged": Ceiling(today=71, goal=65, advice=_SHORTEN_WALK),
+    "walk-one-changed": Ceiling(today=133, goal=95, advice=_SHORTEN_WALK),
 }

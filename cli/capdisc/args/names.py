@@ -25,7 +25,9 @@ class NameForm:
     def print_or_open(
         self, runtime: surroundings.Runtime, capabilities: Iterable[tuple[str, str]]
     ) -> None:
-        """Print the ids or the paths of the capabilities, pairs of both; or open the first file."""
+        """Print the ids or the paths of the capabilities, pairs of both; or open the first
+        file.
+        """
         pairs = list(capabilities)
         if not self.opens:
             self.print_names(path if self.paths else identifier for identifier, path in pairs)
@@ -72,8 +74,8 @@ def _open_file(runtime: surroundings.Runtime, path: str) -> None:
 
 
 def run_editor(runtime: surroundings.Runtime, path: str) -> None:
-    """Wait until the person has closed the file in the editor of VISUAL or EDITOR, or the desktop's
-    program for the file. Raises InputError where there is none, and where it fails.
+    """Wait until the person has closed the file in the editor of VISUAL or EDITOR, or the
+    desktop's program for the file. Raises InputError where there is none, and where it fails.
     """
     import shutil
     import subprocess

@@ -199,8 +199,8 @@ def _overview() -> int:
 def annotate_command(
     command: Callable[..., int], seldom: Collection[str] = ()
 ) -> Callable[..., int]:
-    """A function that runs the command, with typer's declarations of its parameters, those that are
-    `seldom` used without a line in the help.
+    """A function that runs the command, with typer's declarations of its parameters, those that
+    are `seldom` used without a line in the help.
     """
 
     def run_command(**values: Any) -> int:

@@ -42,10 +42,10 @@ def add(
 ) -> int:
     """Write a capability that came up during work into the folder emergent, and index it.
 
-    The folder is below the first indexed folder of the workspace, else below .capdisc/capabilities.
-    A capability without a category gets the category emergent. One with tier: session belongs to a
-    session alone and is skipped. Nothing is kept of a file with errors. Exit status 1: nothing was
-    added.
+    The folder is below the first indexed folder of the workspace, else below
+    .capdisc/capabilities. A capability without a category gets the category emergent. One with
+    tier: session belongs to a session alone and is skipped. Nothing is kept of a file with errors.
+    Exit status 1: nothing was added.
 
     Example: echo '{"name": "fold-crane", "description": "Folds a paper crane."}' | capdisc add -
     """

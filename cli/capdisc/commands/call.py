@@ -281,8 +281,8 @@ def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
 
 
 def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObject:
-    """The answer of the tool search, in the form of its provider, that loads what was found. Raises
-    UsageError for another tool, and for a provider without deferred definitions.
+    """The answer of the tool search, in the form of its provider, that loads what was found.
+    Raises UsageError for another tool, and for a provider without deferred definitions.
     """
     from capdisc_indexer.tools import provider_formats
 

@@ -47,8 +47,8 @@ _PATH_SETTINGS = ("roots", "index_dir")
 
 
 def find_file(runtime: surroundings.Runtime, is_workspace: bool) -> Path:
-    """The user's own file, or that of the workspace; it need not exist. Raises LinkRefusedError for a
-    link out of the workspace.
+    """The user's own file, or that of the workspace; it need not exist. Raises LinkRefusedError
+    for a link out of the workspace.
     """
     if not is_workspace:
         return runtime.user_config
@@ -71,8 +71,8 @@ def require_setting(name: str) -> str:
 
 
 def parse_value(name: str, texts: Sequence[str]) -> Any:
-    """The value of the setting that the typed words give. Raises UsageError for a name that it does
-    not take, and InputError for another type or range.
+    """The value of the setting that the typed words give. Raises UsageError for a name that it
+    does not take, and InputError for another type or range.
     """
     if isinstance(SETTINGS[name].default, list):
         if name in _RULE_SETTINGS:

@@ -1,4 +1,6 @@
-"""capdisc doctor: what clients have of capdisc, what is wrong with the index, and what mends it."""
+"""capdisc doctor: what clients have of capdisc, what is wrong with the index, and what mends
+it.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +76,8 @@ def doctor(
     ] = False,
     json: params.Json = False,
 ) -> int:
-    """Print what each client has of capdisc and when it last asked, what is wrong with the index and
-    its surroundings, and for each problem the command that mends it.
+    """Print what each client has of capdisc and when it last asked, what is wrong with the index
+    and its surroundings, and for each problem the command that mends it.
 
     It writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong;
     0: nothing is wrong, though there may be notices.
@@ -202,7 +204,9 @@ def _check_servers(runtime: surroundings.Runtime) -> Iterator[Check]:
 
 
 def _drop_option(command: str, index_dir: Path) -> str:
-    """The command without the option that names this folder, for the folder that it takes anyway."""
+    """The command without the option that names this folder, for the folder that it takes
+    anyway.
+    """
     return command.replace(f" --index-dir {quote_path(index_dir)}", "")
 
 
@@ -306,7 +310,9 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
 
 
 def _check_plugins() -> Check:
-    """Which plug-ins of other distributions there are, and what of any plug-in cannot be loaded."""
+    """Which plug-ins of other distributions there are, and what of any plug-in cannot be
+    loaded.
+    """
     wrong = [
         *registry.find_problems(),
         *registry.find_broken_references(),

@@ -1,4 +1,6 @@
-"""capdisc new and init: a capability to start from; a skill and a tool that work, to learn from."""
+"""capdisc new and init: a capability to start from; a skill and a tool that work, to learn
+from.
+"""
 
 from __future__ import annotations
 

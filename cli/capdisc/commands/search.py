@@ -146,8 +146,8 @@ def search(
 
 
 def _name_servers_once(runtime: Runtime) -> None:
-    """Name the servers of the workspace that were never asked for their tools, unless that was done
-    before: most searches need no plug-in for it.
+    """Name the servers of the workspace that were never asked for their tools, unless that was
+    done before: most searches need no plug-in for it.
     """
     if not (runtime.workspace / ".mcp.json").exists() or runtime.named_servers_mark.exists():
         return
@@ -245,8 +245,8 @@ def _draw_hits(
     headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
-    """Draw the hits as a table: rank, bar of the score, kind, shortest name, description; on a narrow
-    screen without the kind, and with the description below the name.
+    """Draw the hits as a table: rank, bar of the score, kind, shortest name, description; on a
+    narrow screen without the kind, and with the description below the name.
     """
     names = {hit.id: one_line(ctx.index.shortest_name(headers[hit.id])) for hit in shown}
     is_narrow = screen.columns < _NARROW_COLUMNS

@@ -46,8 +46,8 @@ _BY_HAND = "add these lines yourself: rewriting the file would drop its comments
 @frozen(kw_only=True)
 class SetupRequest:
     """For which clients something is put in, or taken out (`undo`), and who is told how. `absent`
-    are those that seem not to be installed, `left_out` says what else is not done, and why. `facts`
-    are more fields of the document of --json.
+    are those that seem not to be installed, `left_out` says what else is not done, and why.
+    `facts` are more fields of the document of --json.
     """
 
     clients: Sequence[str]

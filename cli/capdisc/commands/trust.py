@@ -143,8 +143,8 @@ def trust(
 
     Until you do, capdisc ignores what a cloned folder says about paths, links, an index or a model
     elsewhere, databases, servers, and rules that guard the reader. Approval holds for the file as
-    it is now: a changed file must be approved again. TARGET may also be a symbolic link that a scan
-    should follow, an index folder to use as your own, or the id of an MCP server's tool
+    it is now: a changed file must be approved again. TARGET may also be a symbolic link that a
+    scan should follow, an index folder to use as your own, or the id of an MCP server's tool
     (tool:SERVER.TOOL or tool:SERVER.*) that agents may call through `capdisc mcp --gateway`.
     Exit status 5: nobody said yes.
 
@@ -170,7 +170,9 @@ def trust(
 def _trust_path(
     runtime: surroundings.Runtime, path: Path, target: str | None, yes: bool, json: bool
 ) -> int:
-    """Trust the link, the index or the workspace at this path; without a `target`, the workspace."""
+    """Trust the link, the index or the workspace at this path; without a `target`, the
+    workspace.
+    """
     if target is not None and _is_trusted_as_link(runtime, path):
         return trust_grants.trust_link(_runtime_at(runtime, path.parent), path, yes, json)
     if target is not None and _is_index(path):
@@ -181,14 +183,16 @@ def _trust_path(
 
 
 def _is_index(path: Path) -> bool:
-    """Whether the folder is an index and no workspace, since a clone can have files of any name."""
+    """Whether the folder is an index and no workspace, since a clone can have files of any
+    name.
+    """
     has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
     return has_generations and not is_workspace(path.as_posix())
 
 
 def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
-    """Whether the path is a link that a scan may follow, rather than another name of a workspace or
-    an index.
+    """Whether the path is a link that a scan may follow, rather than another name of a workspace
+    or an index.
     """
     if not path.is_symlink():
         return False

@@ -1,7 +1,7 @@
 """Builds an index in the background, where it is missing or may be out of date.
 
-A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
-its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a
+A prompt does not wait for a build of seconds: a later one finds the index. The build is a process
+of its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a
 while after it, so that twenty prompts start one.
 """
 
@@ -63,9 +63,9 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
 
 
 def start_update(place: IndexPlace, client: str) -> bool:
-    """Start to bring the index up to date after a known change, from the folders of the last build,
-    unless a build runs or was started within _UPDATE_PAUSE_S. Returns False where it cannot be
-    started; the index answers all the same.
+    """Start to bring the index up to date after a known change, from the folders of the last
+    build, unless a build runs or was started within _UPDATE_PAUSE_S. Returns False where it cannot
+    be started; the index answers all the same.
     """
     from capdisc.context.coverage import covers_usual_folders
 
@@ -84,8 +84,8 @@ def start_first_build(place: IndexPlace) -> None:
 
 
 def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
-    """Start to bring the index up to date as time passes, unless a build runs, one was started within
-    PAUSE_S, or nothing says what the index covers. Returns whether it was started.
+    """Start to bring the index up to date as time passes, unless a build runs, one was started
+    within PAUSE_S, or nothing says what the index covers. Returns whether it was started.
 
     Raises CapdiscError where the user's state cannot be written.
     """
@@ -124,9 +124,9 @@ def _start_if_due(
     again: bool = False,
     pause_s: float = 0,
 ) -> float | None:
-    """Start the build, unless one runs or was started within `pause_s`. Returns None where one runs,
-    the seconds since the last start where that was too recent, and 0 where the build was started.
-    Raises CapdiscError where the user's state cannot be written.
+    """Start the build, unless one runs or was started within `pause_s`. Returns None where one
+    runs, the seconds since the last start where that was too recent, and 0 where the build was
+    started. Raises CapdiscError where the user's state cannot be written.
     """
     lock = _lock_build(place)
     if lock is None:

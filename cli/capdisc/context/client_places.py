@@ -1,5 +1,5 @@
-"""Where the clients of this user keep agents, commands and plugins, and which links lead to more of
-them: what an index reads besides the folders of skills.
+"""Where the clients of this user keep agents, commands and plugins, and which links lead to more
+of them: what an index reads besides the folders of skills.
 """
 
 from __future__ import annotations

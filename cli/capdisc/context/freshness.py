@@ -30,8 +30,8 @@ class Freshness:
     """How the index stands to the disk. `state` is "current", "updated" (what changed was indexed
     for this answer), "behind" (the answer is from before the change, for this `reason`), or
     "unchecked". `changed` are the first paths, `changed_count` is the number of all;
-    `is_complete` is whether every file was looked at, `building` says how far a first build is that
-    goes on in the background. `missing` are covered folders that are gone
+    `is_complete` is whether every file was looked at, `building` says how far a first build is
+    that goes on in the background. `missing` are covered folders that are gone
     and whose capabilities stay, each with the time since when.
     """
 
@@ -57,8 +57,8 @@ class Freshness:
 
 @frozen(kw_only=True)
 class IndexPlace:
-    """Where the index of a command lies, with the surroundings and settings of the workspace that it
-    is for: the current one, or the home folder where the current one has nothing of its own.
+    """Where the index of a command lies, with the surroundings and settings of the workspace that
+    it is for: the current one, or the home folder where the current one has nothing of its own.
     """
 
     index_dir: Path
@@ -104,8 +104,8 @@ def choose_mode(option: str | None, config: Config) -> str:
 
 
 def look_around(place: IndexPlace) -> Look:
-    """What changed on disk since the index was built, and which folders appeared or are not asked for
-    any more.
+    """What changed on disk since the index was built, and which folders appeared or are not asked
+    for any more.
     """
     look = look_at_disk(place.index_dir, read_pointer(place.index_dir))
     if not look.is_known:

@@ -38,8 +38,8 @@ _REMOVED_FILE = "removed-indexes"
 
 
 def collect_indexes(runtime: Runtime, config: Config, used: Path, *, is_quiet: bool) -> None:
-    """Remove the indexes of this user in the cache folder that nobody needs, but for the one that is
-    `used` now, and print which; with `is_quiet`, the next call without it does.
+    """Remove the indexes of this user in the cache folder that nobody needs, but for the one that
+    is `used` now, and print which; with `is_quiet`, the next call without it does.
     """
     names = [folder.name for folder in _remove_unused(runtime, config, used)]
     note = runtime.user_state_dir() / _REMOVED_FILE

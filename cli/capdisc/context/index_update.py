@@ -56,8 +56,8 @@ _MAX_FILES = 20_000
 FIRST_FILES = 1_000
 # Another process that indexes the same change is done by then.
 _LOCK_WAIT_S = 0.5
-# What waits for trust is a warning, and what it leads to or holds is not found; nor do the words of
-# an overlay that fits nothing find anything.
+# What waits for trust is a warning, and what it leads to or holds is not found; nor do the words
+# of an overlay that fits nothing find anything.
 WAITING_CODES = ("symlink", "other-owner", "overlay-unused")
 _TAKEN_IN = "it is being indexed, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4

@@ -125,8 +125,8 @@ def open_index(
 
 @contextmanager
 def open_home_index() -> Iterator[CommandContext]:
-    """The open index of the home folder, for a workspace whose own index is not there yet: what this
-    one would not read does not count. Raises IndexStateError where it cannot be used.
+    """The open index of the home folder, for a workspace whose own index is not there yet: what
+    this one would not read does not count. Raises IndexStateError where it cannot be used.
     """
     from capdisc.context.coverage import USUAL
     from capdisc.context.index_scope import build_sources, list_scan_roots
@@ -177,8 +177,8 @@ ENGINES = ("auto", "matrix", "lancedb")
 
 
 def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
-    """Make this engine find the candidates of the open index. Returns the notice, which is printed,
-    too, where that cannot be done and the matrix does.
+    """Make this engine find the candidates of the open index. Returns the notice, which is
+    printed, too, where that cannot be done and the matrix does.
 
     `auto` is the matrix: at the same recall it is as fast or faster at every size up to a million
     rows (tools/bench/engines.py).
@@ -219,8 +219,8 @@ def _build_first(place: IndexPlace, is_allowed: bool) -> Freshness | None:
 
 
 def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:
-    """How the index stands to the disk, after changes were indexed where the mode says so; without a
-    mode, none are.
+    """How the index stands to the disk, after changes were indexed where the mode says so; without
+    a mode, none are.
     """
     look = look_around(place)
     is_current = look.is_known and not look.changed

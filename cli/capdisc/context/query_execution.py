@@ -154,8 +154,8 @@ def resolve_presets(
 def ranking_choices(
     ctx: open_index.CommandContext, splits: bool | None = None, usage_boost: float | None = None
 ) -> RankingChoices:
-    """What options, settings and the workspace choose about a ranking: clauses, synonyms, presets, gains.
-    Raises InputError for a file of synonyms that cannot be read.
+    """What options, settings and the workspace choose about a ranking: clauses, synonyms, presets,
+    gains. Raises InputError for a file of synonyms that cannot be read.
     """
     boost = ctx.config["usage_boost"] if usage_boost is None else usage_boost
     gains: dict[str, float] = {}
@@ -189,7 +189,8 @@ def retrieval_mode(
     ctx: open_index.CommandContext, mode: str | None, *, answers_many: bool = False
 ) -> str:
     """The mode by option or setting; where many queries are answered, for which a model is loaded
-    once, auto is rerank if the index has the vectors for it. Raises UsageError for an unknown mode.
+    once, auto is rerank if the index has the vectors for it. Raises UsageError for an unknown
+    mode.
     """
     effective_mode = check_mode(mode or ctx.config["mode"])
     if effective_mode == "auto" and not mode and not ctx.config["use_graph_reranking"]:
@@ -222,8 +223,8 @@ def try_load_encoder(
 
 
 def _describe_unknown(name: str) -> str:
-    """The beginning of the message on an encoder that cannot be loaded: that there is no such folder,
-    and the name that was probably meant; "" where the name is right.
+    """The beginning of the message on an encoder that cannot be loaded: that there is no such
+    folder, and the name that was probably meant; "" where the name is right.
     """
     if name == encoders.SHIPPED_ENCODER or os.path.exists(name):  # noqa: PTH110
         return ""

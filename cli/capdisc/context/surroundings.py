@@ -57,8 +57,8 @@ def is_workspace(folder: str) -> bool:
 
 @frozen(kw_only=True)
 class Runtime:
-    """The environment, the folders and the terminals of one command. `own_users` are the users whose
-    folders count as this user's own (empty: all).
+    """The environment, the folders and the terminals of one command. `own_users` are the users
+    whose folders count as this user's own (empty: all).
     """
 
     environ: Mapping[str, str]
@@ -234,8 +234,8 @@ class Runtime:
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
     def expand(self, path: Path) -> Path:
-        """The absolute path: `~` is the home folder, `$NAME` or `${NAME}` at the beginning what the
-        environment holds; relative paths start in the current folder.
+        """The absolute path: `~` is the home folder, `$NAME` or `${NAME}` at the beginning what
+        the environment holds; relative paths start in the current folder.
         """
         text = path.as_posix()
         if text == "~" or text.startswith("~/"):

@@ -2,9 +2,9 @@
 
 A first `capdisc index` that a person types leaves the table to a process of its own; what a search
 or a hook builds has none until somebody asks for it. Later updates of a table are left to such a
-process, too, once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update of
-the index 0.3. The process holds the lock of the table and a lease on the generation, never the lock
-of the index, so it keeps no writer waiting; where it is killed, the next one does its work.
+process, too, once an hour at most: the import of LanceDB takes 1.7 s of the processor, an update
+of the index 0.3. The process holds the lock of the table and a lease on the generation, never the
+lock of the index, so it keeps no writer waiting; where it is killed, the next one does its work.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def finish_table(index_dir: Path, builder_id: str | None, *, verify: bool = Fals
 
 
 def main() -> None:
-    """Bring the table of the index in `sys.argv[1]` up to date, unless another process does: that one
-    goes on until nothing is newer.
+    """Bring the table of the index in `sys.argv[1]` up to date, unless another process does: that
+    one goes on until nothing is newer.
     """
     from capdisc_indexer.indexing.table_update import update_table
 

@@ -23,8 +23,8 @@ class Limits:
 
 @frozen(kw_only=True)
 class Suggestion:
-    """A capability that fits: its line, the part of its text to print with it ("": none), and their
-    tokens. `digest` changes with what the capability says; `probability` is how likely it is
+    """A capability that fits: its line, the part of its text to print with it ("": none), and
+    their tokens. `digest` changes with what the capability says; `probability` is how likely it is
     wanted, 0..1. One whose name was typed (`is_typed`) is printed however often.
     """
 

@@ -2,8 +2,8 @@
 
 One small file for each session: how many turns there were, how much they read like coding, the
 vectors of the last ones (no text of a prompt), what was printed in which turn, the lines that
-fitted the last one, and what the agent has read or run since. A file is forgotten after two weeks, and when the client says that earlier context is
-gone.
+fitted the last one, and what the agent has read or run since. A file is forgotten after two weeks,
+and when the client says that earlier context is gone.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Printed:
 
 @frozen(kw_only=True)
 class ClientSession:
-    """The turns of a session so far: their number, the sum of their `coding` logits, the vectors of
-    the last ones (of the encoder with this fingerprint), what was printed by id, the names of what
-    the agent used itself, the client, and why the last prompt got nothing. `lines` are those that
-    fitted the last turn, printed or not, and `agents` the subagents that got some.
+    """The turns of a session so far: their number, the sum of their `coding` logits, the vectors
+    of the last ones (of the encoder with this fingerprint), what was printed by id, the names of
+    what the agent used itself, the client, and why the last prompt got nothing. `lines` are those
+    that fitted the last turn, printed or not, and `agents` the subagents that got some.
     """
 
     turns: int = 0
@@ -138,8 +138,8 @@ def record_turn(
 
 
 def take_lines(folder: Path, client: str, session: str, agent: str) -> tuple[str, ...]:
-    """The lines that fitted the last turn, for a subagent that did not get any yet: it knows nothing
-    of what its session was told. Raises CapdiscError as `record_turn` does.
+    """The lines that fitted the last turn, for a subagent that did not get any yet: it knows
+    nothing of what its session was told. Raises CapdiscError as `record_turn` does.
     """
     path = _session_path(folder, client, session)
     if not path.exists():

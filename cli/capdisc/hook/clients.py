@@ -28,8 +28,8 @@ _CLIENT_COMMAND = re.compile(
 )
 
 
-# The folder of a skill, in the path of its file or in a command line that reads it, and what may be
-# a name: anything else could be a part of a text, which is never kept.
+# The folder of a skill, in the path of its file or in a command line that reads it, and what may
+# be a name: anything else could be a part of a text, which is never kept.
 _SKILL_FILE = re.compile(r"([^/\s'\"]+)/SKILL\.md(?![\w.-])")
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -47,9 +47,9 @@ def is_client_command(prompt: str) -> bool:
 @frozen(kw_only=True)
 class HookEvent:
     """What a client says. `kind` is PROMPT, SESSION_CHANGE (what was printed before may be gone
-    from the model's context), TOOL_USE, AGENT_START or OTHER; `folder` is "" where the client names
-    none, `used` the skill or MCP tool that was used, and `agent` the subagent that starts, "" for
-    none.
+    from the model's context), TOOL_USE, AGENT_START or OTHER; `folder` is "" where the client
+    names none, `used` the skill or MCP tool that was used, and `agent` the subagent that starts,
+    "" for none.
     """
 
     kind: str
@@ -81,13 +81,13 @@ def _add_beside_prompt(event: HookEvent, text: str) -> JsonObject:
 @frozen(kw_only=True)
 class HookClient:
     """The hooks of one client: the event of a prompt, the events after which earlier context may
-    be gone, the JSON that adds a text to the prompt, whether a line in it is shown to the person at
-    the screen, and the section `uses` of the table: the event after a tool, and the tools whose
+    be gone, the JSON that adds a text to the prompt, whether a line in it is shown to the person
+    at the screen, and the section `uses` of the table: the event after a tool, and the tools whose
     arguments name a skill or its file, with these arguments.
 
     `agent_event` is the start of a subagent, "" for none; `triggers` are those by which an event
-    counts. An event with one of `foreign_fields` is that of another client, which runs the hooks of
-    this one.
+    counts. An event with one of `foreign_fields` is that of another client, which runs the hooks
+    of this one.
     """
 
     name: str

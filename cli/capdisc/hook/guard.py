@@ -1,8 +1,9 @@
 """What does a client see of a hook that fails? Nothing: no output, exit status 0, and in time.
 
-Claude Code, Codex and Gemini CLI block the prompt where a hook ends with status 2, and wait for one
-that hangs. So the hook runs in a process of its own, whose parent prints its answer whole or not
-at all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no prompts.
+Claude Code, Codex and Gemini CLI block the prompt where a hook ends with status 2, and wait for
+one that hangs. So the hook runs in a process of its own, whose parent prints its answer whole or
+not at all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no
+prompts.
 
 Started before anything else, it imports only what the interpreter has loaded and `platforms` until
 something fails.
@@ -32,8 +33,8 @@ _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 
 def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
-    """Run a hook's command line by `run` in a child process, and print its answer. Returns the exit
-    code, which is 0 whatever happens.
+    """Run a hook's command line by `run` in a child process, and print its answer. Returns the
+    exit code, which is 0 whatever happens.
     """
     try:
         if {"-h", "--help"} & set(words):

@@ -1,5 +1,5 @@
-"""How is a suggestion put into words: a line for each capability, in the length that the budget allows,
-and with `--detail` the part of its text that fits best?
+"""How is a suggestion put into words: a line for each capability, in the length that the budget
+allows, and with `--detail` the part of its text that fits best?
 
 The texts of capabilities are other people's. Each stays on its line, without characters that steer
 or hide and without markup that could end the frame in which a client puts it.
@@ -332,8 +332,8 @@ def choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> 
 
 
 # By which name does a client's own tool load a skill that the client lists itself?
-# What this tool loads is counted by the client, which also acts on the skill's fields. A skill that
-# lies elsewhere, or that its user has switched off in the client, is read by its path.
+# What this tool loads is counted by the client, which also acts on the skill's fields. A skill
+# that lies elsewhere, or that its user has switched off in the client, is read by its path.
 
 
 def find_tool_names(

@@ -1,5 +1,5 @@
-"""Which capabilities are worth a line in an answer to a prompt: those that it names, and those that
-are likely wanted for it in this session.
+"""Which capabilities are worth a line in an answer to a prompt: those that it names, and those
+that are likely wanted for it in this session.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ from capdisc_indexer.suggestion.turn_profile import (
 _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
-# Without vectors, a turn that is likelier than this one of a coding session gets nothing. Words alone
-# spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they speak in 2.
+# Without vectors, a turn that is likelier than this one of a coding session gets nothing. Words
+# alone spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they speak in
+# 2.
 _MAX_CODING_SHARE = 0.75
 
 

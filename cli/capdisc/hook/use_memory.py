@@ -26,8 +26,8 @@ _LOCK_TIMEOUT_S = 0.15
 
 @frozen(kw_only=True)
 class UseRecord:
-    """How often a capability was offered and used; when it was used last, in seconds since 1970 (0:
-    never); and int8 vectors of turns before a use.
+    """How often a capability was offered and used; when it was used last, in seconds since 1970
+    (0: never); and int8 vectors of turns before a use.
     """
 
     offered: int = 0

@@ -114,8 +114,8 @@ class ResultStore:
 
 @frozen(kw_only=True)
 class DiscoveryService:
-    """What agents are offered from the index: the tools of these names, the capabilities `pins`, its
-    `skills`, and `run`, which builds an executor of capabilities, None where running is not
+    """What agents are offered from the index: the tools of these names, the capabilities `pins`,
+    its `skills`, and `run`, which builds an executor of capabilities, None where running is not
     allowed. All methods may raise CapdiscError.
     """
 

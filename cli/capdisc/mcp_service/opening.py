@@ -57,9 +57,9 @@ def take_stdin() -> int:
 def answer_opening(
     stdin: int, instructions: str, list_tools: Callable[[], list[JsonObject]] | None
 ) -> Opening | None:
-    """Answers `initialize` and the first `tools/list` on stdout, the latter unless the tools depend
-    on the index (None), and gives what was read; None where the client is gone and waits for
-    nothing, or reads nothing because stdout is closed.
+    """Answers `initialize` and the first `tools/list` on stdout, the latter unless the tools
+    depend on the index (None), and gives what was read; None where the client is gone and waits
+    for nothing, or reads nothing because stdout is closed.
     """
     if sys.stdout is None:
         return None

@@ -43,7 +43,8 @@ from capdisc_indexer.tools.capability_reading import walk_folder
 
 SKILL_SCHEME = "skill://"
 DIRECTORY_TYPE = "inode/directory"
-# A page of `skills/list` ends after this many skills, or with the one that brings it to this many files.
+# A page of `skills/list` ends after this many skills, or with the one that brings it to this many
+# files.
 PAGE_SKILLS = 50
 _PAGE_FILES = 2_000
 _MAX_DEPTH = 12
@@ -78,7 +79,9 @@ class SkillFile:
 
 @frozen(kw_only=True)
 class DirectoryChild:
-    """A file or folder directly in a folder of a skill; `mime_type` is DIRECTORY_TYPE for a folder."""
+    """A file or folder directly in a folder of a skill; `mime_type` is DIRECTORY_TYPE for a
+    folder.
+    """
 
     uri: str
     name: str
@@ -212,8 +215,8 @@ def read_file(index: Index, catalogue: SkillCatalogue, uri: str) -> SkillFile:
 
 
 def read_directory(index: Index, catalogue: SkillCatalogue, uri: str) -> list[DirectoryChild]:
-    """What lies directly in the folder of a skill, or in a folder of it, by name. Raises UsageError
-    for any other URI.
+    """What lies directly in the folder of a skill, or in a folder of it, by name. Raises
+    UsageError for any other URI.
     """
     skill_uri, name = _split_uri(catalogue, f"{uri}/{SKILL_FILE}")
     prefix = name.removesuffix(SKILL_FILE)

@@ -131,7 +131,8 @@ def _complete_document(document: JsonObject, always_loaded: Set[str]) -> JsonObj
     schema = document["inputSchema"]
     properties = {**schema.get("properties", {})}
     properties.setdefault("cursor", _CURSOR_SCHEMA)
-    # Claude Code hides tools of servers from its model otherwise; these few are there to find others.
+    # Claude Code hides tools of servers from its model otherwise; these few are there to find
+    # others.
     meta = {"_meta": {"anthropic/alwaysLoad": True}} if document["name"] in always_loaded else {}
     return {
         "title": readable_title(document["name"]),

@@ -295,8 +295,8 @@ def _colours_stderr() -> bool:
 
 
 def allows_colour(environ: Mapping[str, str], is_terminal: bool) -> bool:
-    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask for
-    it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
+    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask
+    for it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
     """
     if environ.get("NO_COLOR"):
         return False
@@ -313,8 +313,8 @@ def print_error(error: CapdiscError) -> None:
 
 
 def print_error_document(code: str, error: CapdiscError, exit_status: int) -> None:
-    """Print the error as JSON on stdout, for the program that reads the result there; nothing where
-    a result has been printed, which it would spoil.
+    """Print the error as JSON on stdout, for the program that reads the result there; nothing
+    where a result has been printed, which it would spoil.
     """
     if not _HAS_RESULT.get():
         document = {"code": code, "message": error.message, "hint": error.hint}
@@ -417,7 +417,9 @@ def dim(text: str, colour: bool) -> str:
 
 
 def format_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a table in aligned columns, numbers to the right; the last one is not padded."""
+    """The lines of a table in aligned columns, numbers to the right; the last one is not
+    padded.
+    """
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [list(headings), *cells]) for i in range(len(headings))]
     numeric = [

@@ -1,8 +1,8 @@
 """Is a result longer than the screen, and which program shows it then?
 
-On a terminal, what the paged commands print is kept back until it fills the screen. From there on a
-pager gets it; a shorter result is printed as it would have been. Notices before the first line of
-a result, such as a progress bar, are printed at once; those after it stay behind it.
+On a terminal, what the paged commands print is kept back until it fills the screen. From there on
+a pager gets it; a shorter result is printed as it would have been. Notices before the first line
+of a result, such as a progress bar, are printed at once; those after it stay behind it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def pager_command(environ: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def page_output(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[None]:
-    """Inside, what this command line prints on a terminal goes through the pager that CAPDISC_PAGER
-    names where it is longer than the screen. Nothing changes on a terminal that obeys no codes.
+    """Inside, what this command line prints on a terminal goes through the pager that
+    CAPDISC_PAGER names where it is longer than the screen. Nothing changes on a terminal that
+    obeys no codes.
     """
     pager = pager_command(environ)
     if not (pager and is_paged(words)) or environ.get("TERM") == "dumb":

@@ -69,9 +69,10 @@ class Screen:
 
 @frozen(kw_only=True)
 class ColumnStyle:
-    """How a column of a table is drawn. A `wrapped` one takes the lines that it needs; in any other a cell is
-    one line, cut to the width. `max_width` 0 is no limit; one column may be `flexible`, and takes
-    what the others leave. `print_rows` shows one with `only` either on a "screen" or in a "pipe".
+    """How a column of a table is drawn. A `wrapped` one takes the lines that it needs; in any
+    other a cell is one line, cut to the width. `max_width` 0 is no limit; one column may be
+    `flexible`, and takes what the others leave. `print_rows` shows one with `only` either on a
+    "screen" or in a "pipe".
     """
 
     title: str = ""

@@ -1,5 +1,5 @@
-"""Builds the context of `render`: `build_context`, then the inputs of its tiers, its budgets and its
-template.
+"""Builds the context of `render`: `build_context`, then the inputs of its tiers, its budgets and
+its template.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _assemble_context(render_ctx: RenderContext) -> Context:
 
 
 def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Record in the session, if one is named, which hits are about to be printed, and the mode that
-    the request asks for.
+    """Record in the session, if one is named, which hits are about to be printed, and the mode
+    that the request asks for.
     """
     if render_ctx.texts and not render_ctx.relevant.is_whole_catalogue:
         shown = [

@@ -1,4 +1,6 @@
-"""The option `--gate`: a turn that asks for nothing here gets no capabilities, and stderr says why."""
+"""The option `--gate`: a turn that asks for nothing here gets no capabilities, and stderr says
+why.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ def is_talk(ranking: Ranking) -> bool:
 
 
 def describe_refusal(ranking: Ranking) -> str:
-    """Why a query gets nothing: what the gate says of its hits, that it is talk, or that the search
-    found nothing.
+    """Why a query gets nothing: what the gate says of its hits, that it is talk, or that the
+    search found nothing.
     """
     decision, unmatched = ranking.gate, format_unmatched(ranking)
     if decision and (has_lost_hits(ranking) or is_talk(ranking)):
@@ -59,7 +61,9 @@ def format_unmatched(ranking: Ranking) -> str:
 
 
 def print_unmatched(ranking: Ranking) -> None:
-    """Print how mistyped words were read and which no capability mentions, for a query with hits."""
+    """Print how mistyped words were read and which no capability mentions, for a query with
+    hits.
+    """
     if ranking.hits and ranking.corrections:
         readings = (f"{word} as {meant}" for word, meant in ranking.corrections.items())
         console.print_notice(f"notice: read {', '.join(readings)}")
@@ -77,7 +81,9 @@ def format_decision(decision: Verdict) -> str:
 
 
 def decision_document(decision: Verdict | None, explain: bool = False) -> JsonObject | None:
-    """The decision as JSON prints it, with `explain` and its parts; null where nothing was judged."""
+    """The decision as JSON prints it, with `explain` and its parts; null where nothing was
+    judged.
+    """
     if decision is None:
         return None
     document: JsonObject = {

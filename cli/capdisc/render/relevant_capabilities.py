@@ -1,5 +1,5 @@
-"""Which capabilities a context is made of: the hits of a query, or the whole catalogue, and those that
-are loaded ahead; and whether a prompt shows the catalogue in full.
+"""Which capabilities a context is made of: the hits of a query, or the whole catalogue, and those
+that are loaded ahead; and whether a prompt shows the catalogue in full.
 """
 
 from __future__ import annotations
@@ -240,10 +240,10 @@ def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
     return [tokens, characters]
 
 
-# What is loaded ahead into the part of a context that stays the same from turn to turn: one line for
-# each capability that fits a pattern of the setting `preload`. The choice is searched for once and
-# stored in the state folder. It is made again when the patterns, their limits or the index change, so
-# that it never names what is gone.
+# What is loaded ahead into the part of a context that stays the same from turn to turn: one line
+# for each capability that fits a pattern of the setting `preload`. The choice is searched for once
+# and stored in the state folder. It is made again when the patterns, their limits or the index
+# change, so that it never names what is gone.
 
 
 @frozen(kw_only=True)

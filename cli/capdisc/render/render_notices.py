@@ -26,7 +26,8 @@ from capdisc_indexer.text.normalization import one_line
 
 def build_context_facts(render_ctx: RenderContext) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, with
-    `--diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
+    `--diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its
+    id.
     """
     relevant, with_diagnostics = render_ctx.relevant, render_ctx.options.diagnostics
     mode, style, preload = (

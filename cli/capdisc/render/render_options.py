@@ -1,4 +1,6 @@
-"""The options of `capdisc render`, each declared once, and the checks of what they name together."""
+"""The options of `capdisc render`, each declared once, and the checks of what they name
+together.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """What a file such as AGENTS.md tells any agent of the capabilities that are there.
 
 The file is one that people commit, so the same capabilities give the same text on every machine. A
-file of the workspace lists the workspace's own capabilities, with links relative to the file; those of
-the user's folders are left out, since others do not have them. A file outside of the workspace lists
-the user's own, with `~` for the home folder.
+file of the workspace lists the workspace's own capabilities, with links relative to the file;
+those of the user's folders are left out, since others do not have them. A file outside of the
+workspace lists the user's own, with `~` for the home folder.
 """
 
 from __future__ import annotations
@@ -156,7 +156,9 @@ def _format_label(runtime: Runtime, header: CapabilityHeader, file: Path, is_sha
 
 
 def _fit_entries(heading: str, entries: Sequence[_Entry], fits: _Fits) -> str:
-    """The heading and all entries, with descriptions as long as fits; else as many names as fit."""
+    """The heading and all entries, with descriptions as long as fits; else as many names as
+    fit.
+    """
     if not entries:
         return heading + _NOTHING
     for length in _LENGTHS:

@@ -42,8 +42,8 @@ class Snippet:
 
 @frozen(kw_only=True)
 class FileChange:
-    """What happens to a file: its text before and after (None: there is no file), and the record of
-    it to save (None: none).
+    """What happens to a file: its text before and after (None: there is no file), and the record
+    of it to save (None: none).
 
     With `snippets` the file is not changed, since it is written in a way that setup cannot change
     without harm, and these have to be put in by hand. `folders` are those that setup created for a

@@ -89,10 +89,10 @@ def read_switches(client: str, path: Path) -> dict[str, str]:
 def list_moves(
     client: str, path: Path, servers: Iterable[ServerDeclaration], own_path: Path
 ) -> list[SettingsEntry]:
-    """The entries that take these servers out of the client's file, and put them into capdisc's own
-    one, which the gateway reads. A server stays whose name is taken there, or that the client's
-    table for all projects has with other words: folders of one project would be filled in. So do
-    all where one of the files has comments, which setup does not change.
+    """The entries that take these servers out of the client's file, and put them into capdisc's
+    own one, which the gateway reads. A server stays whose name is taken there, or that the
+    client's table for all projects has with other words: folders of one project would be filled
+    in. So do all where one of the files has comments, which setup does not change.
     """
     table = tuple(client_entry(client)["servers"]["table"])
     standing, taken_names = _read_table(path, table), _read_table(own_path, _OWN_TABLE)

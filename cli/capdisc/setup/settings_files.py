@@ -131,7 +131,9 @@ def write_text(path: Path, text: str, is_private: bool = False) -> None:
 
 
 def lock_records(state_dir: Path) -> AbstractContextManager[None]:
-    """Holds the lock to change files and their records. Raises what `state_file.lock_folder` does."""
+    """Holds the lock to change files and their records. Raises what `state_file.lock_folder`
+    does.
+    """
     return state_file.lock_folder(state_dir / _STATE_FOLDER)
 
 
@@ -143,8 +145,8 @@ def write_with_record(
     folders: Sequence[str] = (),
     is_private: bool = False,
 ) -> None:
-    """Replace the file by the text, or without a text remove it and those of `folders` that are empty
-    then, and save the record. Only inside `lock_records`.
+    """Replace the file by the text, or without a text remove it and those of `folders` that are
+    empty then, and save the record. Only inside `lock_records`.
 
     A process that is killed at any point leaves what can be set up, and undone, again: what comes
     into the file is recorded before, and what goes out of it is forgotten after.
@@ -165,8 +167,8 @@ def write_with_record(
 
 
 def _remove_files(real: Path, text: str | None, folders: Sequence[str]) -> None:
-    """Remove what a killed process left next to the file; without a text the file as well, and those
-    of `folders` that are empty then. Raises InputError where the disk refuses.
+    """Remove what a killed process left next to the file; without a text the file as well, and
+    those of `folders` that are empty then. Raises InputError where the disk refuses.
     """
     try:
         durable_files.temporary_path(real).unlink(missing_ok=True)
@@ -237,9 +239,9 @@ def revert_splices(text: str, splices: Sequence[Splice]) -> str:
 
 
 def load_record(state_dir: Path, path: Path) -> SetupRecord | None:
-    """The record of the file; None where setup put nothing into it. After a process that was killed
-    it is the record of the text in the file: of before or of after its change. Raises InputError
-    for a record that cannot be read.
+    """The record of the file; None where setup put nothing into it. After a process that was
+    killed it is the record of the text in the file: of before or of after its change. Raises
+    InputError for a record that cannot be read.
     """
     stored = _read_record(_record_path(state_dir, path))
     if stored is None:

@@ -63,8 +63,8 @@ def parse_request(
     quiet: bool = False,
     is_of_user: bool = False,
 ) -> ValidateRequest:
-    """The request by options, then by settings: of the workspace's folders, or with `is_of_user` of
-    the user's, where no path is named. Unless `quiet`, a notice names the settings that
+    """The request by options, then by settings: of the workspace's folders, or with `is_of_user`
+    of the user's, where no path is named. Unless `quiet`, a notice names the settings that
     wait for trust. Raises UsageError for options that make no sense, InputError for a broken
     configuration and where there is nothing to check.
     """
@@ -228,8 +228,8 @@ def _select_places(
     paths: Sequence[Path] | None,
     is_of_user: bool,
 ) -> tuple[tuple[Path, ...], tuple[DeclaredSource, ...]]:
-    """The typed paths, or the folders that exist of the workspace or of the user, and the sources in
-    them. Raises InputError where there are none.
+    """The typed paths, or the folders that exist of the workspace or of the user, and the sources
+    in them. Raises InputError where there are none.
     """
     sources = (
         *list_declared_sources(runtime, config, paths or ()),

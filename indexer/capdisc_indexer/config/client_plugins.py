@@ -1,11 +1,11 @@
 """Which plugins and extensions of clients are installed and switched on here, and where do their
 skills, agents, commands and MCP servers lie?
 
-Read are the plugins of Claude Code, Codex and Copilot CLI and the extensions of Gemini CLI, as these
-clients read them in 2026 (Claude Code 2.1.330, Codex 0.169, Copilot CLI 1.0.102, Gemini CLI 0.61),
-and those of Cursor that lie in its folder of local plugins, as its documents describe them. Which plugins are installed,
-and where, is said by files of the user alone. A file of the workspace can only switch one of them
-on or off, and nothing outside of a plugin's own folder is taken.
+Read are the plugins of Claude Code, Codex and Copilot CLI and the extensions of Gemini CLI, as
+these clients read them in 2026 (Claude Code 2.1.330, Codex 0.169, Copilot CLI 1.0.102, Gemini CLI
+0.61), and those of Cursor that lie in its folder of local plugins, as its documents describe them.
+Which plugins are installed, and where, is said by files of the user alone. A file of the workspace
+can only switch one of them on or off, and nothing outside of a plugin's own folder is taken.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ class _Reader:
         self._tables: dict[Path, _Table] = {}
 
     def table(self, path: Path) -> _Table:
-        """The JSON or TOML table of the file; an empty one for a file that is missing or holds something else."""
+        """The JSON or TOML table of the file; an empty one for a file that is missing or holds
+        something else.
+        """
         if path not in self._tables:
             self._tables[path] = self._read(path)
         return self._tables[path]

@@ -244,8 +244,8 @@ def _find_dialect(client: str) -> str:
 
 
 def _read_value(file: ClientFile, workspace: Path) -> _Value:
-    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML, and for a link
-    out of the workspace that the workspace brings.
+    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML, and for a
+    link out of the workspace that the workspace brings.
     """
     is_users = file.scope == "user"
     if not is_users and os.path.lexists(file.path) and leads_out(file.path, workspace):

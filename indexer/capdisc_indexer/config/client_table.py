@@ -1,9 +1,9 @@
 """What the table of clients says, and the folders in which each client keeps skills, agents and
 commands, strongest first: the order decides which of two capabilities with one id wins.
 
-The table is clients/clients.toml. `just docs` compiles it to JSON, a line for each kind of section,
-since a query needs a few of them: each takes 0.05 ms, where all of the TOML takes 8. Clients that
-other distributions add come after those of the table.
+The table is clients/clients.toml. `just docs` compiles it to JSON, a line for each kind of
+section, since a query needs a few of them: each takes 0.05 ms, where all of the TOML takes 8.
+Clients that other distributions add come after those of the table.
 """
 
 from __future__ import annotations

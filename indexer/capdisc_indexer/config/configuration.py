@@ -353,8 +353,8 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
 
 
 def snake_case(key: str) -> str:
-    """The name of a setting from its key in a file: `fresh-for` and `freshFor` are `fresh_for`, and
-    `tier1TokenBudget`, which another program has, is `tier1_budget`.
+    """The name of a setting from its key in a file: `fresh-for` and `freshFor` are `fresh_for`,
+    and `tier1TokenBudget`, which another program has, is `tier1_budget`.
     """
     name = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
     return ALIAS_NAMES.get(name, name)

@@ -37,10 +37,10 @@ _FROM_ZERO, _FROM_ONE = (0, math.inf), (1, math.inf)
 
 @frozen
 class Setting:
-    """A setting: its default, which also decides its type, what it is for, and within which limits a
-    number has to be; `harmless` are the values that `Reach.HARMLESS` lets pass. `own_variable` is the
-    environment variable where its name does not follow the setting's; `aliases` are read where that
-    is not set: another program of the same format uses them.
+    """A setting: its default, which also decides its type, what it is for, and within which limits
+    a number has to be; `harmless` are the values that `Reach.HARMLESS` lets pass. `own_variable`
+    is the environment variable where its name does not follow the setting's; `aliases` are read
+    where that is not set: another program of the same format uses them.
     """
 
     name: str
@@ -328,8 +328,8 @@ def parse_declarations(
     """The sources that `file` declares; their relative paths start at `base`, `~` stays for who
     knows the home folder.
 
-    Raises InputError for what is not a declaration. Formats and their options are checked later, by
-    those who read them.
+    Raises InputError for what is not a declaration. Formats and their options are checked later,
+    by those who read them.
     """
     tables = declarations if isinstance(declarations, list) else [declarations]
     for table in tables:
@@ -455,8 +455,8 @@ def fixed_part(path: str) -> tuple[str, str]:
 
 
 def _check_secret_name(name: object, file: Path) -> None:
-    """Raises InputError for what is not the name of a variable, without repeating it: it may be the
-    secret itself.
+    """Raises InputError for what is not the name of a variable, without repeating it: it may be
+    the secret itself.
     """
     if not isinstance(name, str) or not _VARIABLE_NAME.fullmatch(name):
         message = f"{file}: url_secret of a source must be the name of an environment variable"

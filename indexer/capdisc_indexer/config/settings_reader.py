@@ -1,5 +1,5 @@
-"""Reads settings in JSON and TOML, capdisc's own and those of clients, within limits of bytes, depth
-and count that hold before anything is parsed.
+"""Reads settings in JSON and TOML, capdisc's own and those of clients, within limits of bytes,
+depth and count that hold before anything is parsed.
 
 A clone can bring any of these files, and `tomllib` takes time and memory in the square of the
 parts of a dotted key: a line of 200 KB took 24 GB. The limits are far beyond what anybody writes.
@@ -51,8 +51,8 @@ _TRAILING_COMMA = compile_late(_JSON_STRING + r"|,(?=[ \t\r\n]*+[}\]])", re.DOTA
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """Whether the file is, or lies behind, a link out of the workspace: a clone can bring links, and
-    its settings are not read from elsewhere.
+    """Whether the file is, or lies behind, a link out of the workspace: a clone can bring links,
+    and its settings are not read from elsewhere.
     """
     return not is_inside(resolve_path(path), [resolve_path(workspace)])
 
@@ -114,8 +114,8 @@ def parse_settings(path: Path, text: str) -> Any:
 
 
 def blank_comments(text: str) -> str:
-    """The text with blanks in place of comments and of commas before a closing bracket; every other
-    character keeps its place.
+    """The text with blanks in place of comments and of commas before a closing bracket; every
+    other character keeps its place.
 
     >>> blank_comments('{"url": "http://x", // here\\n "a": [1, /* two */ 2,]}')
     '{"url": "http://x",        \\n "a": [1,           2 ]}'

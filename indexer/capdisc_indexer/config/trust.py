@@ -2,9 +2,9 @@
 allowed of it.
 
 A cloned folder brings its configuration along, and links as well. Without a grant such a file may
-choose among what lies inside the workspace, and set numbers. Whatever leads outside, loads a model,
-starts a program or silences a rule that guards the reader waits until the user has seen it and
-allowed it with `capdisc trust`.
+choose among what lies inside the workspace, and set numbers. Whatever leads outside, loads a
+model, starts a program or silences a rule that guards the reader waits until the user has seen it
+and allowed it with `capdisc trust`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Bounds:
 
 
 def real_path(path: Path, origin: str) -> str:
-    """The path with its links resolved, whether or not it exists. Raises InputError for a text that
-    cannot be a path.
+    """The path with its links resolved, whether or not it exists. Raises InputError for a text
+    that cannot be a path.
     """
     try:
         return resolve_path(path)
@@ -151,7 +151,9 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
 def owner_requests(
     path: str, workspace: str, own_users: Collection[int]
 ) -> tuple[TrustRequest, ...]:
-    """A request for each other user to whom a part of the path belongs (see `find_other_owners`)."""
+    """A request for each other user to whom a part of the path belongs (see
+    `find_other_owners`).
+    """
     owners = find_other_owners(path, workspace, own_users)
     return tuple(
         TrustRequest(setting=OWNER, value=part, place=f"user {user}", origin=workspace)
@@ -212,8 +214,8 @@ def source_place(source: DeclaredSource, expand: Callable[[Path], Path]) -> tupl
 
 
 def source_request(source: DeclaredSource, bounds: Bounds) -> TrustRequest | None:
-    """The request of a declared source that is a database, lies outside of the workspace or belongs
-    to another user; None for one that may be read without a grant.
+    """The request of a declared source that is a database, lies outside of the workspace or
+    belongs to another user; None for one that may be read without a grant.
 
     Programs that a file of servers names start only when the user asks for it, and each of them is
     a request of its own then.

@@ -1,11 +1,12 @@
 """Any text embedding model as an encoder, by name or path.
 
-In the form of ONNX (the extra `onnx`, no torch), its `tokenizer.json` lies next to the model. Where
-the configuration of sentence-transformers lies there, too, its pooling and its prompts hold
+In the form of ONNX (the extra `onnx`, no torch), its `tokenizer.json` lies next to the model.
+Where the configuration of sentence-transformers lies there, too, its pooling and its prompts hold
 ("query: " and "passage: " of E5); else the mean of all tokens is taken.
 
-In the form of sentence-transformers (the extra `transformers`), the model's own prompts and pooling
-are used. `NAME@DIM` keeps the first DIM dimensions of a model trained for that (Matryoshka).
+In the form of sentence-transformers (the extra `transformers`), the model's own prompts and
+pooling are used. `NAME@DIM` keeps the first DIM dimensions of a model trained for that
+(Matryoshka).
 """
 
 from __future__ import annotations
@@ -175,7 +176,9 @@ def _describe_failed_load(name: str, error: Exception, hint: str) -> EncoderErro
 
 
 def _find_package_folders(name: str) -> list[Path]:
-    """The folders of the installed package of this name, which is not imported; none without it."""
+    """The folders of the installed package of this name, which is not imported; none without
+    it.
+    """
     from importlib.util import find_spec
 
     module = name.replace("-", "_")
@@ -184,8 +187,9 @@ def _find_package_folders(name: str) -> list[Path]:
 
 
 def _list_model_files(model: Path) -> dict[str, Path]:
-    """The files that decide the vectors, by their names. The configuration lies beside the model or
-    in the folder around it: a repository of a model keeps its ONNX files in a folder of their own.
+    """The files that decide the vectors, by their names. The configuration lies beside the model
+    or in the folder around it: a repository of a model keeps its ONNX files in a folder of their
+    own.
     """
     files = {"model.onnx": model}
     for folder in (model.parent.parent, model.parent):

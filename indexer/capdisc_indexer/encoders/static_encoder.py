@@ -39,7 +39,8 @@ MAX_PIECES = 512
 MAX_CHARACTERS = 8_000
 # Up to this number of texts, looking words up on disk takes less time than loading the vocabulary.
 _SMALL_BATCH = 16
-# The vectors of up to this number of queries are kept, each with its text of at most MAX_CHARACTERS.
+# The vectors of up to this number of queries are kept, each with its text of at most
+# MAX_CHARACTERS.
 _KEPT_QUERIES = 64
 # Weights are compared and added as whole numbers of such parts, whose sum does not depend on the
 # order.
@@ -123,14 +124,15 @@ class StaticEncoder:
         return b"".join(array("f", self._unit_row(text)).tobytes() for text in texts)
 
     def _unit_rows(self, token_ids: Sequence[array[int]]) -> NDArray[Any]:
-        """Rows of `encode` for texts of these pieces, summed in double precision, so that they round
-        to the same floats as those of `encode_few`, which adds in another order.
+        """Rows of `encode` for texts of these pieces, summed in double precision, so that they
+        round to the same floats as those of `encode_few`, which adds in another order.
         """
         np = lazy_imports.numpy()
         table, weight = self._arrays
         vectors: NDArray[Any] = np.zeros((len(token_ids), self.dim))
-        # One product for each text: in one for several, most counts of pieces are zero, and numpy's
-        # library takes threads for it, which wait for each other: ten times the processor time.
+        # One product for each text: in one for several, most counts of pieces are zero, and
+        # numpy's library takes threads for it, which wait for each other: ten times the processor
+        # time.
         for row, ids in enumerate(token_ids):
             vectors[row] = weight.take(ids) @ table.take(ids, 0).astype(float)
         unit_rows: NDArray[Any] = vectors / np.maximum(
@@ -140,7 +142,8 @@ class StaticEncoder:
 
     def encode_query(self, text: str) -> bytes:
         """dim int8 values in the direction of the query's vector; all zero for a text without any
-        known piece. Those of the last texts are kept: the stages of a search ask for the same ones.
+        known piece. Those of the last texts are kept: the stages of a search ask for the same
+        ones.
         """
         text = text[:MAX_CHARACTERS]  # all that is read of it
         vector = self._query_vectors.get(text)

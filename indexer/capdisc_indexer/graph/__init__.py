@@ -27,8 +27,8 @@ UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGOR
 
 @frozen(kw_only=True)
 class Relation:
-    """One edge between two ids of the index; `weight` is 0..1, `why` says what it was derived from.
-    The ends of an undirected edge are sorted.
+    """One edge between two ids of the index; `weight` is 0..1, `why` says what it was derived
+    from. The ends of an undirected edge are sorted.
     """
 
     kind: str

@@ -137,8 +137,9 @@ def add_preset_members(
     least: float,
     is_available: Callable[[CapabilityHeader], bool],
 ) -> tuple[Hit, ...]:
-    """The hits, and behind those that are shown the other `members` (by id) of the query's presets:
-    at half of the best hit's score, with `via` naming that hit, and within the query's filters.
+    """The hits, and behind those that are shown the other `members` (by id) of the query's
+    presets: at half of the best hit's score, with `via` naming that hit, and within the query's
+    filters.
 
     A member that is a hit of less relevance than `least`, and would not be shown, comes along in
     the same way. Without any hit nothing comes along.

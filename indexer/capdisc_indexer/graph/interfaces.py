@@ -1,5 +1,5 @@
-"""What a capability needs, and what its name, route and texts say that it gives: all that the rules
-of `producer_edges` know of it.
+"""What a capability needs, and what its name, route and texts say that it gives: all that the
+rules of `producer_edges` know of it.
 """
 
 from __future__ import annotations

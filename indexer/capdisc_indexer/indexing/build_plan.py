@@ -216,8 +216,8 @@ def keep_generation(plan: BuildPlan) -> WrittenGeneration:
 def summarise_build(
     plan: BuildPlan, written: WrittenGeneration, known_errors: Sequence[Finding] | None
 ) -> BuildReport:
-    """The report of a build that ended with this generation. Where it looked at a part of the tree,
-    `known_errors` are those of everything else.
+    """The report of a build that ended with this generation. Where it looked at a part of the
+    tree, `known_errors` are those of everything else.
     """
     request, previous, changes = plan.request, plan.previous, plan.changes
     if previous.is_seed:  # what else the other index has was never in this one

@@ -62,15 +62,16 @@ from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Up to this number of changed capabilities are built without loading the encoder's whole vocabulary.
+# Up to this number of changed capabilities are built without loading the encoder's whole
+# vocabulary.
 SMALL_BUILD = 50
 
 EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
 # The record of a capability, and its final id.
 BuildJob: TypeAlias = tuple[bytes, str]
-# Documents that are made together: the tokens of all their texts are counted in one call, and their
-# passages encoded in another. Tables of 60 MB that only one of them looks into at a time stay in
-# the processor's cache.
+# Documents that are made together: the tokens of all their texts are counted in one call, and
+# their passages encoded in another. Tables of 60 MB that only one of them looks into at a time
+# stay in the processor's cache.
 _JOBS_AT_A_TIME = 32
 
 

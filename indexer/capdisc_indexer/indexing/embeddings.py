@@ -1,8 +1,8 @@
 """The vector half of a build: new texts are encoded, and all other vectors come from the last
 generation.
 
-The matrix of a generation is the only place of its vectors, as rows of int8. Equal texts have equal
-rows, so a text that the last generation knows is never encoded again.
+The matrix of a generation is the only place of its vectors, as rows of int8. Equal texts have
+equal rows, so a text that the last generation knows is never encoded again.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def hash_text(text: str) -> str:
 
 
 def encode_rows(encoder: Encoder, texts: Sequence[str], few: int = FEW_TEXTS) -> bytes:
-    """The rows (int8, one after the other) of these texts; without numpy where they are `few`, or it
-    is not installed.
+    """The rows (int8, one after the other) of these texts; without numpy where they are `few`, or
+    it is not installed.
     """
     are_many = len(texts) > few
     if lazy_imports.numpy_if_installed(are_many) is None:
@@ -166,8 +166,8 @@ class EmbeddingBatcher:
         self._file.close()
 
     def add_texts(self, embedding_texts: Iterable[str], rows: bytes = b"") -> tuple[str, ...]:
-        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless all
-        are new and their `rows` are at hand.
+        """The hashes of a capability's embedding texts; the new ones wait to be encoded, unless
+        all are new and their `rows` are at hand.
         """
         texts = {hash_text(text): text for text in embedding_texts}
         if self._encoder is not None:
@@ -228,8 +228,8 @@ class EmbeddingBatcher:
 
 @frozen(kw_only=True)
 class VectorBuild:
-    """How many vectors a generation has, and how many texts were encoded for them; the noise floor,
-    with the text nearest to each null query.
+    """How many vectors a generation has, and how many texts were encoded for them; the noise
+    floor, with the text nearest to each null query.
     """
 
     rows: int = 0

@@ -81,8 +81,8 @@ class ParsedFile:
     overlays: tuple[Overlay, ...] = ()
 
 
-# Up to this number of files are read to see whether one with other stamps has another content: a switch of
-# branches forth and back leaves many such files.
+# Up to this number of files are read to see whether one with other stamps has another content: a
+# switch of branches forth and back leaves many such files.
 _MAX_COMPARED = 500
 
 

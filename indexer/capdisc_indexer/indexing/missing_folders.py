@@ -1,4 +1,5 @@
-"""What becomes of the capabilities of a covered folder that is gone: unmounted, or on another branch?
+"""What becomes of the capabilities of a covered folder that is gone: unmounted, or on another
+branch?
 
 Their last version stays for a while, so that a checkout or a missing disk empties no index. An
 unmounted folder is mostly still there, empty and on another file system. Where all files of an
@@ -38,8 +39,8 @@ class CompletedScan:
 
 
 def has_expired(since_s: float, now_s: float) -> bool:
-    """Whether a folder has been gone for so long that its capabilities go, too. A time in the future
-    tells nothing: the build that follows counts from its own time on.
+    """Whether a folder has been gone for so long that its capabilities go, too. A time in the
+    future tells nothing: the build that follows counts from its own time on.
     """
     return not 0 <= now_s - since_s <= KEPT_S
 
@@ -98,8 +99,8 @@ def _find_missing(
 def _merge(
     found: Sequence[FoundFile], missing: Sequence[tuple[str, FileState]], places: Sequence[str]
 ) -> tuple[FoundFile, ...]:
-    """All files, those of a folder that is gone where they would stand if it were there: an earlier
-    folder owns an id.
+    """All files, those of a folder that is gone where they would stand if it were there: an
+    earlier folder owns an id.
     """
     if not missing:
         return tuple(found)

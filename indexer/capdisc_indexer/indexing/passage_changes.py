@@ -101,8 +101,9 @@ def _with_stems(text: str) -> str:
     return f"{text}\n{truncate_stem(text)}"
 
 
-# Up to this number, all passages are rewritten whenever one changes, so that the statistics of BM25 are those
-# of a build from nothing (0.1 ms each); of more, once this share of them was deleted.
+# Up to this number, all passages are rewritten whenever one changes, so that the statistics of
+# BM25 are those of a build from nothing (0.1 ms each); of more, once this share of them was
+# deleted.
 SMALL_COUNT = 1_000
 MAX_DELETED_SHARE = 0.02
 # Blocks that wait in memory until the engines are loaded; more than a small build has.
@@ -128,8 +129,8 @@ class PassageCounts:
 
 
 class PassageBuild:
-    """Collects the passages of changed capabilities, in the order of their ids, and writes those of
-    the next generation into `target`; `outdated_ids` are those of capabilities of the last one
+    """Collects the passages of changed capabilities, in the order of their ids, and writes those
+    of the next generation into `target`; `outdated_ids` are those of capabilities of the last one
     that changed or are gone.
 
     New rows lie in a file without a name in `scratch`, as in `EmbeddingBatcher`.

@@ -276,7 +276,8 @@ def _run_build(
         reader = FileReader(previous, spool, options, unusable)
         states = reader.read_states(files, workers, request.progress)
         unfinished = frozenset(finding.path for finding in reader.unfinished_findings)
-        # The next generation takes over parts of the last one, whose digests are checked meanwhile.
+        # The next generation takes over parts of the last one, whose digests are checked
+        # meanwhile.
         is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
         if reader.parsed_count > 0 or is_other:
             check = BackgroundTask(check).result

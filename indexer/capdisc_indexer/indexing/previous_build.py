@@ -129,8 +129,8 @@ def load_previous_build(
 def load_seed(
     previous: PreviousBuild, index_dir: Path, builder_id: str, limits: PassageLimits | None
 ) -> PreviousBuild:
-    """The settings of a last build of which nothing can be reused, with what the other index in this
-    folder holds; without a generation where that cannot be reused either.
+    """The settings of a last build of which nothing can be reused, with what the other index in
+    this folder holds; without a generation where that cannot be reused either.
     """
     other = load_previous_build(index_dir, builder_id=builder_id, passage_limits=limits)
     return replace(
@@ -209,8 +209,8 @@ def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
 
 
 def check_digests(folder: Path, manifest: Generation) -> None:
-    """Raises DamagedIndexError unless every file of the generation in this folder has its published
-    digest. Reads all files.
+    """Raises DamagedIndexError unless every file of the generation in this folder has its
+    published digest. Reads all files.
     """
     if damaged_files := native_errors.find_changed_files(folder, manifest.files):
         raise DamagedIndexError(
@@ -253,7 +253,9 @@ def stamp_generation(index_dir: Path, manifest: Generation) -> dict[str, FileSta
 def load_published(
     previous: PreviousBuild, ids: Sequence[str]
 ) -> Iterator[tuple[CapabilityHeader, JsonObject]]:
-    """Header and body of the capabilities with these ids, as far as the last generation has them."""
+    """Header and body of the capabilities with these ids, as far as the last generation has
+    them.
+    """
     if previous.folder is not None and ids:
         # Brings the text engine, which few runs need so early.
         from capdisc_indexer.store.documents import Documents
@@ -263,7 +265,9 @@ def load_published(
 
 
 def load_json_object(path: Path) -> JsonObject:
-    """The object in a JSON file; an empty one where the file is missing or holds something else."""
+    """The object in a JSON file; an empty one where the file is missing or holds something
+    else.
+    """
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

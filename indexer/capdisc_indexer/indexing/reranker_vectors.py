@@ -30,9 +30,9 @@ _STEP = 64
 def write_reranker_vectors(
     folder: Path, plan: BuildPlan, ids: Sequence[str], progress: Progress
 ) -> tuple[Encoder | None, str]:
-    """The reranker, whose vectors were written into the generation in `folder`, given the ids of its
-    documents, in order; None without vectors where it cannot be loaded or fails on every text. And
-    its problem, "" for none: a text on which it fails has a row of zeros.
+    """The reranker, whose vectors were written into the generation in `folder`, given the ids of
+    its documents, in order; None without vectors where it cannot be loaded or fails on every text.
+    And its problem, "" for none: a text on which it fails has a row of zeros.
 
     The rows of capabilities that did not change come from the last generation.
     """
@@ -64,7 +64,9 @@ def _open_last_matrix(plan: BuildPlan, reranker: Encoder) -> Matrix:
 def _encode_rows(
     folder: Path, ids: Sequence[str], reranker: Encoder, progress: Progress
 ) -> tuple[dict[str, bytes], str]:
-    """The rows of these capabilities by id, and on how many texts the reranker fails, "" for none."""
+    """The rows of these capabilities by id, and on how many texts the reranker fails, "" for
+    none.
+    """
     documents = Documents(folder / "text")
     texts_by_id = {
         header["id"]: _list_texts(from_record(header, body))

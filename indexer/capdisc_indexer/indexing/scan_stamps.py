@@ -56,9 +56,9 @@ def save_scan_stamps(
     report: BuildReport,
     unfinished_paths: Collection[str],
 ) -> None:
-    """Write the stamps of the scan that the published generation was built from, with the states of
-    its files. Files whose last version was kept (`unfinished_paths`, as they are printed) count as
-    changed.
+    """Write the stamps of the scan that the published generation was built from, with the states
+    of its files. Files whose last version was kept (`unfinished_paths`, as they are printed) count
+    as changed.
     """
     snapshot = _scan_again_if_young(request, snapshot, states)
     options, scan = request.options, snapshot.scan
@@ -92,9 +92,9 @@ def save_scan_stamps(
 def _scan_again_if_young(
     request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath
 ) -> ScanSnapshot:
-    """The scan, made once more where some of its stamps are so young that a later change could have
-    the same ones; the first one where the second finds another tree. `states` are those of the
-    files that were built from it.
+    """The scan, made once more where some of its stamps are so young that a later change could
+    have the same ones; the first one where the second finds another tree. `states` are those of
+    the files that were built from it.
     """
     files, at_ns = snapshot.scan.files, snapshot.at_ns
     young = _find_young(files, at_ns)

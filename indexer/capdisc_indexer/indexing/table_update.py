@@ -119,7 +119,9 @@ def _replace_changed(source: RowSource, state: TableState) -> tuple[int, int]:
 
 
 def describe_layout(published: Generation) -> str:
-    """All that a row depends on besides its capability: the release, the encoders and the limits."""
+    """All that a row depends on besides its capability: the release, the encoders and the
+    limits.
+    """
     counts = published.counts
     names = ("dim", "passage_dim", "passage_limit", "passage_bytes")
     numbers = [counts[name] for name in names]

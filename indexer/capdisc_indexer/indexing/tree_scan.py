@@ -29,8 +29,8 @@ class ScanSnapshot:
 def scan_folders(request: BuildRequest) -> ScanSnapshot:
     """A scan of the roots and declared sources now.
 
-    A root that the options confine is read only while it leads into one of its real folders. Raises
-    InputError for a root that does not exist.
+    A root that the options confine is read only while it leads into one of its real folders.
+    Raises InputError for a root that does not exist.
     """
     options = request.options
     stamps, now_ns = FolderStamps(_local_devices(request.roots)), time.time_ns()

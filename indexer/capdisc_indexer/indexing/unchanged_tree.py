@@ -1,11 +1,12 @@
-"""What changed in the folders since the last build, and which report does a build give where nothing
-did?
+"""What changed in the folders since the last build, and which report does a build give where
+nothing did?
 
-Most builds find no change. One compares the states of all files with a scan: of 84,000 skills, half
-a gigabyte and seven seconds. The stamps next to the index tell the same (`store.folder_stamps`), so
-the report of a build that finds no change lies there, too, with all that it depends on. It is
-written only for a tree whose stamps tell everything: without links, and without files that could
-not be read. Declared sources, which are few files in few places, are looked for again.
+Most builds find no change. One compares the states of all files with a scan: of 84,000 skills,
+half a gigabyte and seven seconds. The stamps next to the index tell the same
+(`store.folder_stamps`), so the report of a build that finds no change lies there, too, with all
+that it depends on. It is written only for a tree whose stamps tell everything: without links, and
+without files that could not be read. Declared sources, which are few files in few places, are
+looked for again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Parsing texts and building documents is pure Python, which one process runs on one core only. A
 worker answers batches of jobs through its pipes and ends when they close, as they do when the
-builder is killed. Where the system can, one process is started, loads what all of them need, and forks the
-others: that takes half a second, and once instead of once for each.
+builder is killed. Where the system can, one process is started, loads what all of them need, and
+forks the others: that takes half a second, and once instead of once for each.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ def _run_in_worker(
 
 
 def serve(start: str) -> None:
-    """Answers batches of jobs until the builder is gone: the main loop of a worker, and of the forks
-    that `start` asks for.
+    """Answers batches of jobs until the builder is gone: the main loop of a worker, and of the
+    forks that `start` asks for.
     """
     # A terminal sends an interrupt to all processes; the builder ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

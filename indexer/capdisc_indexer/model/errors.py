@@ -27,8 +27,8 @@ class CapdiscError(Exception):
         self.hint = hint
 
 
-# What ends a run wherever it is raised. Anything else that one file causes costs that file alone, also a
-# panic of a library written in Rust, which is a BaseException.
+# What ends a run wherever it is raised. Anything else that one file causes costs that file alone,
+# also a panic of a library written in Rust, which is a BaseException.
 ENDING_ERRORS = (
     KeyboardInterrupt,
     SystemExit,

@@ -222,9 +222,9 @@ class RankingChoices:
 @frozen(kw_only=True)
 class Query:
     """A search request. Several `texts` are fused; all other fields but `limit`, `graph_boost`,
-    `choices` and `presets` are filters, and empty ones let everything through. `graph_boost` (0..1)
-    is how much a hit gains from hits that are used together with it; None is the measured share.
-    The members of the named `presets` come along with the hits.
+    `choices` and `presets` are filters, and empty ones let everything through. `graph_boost`
+    (0..1) is how much a hit gains from hits that are used together with it; None is the measured
+    share. The members of the named `presets` come along with the hits.
     """
 
     texts: tuple[str, ...]
@@ -543,25 +543,25 @@ class BuildOptions:
 
     `encoder`: None takes that of the last build. One that cannot be loaded is an error if
     `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors beside
-    those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last build;
-    without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
-    every byte of the last build and of the sources instead of trusting sizes and times. A file
-    that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
-    may be half written. `sources` are read in addition to the roots, and `overlays` add to what is
-    read. Without a `guard` no changed definition is left out. A last build with another
-    `builder_id` is not used (None: any is). A root in `confined` is read only while it leads,
-    links resolved, into one of its folders there. Paths below `workspace` are also counted as they
-    are printed there, relative to it. `links` says which links are followed out of the roots. A
-    build that would read or remove more than `max_changes` files is not made (None: any number).
-    `coverage` is written down with the generation (None: the roots). It was made from
+    those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last
+    build; without `may_rebuild` a damaged index or one of another version is an error. `verify`
+    reads every byte of the last build and of the sources instead of trusting sizes and times. A
+    file that was changed less than `grace_s` seconds ago and fails to parse keeps its last
+    version: it may be half written. `sources` are read in addition to the roots, and `overlays`
+    add to what is read. Without a `guard` no changed definition is left out. A last build with
+    another `builder_id` is not used (None: any is). A root in `confined` is read only while it
+    leads, links resolved, into one of its folders there. Paths below `workspace` are also counted
+    as they are printed there, relative to it. `links` says which links are followed out of the
+    roots. A build that would read or remove more than `max_changes` files is not made (None: any
+    number). `coverage` is written down with the generation (None: the roots). It was made from
     `last_coverage`: where the index covers anything else by now, nothing is built (None: whatever
     it covers). `places` are the paths that the coverage stands for now, whether they exist or not:
     of a folder among them that is gone, the capabilities stay for a while. `awaited` are paths
-    that need not exist and that trigger a rebuild when they appear or change. With `max_files`, only
-    at most that many files are read, those of the first roots; the next build reads the others.
-    With other `passage_limits` than those of the last build, which hold for None, nothing of it is
-    reused. `seeds` are other indexes of the same user, each with the id of its builder: a build
-    from nothing takes over what the first has that holds most of the same files. With
+    that need not exist and that trigger a rebuild when they appear or change. With `max_files`,
+    only at most that many files are read, those of the first roots; the next build reads the
+    others. With other `passage_limits` than those of the last build, which hold for None, nothing
+    of it is reused. `seeds` are other indexes of the same user, each with the id of its builder: a
+    build from nothing takes over what the first has that holds most of the same files. With
     `only_new_findings`, the report has the errors, the links that wait for trust, and of all other
     findings those of files whose content changed and those that the last build did not have. Then
     a build that finds no change by the stamps of files reads nothing else, and one that finds a

@@ -1,5 +1,5 @@
-"""How file systems differ: those of macOS and Windows find a name in any case, and most in any Unicode
-form, so that paths are compared as their folders list them.
+"""How file systems differ: those of macOS and Windows find a name in any case, and most in any
+Unicode form, so that paths are compared as their folders list them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def to_nfc(text: str) -> str:
 
 
 def resolve_path(path: str | os.PathLike[str], strict: bool = False) -> str:
-    """The path with its links followed, as its folders list it. With `strict`, raises OSError where
-    there is nothing.
+    """The path with its links followed, as its folders list it. With `strict`, raises OSError
+    where there is nothing.
     """
     return spell_path(system.realpath(path, strict=strict))
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 # As `sys.platform` names it: "linux", "darwin".
 NAME: str = sys.platform
-# The tables of the kernel about mounted disks and about limits on watching; "" where there are none.
+# The tables of the kernel about mounted disks and about limits on watching; "" where there are
+# none.
 MOUNT_TABLE, WATCH_LIMITS = (
     ("/proc/self/mountinfo", "/proc/sys/fs/inotify") if NAME == "linux" else ("", "")
 )
@@ -56,8 +57,8 @@ _NICENESS = 5  # of what runs in the background
 abspath, realpath, normpath = os.path.abspath, os.path.realpath, os.path.normpath
 join, relpath, expanduser = os.path.join, os.path.relpath, os.path.expanduser
 
-# A handle is not inherited by programs. Without O_NONBLOCK, opening a pipe that nobody writes to would
-# wait for ever.
+# A handle is not inherited by programs. Without O_NONBLOCK, opening a pipe that nobody writes to
+# would wait for ever.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 # With O_PATH a folder needs no read permission, which the folders above a home often lack.
@@ -311,8 +312,8 @@ def find_free_space(folder: str | os.PathLike[str]) -> tuple[int, int | None]:
 
 
 def read_mount(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Where the file system that holds the path is mounted, and its kind, on systems with a call for
-    that and no table; else "" and "".
+    """Where the file system that holds the path is mounted, and its kind, on systems with a call
+    for that and no table; else "" and "".
     """
     if sys.platform != "darwin":
         return "", ""
@@ -389,9 +390,9 @@ def wait_for_children() -> None:
 
 
 def limit_malloc_arenas() -> None:
-    """Keep a process that lives long from growing: glibc gives every thread of the native libraries
-    a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C libraries
-    have no such setting.
+    """Keep a process that lives long from growing: glibc gives every thread of the native
+    libraries a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C
+    libraries have no such setting.
     """
     import ctypes
 
@@ -406,7 +407,9 @@ def group_options() -> StartOptions:
 
 
 def detached_options(lock: int | None) -> StartOptions:
-    """The options of `Popen` for a process that outlives this one and keeps the file `lock` open."""
+    """The options of `Popen` for a process that outlives this one and keeps the file `lock`
+    open.
+    """
     return {**group_options(), "pass_fds": () if lock is None else (lock,)}
 
 
@@ -457,8 +460,8 @@ def memory_limit_bytes() -> int | None:
 
 
 def reset_sigchld() -> None:
-    """Let the kernel keep the exit status of children. A supervisor that ignores SIGCHLD hands that
-    on to us, and the status of programs that we run would be lost.
+    """Let the kernel keep the exit status of children. A supervisor that ignores SIGCHLD hands
+    that on to us, and the status of programs that we run would be lost.
     """
     if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)

@@ -1,7 +1,7 @@
 """Windows. `posix` has the same names and says what they are for; here stands what differs.
 
-Who may read and write a file is decided by the folder that it lies in: those of a user's profile are
-private. The permissions and owners of POSIX do not exist, so nothing is found wrong with them.
+Who may read and write a file is decided by the folder that it lies in: those of a user's profile
+are private. The permissions and owners of POSIX do not exist, so nothing is found wrong with them.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 # Of CreateFileW in fileapi.h.
 _GENERIC_READ, _GENERIC_WRITE, _SHARE_ALL = 1 << 31, 1 << 30, 7
 _CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
-# The bit of `st_reparse_tag` of links and of junctions, which are links to folders. Files that lie in a
-# cloud have a tag without it.
+# The bit of `st_reparse_tag` of links and of junctions, which are links to folders. Files that lie
+# in a cloud have a tag without it.
 _LEADS_ELSEWHERE = 1 << 29
 # A virus scanner or a reader holds a file open for a moment.
 _REPLACE_S, _PAUSE_S = 2.0, 0.02
@@ -56,11 +56,11 @@ _FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
 _ERROR_ACCESS_DENIED, _ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 5, 33, 997
 # PROCESS_QUERY_LIMITED_INFORMATION, and the exit code of a process that runs.
 _QUERY, _STILL_ACTIVE = 0x1000, 259
-# CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of winbase.h. Without a console of its own, which is not
-# shown, each program that a process starts would open a window.
+# CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of winbase.h. Without a console of its own, which
+# is not shown, each program that a process starts would open a window.
 _NEW_GROUP, _NO_WINDOW, _LOW_PRIORITY = 0x200, 0x08000000, 0x4000
-# JOBOBJECT_EXTENDED_LIMIT_INFORMATION of winnt.h as 18 numbers: its class, the flags of a limit on the
-# time and on the memory of each process, and the places of flags, time and memory.
+# JOBOBJECT_EXTENDED_LIMIT_INFORMATION of winnt.h as 18 numbers: its class, the flags of a limit on
+# the time and on the memory of each process, and the places of flags, time and memory.
 _JOB_LIMITS, _LIMIT_TIME, _LIMIT_MEMORY = 9, 0x2, 0x100
 _TIME_PLACE, _FLAGS_PLACE, _MEMORY_PLACE = 0, 2, 14
 # ERROR_NOT_ENOUGH_QUOTA: the time was over. Codes from the other one on are those of crashes.
@@ -393,7 +393,9 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 def limit_process(
     cpu_s: int, address_bytes: int | None = None, data_bytes: int | None = None
 ) -> None:
-    """By a job, which holds this process and all that it starts; each of them may take this much."""
+    """By a job, which holds this process and all that it starts; each of them may take this
+    much.
+    """
     memory = address_bytes or data_bytes or 0
     limits = (ctypes.c_uint64 * 18)()
     limits[_TIME_PLACE] = cpu_s * 10_000_000  # in units of 100 ns

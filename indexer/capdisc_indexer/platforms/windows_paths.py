@@ -1,5 +1,6 @@
-"""Calls of `os.path` whose answers Windows writes with backslashes, here with slashes, which it reads
-as well. So capdisc's own paths have slashes on every system: in an index, in ids, and printed.
+"""Calls of `os.path` whose answers Windows writes with backslashes, here with slashes, which it
+reads as well. So capdisc's own paths have slashes on every system: in an index, in ids, and
+printed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def realpath(path: StrPath, *, strict: bool = False) -> str:
 
 
 def relpath(path: StrPath, start: StrPath) -> str:
-    """The path as seen from a folder. It stays absolute on another drive, which nothing leads to."""
+    """The path as seen from a folder. It stays absolute on another drive, which nothing leads
+    to.
+    """
     try:
         return with_slashes(ntpath.relpath(path, start))
     except ValueError:

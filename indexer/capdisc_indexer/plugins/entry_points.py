@@ -1,10 +1,11 @@
-"""What other distributions of the environment add: plug-ins, which they name as entry points of the
-group `capdisc.plugins`, and tables of clients, in the group `capdisc.clients`.
+"""What other distributions of the environment add: plug-ins, which they name as entry points of
+the group `capdisc.plugins`, and tables of clients, in the group `capdisc.clients`.
 
-`importlib.metadata.entry_points` takes 53 ms, half of a cold query. So the entry points are kept in
-a file of the cache, which is good as long as no folder of the environment changed: an installer
+`importlib.metadata.entry_points` takes 53 ms, half of a cold query. So the entry points are kept
+in a file of the cache, which is good as long as no folder of the environment changed: an installer
 adds a folder for each distribution. The file also has the tables of clients, whose folders of
-skills each query looks at: reading it takes 0.2 ms. Nothing here imports what an entry point names.
+skills each query looks at: reading it takes 0.2 ms. Nothing here imports what an entry point
+names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Assembles the tiers of a context so that its printed text keeps the budget.
 
-`assemble` is the way in. Where the tokens of pieces add up, the tiers are built once; where a format
-escapes or wraps them, or a template stands around them, the budget of the pieces is found by
-bisection.
+`assemble` is the way in. Where the tokens of pieces add up, the tiers are built once; where a
+format escapes or wraps them, or a template stands around them, the budget of the pieces is found
+by bisection.
 """
 
 from __future__ import annotations
@@ -193,7 +193,9 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
 
 
 def _add_overview(job: RenderJob, budget_left: int) -> Tier:
-    """The overview of what an answer leaves of the budget; what it leaves out is not a loss then."""
+    """The overview of what an answer leaves of the budget; what it leaves out is not a loss
+    then.
+    """
     tier_frame = tier_frame_tokens(job, 0)
     tier = build_overview(job, min(tier_cap(job.budgets, 0), budget_left) - tier_frame)
     tokens = tier.tokens + tier_frame if tier.blocks else 0
@@ -266,9 +268,9 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
 
 
 def overview_budget(job: RenderJob, budget_left: int) -> int:
-    """The most tokens of the overview next to an answer: a third of the budget, and no more than what
-    is left after the first tokens of the answer. It does not depend on whether there is an answer,
-    so that the overview stays the same from turn to turn.
+    """The most tokens of the overview next to an answer: a third of the budget, and no more than
+    what is left after the first tokens of the answer. It does not depend on whether there is an
+    answer, so that the overview stays the same from turn to turn.
     """
     tier_frame = tier_frame_tokens(job, 0)
     tokens_left = min(job.budgets.tier0, budget_left) - tier_frame
@@ -294,8 +296,8 @@ def budget_error(job: RenderJob, budget: int) -> UsageError:
 
 
 def has_content(job: RenderJob, context: Context) -> bool:
-    """Whether the context has an overview, an answer in its place, or needs none. An overview whose
-    own budget is too small for any is missing, whatever else there is.
+    """Whether the context has an overview, an answer in its place, or needs none. An overview
+    whose own budget is too small for any is missing, whatever else there is.
     """
     if not job.inputs.overview or not is_level_printed(job, 0):
         return True

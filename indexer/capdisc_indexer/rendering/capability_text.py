@@ -79,8 +79,8 @@ def fields_text(descriptor: Descriptor) -> str:
 
 
 def required_by(descriptor: Descriptor) -> tuple[str, ...]:
-    """What the capability requires, as its author wrote it: the names of `requires`, of typed edges
-    and of a skill's `dependencies`, each once.
+    """What the capability requires, as its author wrote it: the names of `requires`, of typed
+    edges and of a skill's `dependencies`, each once.
     """
     edges = (edge.target for edge in descriptor.edges if edge.kind == "REQUIRES")
     dependencies = (
@@ -143,8 +143,8 @@ def _format_labels(d: Descriptor) -> list[str]:
 
 
 def _origin_labels(d: Descriptor) -> list[tuple[str, object]]:
-    """Which MCP server a skill is of, and its other files there, so that nobody takes it for one of
-    this machine.
+    """Which MCP server a skill is of, and its other files there, so that nobody takes it for one
+    of this machine.
     """
     is_of_server = d.kind == "skill" and d.source.format in ("mcp", "mcp-servers")
     if not is_of_server or "uri" not in d.extra:
@@ -222,8 +222,8 @@ def _format_type(schema: JsonSchema) -> str:
 DESCRIPTION_CHARACTERS = 240
 SHOWN_PARAMETERS = 3
 # A shorter line has the first sentence, and the shortest that still tells something the words that
-# it begins with: eight say what a capability does. Over seven judged sets a list of such lines tells
-# 83 in a hundred of the needed ones in 150 tokens, one of sentences of 110 characters 80.
+# it begins with: eight say what a capability does. Over seven judged sets a list of such lines
+# tells 83 in a hundred of the needed ones in 150 tokens, one of sentences of 110 characters 80.
 SENTENCE_CHARACTERS, BRIEF_WORDS, BRIEF_CHARACTERS = 110, 8, 80
 # So many sentences of a description can lend their first words to the line, as the request has it.
 _BRIEF_SENTENCES, _LATER_CHARACTERS, _MIN_COMMON_WORDS = 4, 8 * SENTENCE_CHARACTERS, 2
@@ -273,8 +273,8 @@ def shorter_lines(
     descriptor: Descriptor, note: str = "", words: Set[str] = frozenset()
 ) -> list[str]:
     """The line with the first sentence of the description, and with its first words. Where these
-    have none of the request's words and a later sentence has several, one line with the first words
-    of that sentence. What needs consent says so even there.
+    have none of the request's words and a later sentence has several, one line with the first
+    words of that sentence. What needs consent says so even there.
     """
     if later := _find_later_text(descriptor.description, words):
         return [_short_line(descriptor, later, note)]
@@ -340,8 +340,8 @@ def request_words(texts: Iterable[str]) -> Set[str]:
 
 
 def fitting_text(description: str, words: Set[str], characters: int) -> str:
-    """The description in at most this many characters: from its beginning or, where that has none of
-    the request's words and a later sentence has several, from that sentence on.
+    """The description in at most this many characters: from its beginning or, where that has none
+    of the request's words and a later sentence has several, from that sentence on.
     """
     beginning = one_line(_ANNOUNCEMENT.sub("", description.lstrip()), characters)
     sentences = _split_sentences(description)
@@ -351,8 +351,8 @@ def fitting_text(description: str, words: Set[str], characters: int) -> str:
 
 
 def _choose_text(texts: Sequence[str], words: Set[str]) -> str:
-    """The first text, which says what the capability does; where it has none of these words, the one
-    that has most of them, if it has several.
+    """The first text, which says what the capability does; where it has none of these words, the
+    one that has most of them, if it has several.
     """
     counts = [_count_common(text, words) for text in texts]
     best = max(counts)
@@ -372,8 +372,8 @@ def brief_description(description: str) -> str:
     'Joins PDF files.'
     >>> brief_description("Reads the entries of one or more calendars between two dates.")
     'Reads the entries of one or more calendars…'
-    >>> brief_description("Use when the user asks to plan a trip by train through several countries.")
-    'plan a trip by train through several countries.'
+    >>> brief_description("Use when the user asks to plan a trip by train through several
+    countries.") 'plan a trip by train through several countries.'
     """
     sentence = _first_purpose(description)
     words, count = sentence.split(" "), 0

@@ -72,8 +72,8 @@ def _lengthen_first(
 
 
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 0 of at most `tokens_left` tokens: what `fit_categories` chooses, and how many more there
-    are.
+    """Tier 0 of at most `tokens_left` tokens: what `fit_categories` chooses, and how many more
+    there are.
     """
     categories = job.inputs.overview
     # Lines are counted again and again until the longest that fit are found.
@@ -173,8 +173,8 @@ _MIN_SHARE = 3 * MIN_DETAIL_TOKENS
 
 
 def build_details(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 2 of at most `tokens_left` tokens: the capabilities in order. One that is too long loses some of
-    its sections, and the next is still tried.
+    """Tier 2 of at most `tokens_left` tokens: the capabilities in order. One that is too long
+    loses some of its sections, and the next is still tried.
     """
     hits = islice(job.inputs.descriptors, job.inputs.details)
     selected = list({d.id: d for d in (*job.inputs.pinned, *hits)}.values())

@@ -49,8 +49,8 @@ _HEADING_SIGNS = compile_late(r"^ {0,3}#+[ \t]*")
 
 @frozen(kw_only=True)
 class Unit:
-    """A heading with the text up to the next heading of any level, as places of chunks: the heading
-    is at `start` (the text before the first heading has none, and level 0).
+    """A heading with the text up to the next heading of any level, as places of chunks: the
+    heading is at `start` (the text before the first heading has none, and level 0).
     """
 
     start: int
@@ -94,8 +94,8 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
 
 @frozen(kw_only=True)
 class _FramedText:
-    """The text of a capability in chunks with their tokens, the pieces before and after it, and its
-    units, where they were needed.
+    """The text of a capability in chunks with their tokens, the pieces before and after it, and
+    its units, where they were needed.
     """
 
     text: str

@@ -63,8 +63,8 @@ def assemble_ranking(
     summaries: int,
     workspace: PurePath | None,
 ) -> Context:
-    """The context of a ranking, of at most `budget` tokens by this counter. Raises UsageError for a
-    budget too small for anything.
+    """The context of a ranking, of at most `budget` tokens by this counter. Raises UsageError for
+    a budget too small for anything.
     """
     stored = index.list_with_counts([hit.id for hit in ranking.hits], TOP_DETAILS)
     words = request_words(ranking.query.texts)

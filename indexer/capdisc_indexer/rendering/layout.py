@@ -38,8 +38,8 @@ SPLIT_MODES = ("prefix", "suffix", "both")
 # The parts of model names that decide on a style are in models.toml next to this file.
 STYLE_NAMES = ("auto", "tools", "full")
 _OPPOSITE = {"tools": "full", "full": "tools"}
-# Placeholders next to the parts of a context: those that stay the same from turn to turn, and those
-# that change.
+# Placeholders next to the parts of a context: those that stay the same from turn to turn, and
+# those that change.
 STABLE, VARIABLE = ("tools", "model"), ("query", "date")
 _PROMPTS_FOLDER = Path(__file__).with_name("prompts")
 
@@ -185,8 +185,8 @@ def _load_models() -> _ModelTable:
     return table
 
 
-# A template is a text with $placeholders for the parts of a context. Some are built in; users write
-# others.
+# A template is a text with $placeholders for the parts of a context. Some are built in; users
+# write others.
 
 
 @frozen(kw_only=True)

@@ -24,13 +24,13 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Tier 1 has at most this many lines where nobody names a budget, and then of the hits near the best
-# one alone (`select_context_hits`): over ten judged sets 20 lines hold 1.6 points fewer of the right
-# answers for 110 tokens less, and 5 lines 11 points fewer.
+# Tier 1 has at most this many lines where nobody names a budget, and then of the hits near the
+# best one alone (`select_context_hits`): over ten judged sets 20 lines hold 1.6 points fewer of
+# the right answers for 110 tokens less, and 5 lines 11 points fewer.
 TOP_SUMMARIES = 30
 TOP_DETAILS = 2
-# Where somebody names a budget, it may have a line for each 15 of its tokens, up to a limit: a short
-# one has 15 to 25.
+# Where somebody names a budget, it may have a line for each 15 of its tokens, up to a limit: a
+# short one has 15 to 25.
 TOKENS_OF_A_LINE, MOST_SUMMARIES = 15, 100
 # So many tokens of a budget are for the answer before the overview gets any.
 ANSWER_TOKENS = 500
@@ -47,7 +47,9 @@ def count_lines(budget: int) -> int:
 
 
 def share_for_lines(budget: int) -> int:
-    """How many tokens of a budget lines may take before the text of the best hits has its share."""
+    """How many tokens of a budget lines may take before the text of the best hits has its
+    share.
+    """
     return budget - max(0, budget - DETAIL_FREE_TOKENS) // 2
 
 
@@ -81,8 +83,8 @@ class RenderInputs:
       hits, whatever the query.
     - `missing`: what each capability lacks here, by id. `guidance`: by category in lower case.
       `appended`: the caller's own texts.
-    - `is_overview_last`: the overview gets what the answer leaves, and is not the same from turn to
-      turn.
+    - `is_overview_last`: the overview gets what the answer leaves, and is not the same from turn
+      to turn.
     - `ids_only`: tier 1 has ids alone. `hints`: it has usage hints, too.
     - `equal_shares`: the capabilities of tier 2 share it equally, each with at most
       `max_tokens_each` tokens (0: no limit).
@@ -108,8 +110,8 @@ class RenderInputs:
     workspace: PurePath | None = None
 
     def note(self, descriptor: Descriptor) -> str:
-        """The note on a capability that is switched off or to be reviewed before use, or on secrets
-        and programs that are missing here; empty when nothing is.
+        """The note on a capability that is switched off or to be reviewed before use, or on
+        secrets and programs that are missing here; empty when nothing is.
         """
         missing = self.missing.get(descriptor.id, ())
         return availability_note(missing, descriptor.available, descriptor.warnings)
@@ -118,12 +120,13 @@ class RenderInputs:
 @frozen(kw_only=True)
 class RenderJob:
     """One context to assemble. `in_full` are the ids whose text tier 2 prints, so that tier 1 only
-    points to it (None: tier 2 is not built yet). `request_words` choose the sentence of a short line.
+    points to it (None: tier 2 is not built yet). `request_words` choose the sentence of a short
+    line.
 
     The other fields are caches, since a fit by bisection asks for the same in each step:
     `full_tokens` has the tokens of capabilities in full by id, which took 6 s for 1,800
-    capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `rules` those of
-    where files lie, by tier; `locations` by id;
+    capabilities; `lines` the blocks of lines by id, kind and whether tier 2 has it; `rules` those
+    of where files lie, by tier; `locations` by id;
     `texts` what an excerpt is chosen from, by id and guidance; `whole_texts` the tokens of printed
     contexts.
     """

@@ -20,9 +20,9 @@ from capdisc_indexer.rendering.capability_text import (
 from capdisc_indexer.rendering.render_job import Descriptors, RenderJob, make_tier, share_for_lines
 from capdisc_indexer.text.location import find_common_rules, location_rule
 
-# After this many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
-# for the last tokens of a budget was looked for in all of 80,000 capabilities, and one of hits named
-# the seventeenth in place of the first.
+# After this many lines in a row that do not fit, no more are tried. Without a limit, a shorter
+# line for the last tokens of a budget was looked for in all of 80,000 capabilities, and one of
+# hits named the seventeenth in place of the first.
 _MAX_MISSES_OF_HITS, _MAX_MISSES = 3, 200
 # Before hits with less than this share of the best score get a line, this many of the first get a
 # longer one. It costs 0.1 of 82 points of what 150 tokens tell, and reads better.
@@ -32,8 +32,9 @@ _RULED_LINES = 100
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 1 of at most `tokens_left` tokens. Of hits those that do not fit are counted, not named: in
-    JSON their names would cost as many tokens as the lines. A short line is not reported as a loss.
+    """Tier 1 of at most `tokens_left` tokens. Of hits those that do not fit are counted, not
+    named: in JSON their names would cost as many tokens as the lines. A short line is not reported
+    as a loss.
     """
     descriptors = _select_descriptors(job)
     tokens_left = min(tokens_left, _tokens_beside_details(job))
@@ -78,11 +79,11 @@ class _ChainedDescriptors:
 
 
 def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
-    """A tier of lines for these capabilities, of at most `tokens_left` tokens; `dropped` names what was
-    shortened or left out for it.
+    """A tier of lines for these capabilities, of at most `tokens_left` tokens; `dropped` names
+    what was shortened or left out for it.
 
-    In a listing a line may be the id alone; of hits only that of the first one, where no line fits.
-    Before the text of the best hits is chosen, only hits near the best one have long lines.
+    In a listing a line may be the id alone; of hits only that of the first one, where no line
+    fits. Before the text of the best hits is chosen, only hits near the best one have long lines.
     """
     if level not in job.rules:
         job.rules[level] = _find_rules(job, descriptors)
@@ -113,8 +114,8 @@ def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level:
 
 @frozen
 class _ChosenLines:
-    """For each capability that has a line those that it may have, short ones first, and the longest
-    lines of those that were tried and have none.
+    """For each capability that has a line those that it may have, short ones first, and the
+    longest lines of those that were tried and have none.
     """
 
     lines: Sequence[Sequence[Block]]
@@ -130,8 +131,8 @@ def _choose_lines(
     *,
     is_longest: bool = False,
 ) -> _ChosenLines:
-    """The capabilities whose shortest line fits, in order; with `is_longest` whose longest one does,
-    up to the first where that does not.
+    """The capabilities whose shortest line fits, in order; with `is_longest` whose longest one
+    does, up to the first where that does not.
     """
     chosen: list[Sequence[Block]] = []
     left_out: list[Block] = []
@@ -167,8 +168,8 @@ def _find_near_ids(job: RenderJob) -> Collection[str]:
 
 
 def _skip_shortest_lines(chosen: list[Sequence[Block]], tokens_left: int) -> int:
-    """Take the shortest line from the choice of the first capabilities, as far as the tokens reach.
-    Returns how many they need for that.
+    """Take the shortest line from the choice of the first capabilities, as far as the tokens
+    reach. Returns how many they need for that.
     """
     spent = 0
     for place, lines in enumerate(chosen[:_LONGER_LINES]):
@@ -248,7 +249,9 @@ def _find_rules(job: RenderJob, descriptors: Descriptors) -> Mapping[str, str]:
 def _describe_place(
     job: RenderJob, d: Descriptor, rules: Mapping[str, str], told_rules: set[str]
 ) -> str:
-    """The path of the capability's file, or the rule that it follows; "" where it is told already."""
+    """The path of the capability's file, or the rule that it follows; "" where it is told
+    already.
+    """
     location = job.location(d)
     rule = rules.get(d.kind, "")
     if not rule or location_rule(d.id, d.kind, location.path) != rule:

@@ -40,9 +40,9 @@ from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 # The pieces of these formats are counted when a capability is indexed; those of the others, when
 # they are printed.
 _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ahead)
-# Formats that are counted when they are printed, and whose pieces add up. An overview has the tokens
-# of the lines that it leaves out, too, so the index stores the count of the shortest line of each
-# category.
+# Formats that are counted when they are printed, and whose pieces add up. An overview has the
+# tokens of the lines that it leaves out, too, so the index stores the count of the shortest line
+# of each category.
 _COUNTED_LATE_FORMATS = tuple(
     form for form in FORMATS.values() if form.additive and not form.is_counted_ahead
 )
@@ -52,9 +52,9 @@ _MAX_COUNTED_NEEDS = 3
 
 class PieceCounts(TypedDict):
     """Token counts of one capability, as the index stores them: its pieces in the order of
-    `_render_pieces` and `_later_pieces` by format, the chunks of its text in full, which all formats share, its line
-    in a listing, and by text the lines that say where its file lies; also the characters of the
-    text in full.
+    `_render_pieces` and `_later_pieces` by format, the chunks of its text in full, which all
+    formats share, its line in a listing, and by text the lines that say where its file lies; also
+    the characters of the text in full.
     """
 
     pieces: dict[str, list[int]]
@@ -73,8 +73,8 @@ CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 def count_pieces(
     descriptors: Sequence[Descriptor], counter: TokenCounter, workspace: PurePath | None = None
 ) -> list[PieceCounts]:
-    """The counts that the index stores of each capability; its location is counted as it is printed
-    in this workspace and elsewhere.
+    """The counts that the index stores of each capability; its location is counted as it is
+    printed in this workspace and elsewhere.
     """
     all_texts = [_collect_texts(descriptor, workspace) for descriptor in descriptors]
     counts = iter(
@@ -85,8 +85,8 @@ def count_pieces(
 
 @frozen(kw_only=True)
 class _CountedTexts:
-    """What is counted of one capability: the pieces by format, its line in a listing, and the lines
-    of its location; the chunks of its text in full.
+    """What is counted of one capability: the pieces by format, its line in a listing, and the
+    lines of its location; the chunks of its text in full.
     """
 
     pieces: dict[str, list[str]]

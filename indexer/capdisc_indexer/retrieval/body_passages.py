@@ -8,9 +8,9 @@ left to the descriptions. Evidence raises a score and never lowers one.
 The constants were chosen on samples of 11,282 headings from beyond the first 2,000 characters of
 bodies and of 1,069 sentences from there (tools/bench/sections.py), and checked on requests that
 authors quote in descriptions, beside whole bodies. With passages against without, the skill is
-among the first five for 94 and 36 of a hundred headings, and for 81 and 41 of the sentences; nDCG@10
-of the quoted requests is 59.7 and 55.5, and of those whose skill has no long body, in the same
-catalogue, 48.7 and 49.3.
+among the first five for 94 and 36 of a hundred headings, and for 81 and 41 of the sentences;
+nDCG@10 of the quoted requests is 59.7 and 55.5, and of those whose skill has no long body, in the
+same catalogue, 48.7 and 49.3.
 """
 
 from __future__ import annotations
@@ -165,7 +165,9 @@ def _choose_section(index: Index, terms: frozenset[str], passage: FoundPassage) 
 
 
 def _heading_fit(index: Index, terms: frozenset[str], heading: str) -> float:
-    """The share of the text's words in the heading times the share of the heading's in the text."""
+    """The share of the text's words in the heading times the share of the heading's in the
+    text.
+    """
     words = index.documents.heading_terms(heading)
     return len(terms & words) ** 2 / (len(terms) * len(words)) if words and terms else 0.0
 

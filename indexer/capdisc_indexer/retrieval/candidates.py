@@ -1,5 +1,5 @@
-"""Finds the candidates for a query: the best documents by words and the nearest by vectors; says which
-filters a query may have, and what passes them.
+"""Finds the candidates for a query: the best documents by words and the nearest by vectors; says
+which filters a query may have, and what passes them.
 """
 
 from __future__ import annotations
@@ -185,8 +185,8 @@ class CentroidCosines:
 def compare_with_centroids(
     index: Index, query_vector: bytes, ids: Sequence[str]
 ) -> CentroidCosines:
-    """How near the text is to what the description and the phrases of each capability say together;
-    nothing where most of the capabilities have too few phrases.
+    """How near the text is to what the description and the phrases of each capability say
+    together; nothing where most of the capabilities have too few phrases.
     """
     matrix = index.matrix
     if matrix is None or not any(query_vector) or not matrix.has_phrases:
@@ -236,8 +236,8 @@ def require_known_filters(
 
 
 def unknown_filter(label: str, value: str, known_values: Collection[str]) -> UsageError:
-    """The error for a kind, category or tag that no capability has; its hint names the nearest, and
-    those that there are.
+    """The error for a kind, category or tag that no capability has; its hint names the nearest,
+    and those that there are.
     """
     from capdisc_indexer.text.similar_names import hint_names
 

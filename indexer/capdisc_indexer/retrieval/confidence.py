@@ -1,4 +1,5 @@
-"""How likely is the first hit right? A logistic model of signs that mean the same in every catalogue.
+"""How likely is the first hit right? A logistic model of signs that mean the same in every
+catalogue.
 
 `SIGNS` names them. Most compare the first hit with those behind it, so that a catalogue where all
 is near everything makes no hit look good. One looks outside: `elsewhere` is the cosine to the

@@ -104,9 +104,9 @@ def _find_original(
     same_name: Iterable[PlacedKey],
     keys_by_word: Mapping[str, Sequence[PlacedKey]],
 ) -> int | None:
-    """The position of the first hit that this one is a copy of: under its name, else under a longer
-    or shorter one, as collections rename what they copy. What has no body may differ in its name
-    alone: it is not among `keys_by_word`.
+    """The position of the first hit that this one is a copy of: under its name, else under a
+    longer or shorter one, as collections rename what they copy. What has no body may differ in its
+    name alone: it is not among `keys_by_word`.
     """
     renamed = (
         (position, earlier_key)
@@ -168,8 +168,8 @@ def _are_duplicates(left: DuplicateKey, right: DuplicateKey) -> bool:
 def _have_same_topic(left: str, right: str) -> bool:
     """Whether two descriptions share many of their words.
 
-    >>> _have_same_topic("Extracts tables and merges PDF files.", "PDF files: merging, tables, forms.")
-    True
+    >>> _have_same_topic("Extracts tables and merges PDF files.", "PDF files: merging, tables,
+    forms.") True
     """
     words, other_words = _topic_words(left), _topic_words(right)
     shorter = min(len(words), len(other_words))

@@ -21,8 +21,9 @@ STUFFING_PENALTY = 0.6
 # that comes within half of it is of more use. Relevance stays as it is, so that it is still found.
 UNAVAILABLE_FACTOR = 0.5
 # What a capability of the workspace gains over those of the home folder and of plug-ins. Of 40
-# requests for 20 short skills of a project beside 2,041 others, 25 have theirs first (17 without, 22
-# with 0.1, 25 with 0.2); of 100 requests for the others none more is lost (tools/bench/own_skills.py).
+# requests for 20 short skills of a project beside 2,041 others, 25 have theirs first (17 without,
+# 22 with 0.1, 25 with 0.2); of 100 requests for the others none more is lost
+# (tools/bench/own_skills.py).
 OWN_GAIN = 0.15
 
 
@@ -199,8 +200,8 @@ def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:
 
 
 def similarity(cosine: float, noise_floor: float, full_match: float) -> float:
-    """A cosine as 0..1: 0 at the level of unrelated texts (`noise_floor`), 1 at that of a paraphrase
-    (`full_match`).
+    """A cosine as 0..1: 0 at the level of unrelated texts (`noise_floor`), 1 at that of a
+    paraphrase (`full_match`).
     """
     return min(1.0, max(0.0, (cosine - noise_floor) / (full_match - noise_floor)))
 

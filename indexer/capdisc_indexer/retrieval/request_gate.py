@@ -53,7 +53,8 @@ EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
 # A request in another language than the catalogue is left alone, since only its meaning can fit:
-# (nearly) all of its words are unknown here, or one is that says less than this, such as an article.
+# (nearly) all of its words are unknown here, or one is that says less than this, such as an
+# article.
 FOREIGN_SHARE, FUNCTION_WORD_WEIGHT = 0.97, 1.0
 # So many words say what a request is about.
 MAX_SUBJECT_WORDS = 64
@@ -76,8 +77,8 @@ def may_be_foreign(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
 
 
 def has_english_words(texts: Sequence[str]) -> bool:
-    """Whether a stop word of three letters or more is among the words, or two shorter ones, of which
-    one alone is a word of other languages, too ("a", "in", "me").
+    """Whether a stop word of three letters or more is among the words, or two shorter ones, of
+    which one alone is a word of other languages, too ("a", "in", "me").
     """
     words = {word.lower() for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS])}
     stop_words = words & STOP_WORDS
@@ -234,7 +235,8 @@ def _pool_distances_numpy(model: GateModel, distances: Any) -> list[float]:
 
 
 def shorten_turn(text: str) -> str:
-    """The turn as the model reads it: without fenced code, and of a long text the beginning and the end.
+    """The turn as the model reads it: without fenced code, and of a long text the beginning and
+    the end.
 
     >>> shorten_turn("why does this fail?\\n```\\nprint(1)\\n```")
     'why does this fail?\\n '

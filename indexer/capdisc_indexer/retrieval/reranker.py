@@ -24,9 +24,9 @@ _NO_VECTORS = "the index has no vectors of a reranker: name a model in the setti
 def rerank_scores(
     index: Index, texts: Sequence[str], scores: dict[str, float]
 ) -> tuple[dict[str, float], Mapping[str, Mapping[str, float]], str]:
-    """The scores by id with the cosines of the first candidates in them, the signal that has these,
-    and ""; or the scores as they are, and why they are not reranked. A candidate counts by the
-    text of its own that is nearest to one of the query's.
+    """The scores by id with the cosines of the first candidates in them, the signal that has
+    these, and ""; or the scores as they are, and why they are not reranked. A candidate counts by
+    the text of its own that is nearest to one of the query's.
     """
     published, matrix = index.generation, index.reranker_matrix
     if not matrix:

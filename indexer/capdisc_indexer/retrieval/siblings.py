@@ -4,8 +4,8 @@ What differs is said in three places. Their bodies go on where a description end
 meant has several passages about the request, and each of the others has one that happens to share
 its words. Authors of siblings write whose a task is: "For popup copy, see popup-cro" in the
 description of one speaks for the other. (`excluded_requests` lowers the one that says so.) And a
-request that tells a symptom ("why did my job fail?") has the words of what fails; the sibling whose
-name says that it finds faults is meant.
+request that tells a symptom ("why did my job fail?") has the words of what fails; the sibling
+whose name says that it finds faults is meant.
 
 Measured on 667 prompts for 26 siblings of one vendor: the right one is first for 79 in a hundred
 (63 without this stage, 73 with bodies alone, 68 with referrals alone, 76 with both) and among the
@@ -41,9 +41,9 @@ FEW_TERMS, MANY_TERMS = 2, 8
 # What a capability gains whose sibling refers the whole request to it. 0.15 to 0.45 give the same;
 # to lower the sibling by as much cost what this gains.
 REFERRAL_WEIGHT = 0.3
-# What the sibling that finds faults gains where the request tells a symptom; 0.6 gives the same. Of
-# 12 symptoms told to 12 siblings of another vendor it is first for 7 (2 without), beside 550 other
-# skills for 10 (2); of 18 other requests for them none changes.
+# What the sibling that finds faults gains where the request tells a symptom; 0.6 gives the same.
+# Of 12 symptoms told to 12 siblings of another vendor it is first for 7 (2 without), beside 550
+# other skills for 10 (2); of 18 other requests for them none changes.
 FAULT_WEIGHT = 0.45
 _SYMPTOM = compile_late(
     # "Explain why we have roles" tells none.
@@ -72,9 +72,9 @@ def prefer_meant_siblings(
     give them, and the signals with `body`, `referred` and `finds_fault`: by id what each adds.
 
     The same scores change places: how far they lie apart tells confidence and the hook how sure a
-    ranking is, and they were fitted to that. A body counts by how far its evidence is from the mean
-    of the others, so that a capability without passages is judged by its own score. Of several
-    texts each has its share.
+    ranking is, and they were fitted to that. A body counts by how far its evidence is from the
+    mean of the others, so that a capability without passages is judged by its own score. Of
+    several texts each has its share.
     """
     first = fusion.order_scores(scores)[:DEPTH]
     first_ids = [key for key, _ in first]

@@ -1,10 +1,10 @@
 """Reads mistyped words as what was meant: "databse migartion" as "database migration".
 
-The encoder's vocabulary, 94,000 pieces with a weight each, is the dictionary. Of 430 requests of four
-sets with one or two words disturbed as people mistype them, typing errors cost 3 points of nDCG@10,
-and 9 where an unknown word was matched to the index with one letter changed; of 3,866 clean ones
-they change 0.02. A word for which nothing is found here, such as a name that the vocabulary lacks,
-is still matched with one letter changed (`query_analysis.py`).
+The encoder's vocabulary, 94,000 pieces with a weight each, is the dictionary. Of 430 requests of
+four sets with one or two words disturbed as people mistype them, typing errors cost 3 points of
+nDCG@10, and 9 where an unknown word was matched to the index with one letter changed; of 3,866
+clean ones they change 0.02. A word for which nothing is found here, such as a name that the
+vocabulary lacks, is still matched with one letter changed (`query_analysis.py`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.embedding_text import OTHER_LANGUAGE_WORDS, is_english
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, STOP_WORDS, compile_late
 
-# What may be a mistyped word. It has at least 3 letters where the catalogue knows most words of the
-# request, and 7 where it does not: there it may be a name or a word of another language. Of four
-# words or more, of which the catalogue knows less than half, none is corrected.
+# What may be a mistyped word. It has at least 3 letters where the catalogue knows most words of
+# the request, and 7 where it does not: there it may be a name or a word of another language. Of
+# four words or more, of which the catalogue knows less than half, none is corrected.
 _TYPED_WORD = compile_late(r"(?<![\w/@.'#+-])[A-Za-z][a-z]{0,23}(?![\w/@'#+-]|\.\w)")
 # A word that begins with a capital within a sentence may be a name that the vocabulary lacks.
 _NAME = compile_late(r"(?<=[^.!?:\s]\s)[A-Z][a-z]+")
 _MIN_TYPED_LENGTH, _MIN_LONE_LENGTH, _MIN_TWO_ERRORS_LENGTH = 3, 7, 7
 _MAX_CORRECTED_WORDS, _MAX_KEYWORDS = 8, 3
 # What an error costs beside the weight of the word that it leads to, which is 0.2 to 3: a missing
-# letter costs nothing, a swap and a doubled letter less. What costs more than half of its length is
-# none. Of 925 mistyped words of four sets, 862 are read as what was meant.
+# letter costs nothing, a swap and a doubled letter less. What costs more than half of its length
+# is none. Of 925 mistyped words of four sets, 862 are read as what was meant.
 _WRONG_LETTER, _ADDED_LETTER, _FIRST_LETTER, _UNMENTIONED = 0.7, 1.0, 0.6, 1.0
 _SURE_ERROR, _TWO_ERRORS, _MAX_COST = -1.0, 2.0, 0.5
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -120,7 +120,9 @@ def _find_meant_word(index: Index, encoder: StaticEncoder, word: str) -> str:
 
 
 def _one_error(word: str) -> dict[str, float]:
-    """The words that are one letter away, each with the cost of the error that made `word` of it."""
+    """The words that are one letter away, each with the cost of the error that made `word` of
+    it.
+    """
     costs: dict[str, float] = {}
     for start in range(len(word) + 1):
         before, letter, tail = word[:start], word[start : start + 1], word[start + 1 :]

@@ -45,10 +45,11 @@ MIN_RELEVANCE, MIN_REQUEST_RELEVANCE, MIN_FOREIGN_RELEVANCE = 0.12, 0.08, 0.01
 MAX_REQUEST_LOGIT = 6.0
 # Where words with this share of what a text says are unknown here, the reason names them.
 UNKNOWN_SHARE = 0.62
-# From this score on a turn is a request; the fit moves its scores so that this is the border. Where
-# something fits, a text that by its words alone is likelier a request than talk is one, too, and with
-# this confidence one that is not clearly talk. What is not clearly a request needs an answer that
-# fits by this rating. Of requests in eleven sets 96.3 in a hundred pass, of 306 turns of talk 1.3.
+# From this score on a turn is a request; the fit moves its scores so that this is the border.
+# Where something fits, a text that by its words alone is likelier a request than talk is one, too,
+# and with this confidence one that is not clearly talk. What is not clearly a request needs an
+# answer that fits by this rating. Of requests in eleven sets 96.3 in a hundred pass, of 306 turns
+# of talk 1.3.
 BORDER, LIKELY_LOGIT, SURE_CONFIDENCE = 0.5, 0.0, 0.4
 MIN_RATING_OF_UNCLEAR = 2.5
 # From here on a text is clearly a request, whatever was found.
@@ -62,10 +63,10 @@ SMALL_CATALOGUE_SIZE = 8
 TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = REASONS = (
     "talk", "unclear", "unknown-words", "nothing-fits",
 )  # fmt: skip
-# A hit with this share of the best score is near it, and as relevant as is shown at least, where the
-# best one is: over seven judged sets 90.4 in a hundred of the right answers are shown so with 37 hits
-# of a hundred, and 87.3 with 33 by their own relevance alone. (With a share of 0.3 it is 90.9 with
-# 43, but two of three capabilities of a small catalogue.)
+# A hit with this share of the best score is near it, and as relevant as is shown at least, where
+# the best one is: over seven judged sets 90.4 in a hundred of the right answers are shown so with
+# 37 hits of a hundred, and 87.3 with 33 by their own relevance alone. (With a share of 0.3 it is
+# 90.9 with 43, but two of three capabilities of a small catalogue.)
 NEAR_SHARE = 0.4
 # A context for which nobody named a budget lists so many hits whatever their scores, and further
 # ones that are near the best one.
@@ -77,8 +78,8 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
 
     The ranking has all hits that the search found, with their own relevance and the confidence as
     it was read, and `signs` those of the answer, none where they are not known. Of several texts
-    the one that is most like a request counts. Without the shipped encoder relevance alone decides:
-    there is nothing to judge the text by.
+    the one that is most like a request counts. Without the shipped encoder relevance alone
+    decides: there is nothing to judge the text by.
     """
     best = max((hit.relevance for hit in ranking.hits[:JUDGED_HITS]), default=0.0)
     try:
@@ -103,8 +104,8 @@ def judge(index: Index, ranking: Ranking, signs: Mapping[str, float]) -> Verdict
             "catalogue": evidence["catalogue"],
         }
         rating = rate_answer(values)
-        # Some texts are rated well and near nothing: "What is the capital of Peru?" where there are
-        # few tools, and "thanks!" where there are very few.
+        # Some texts are rated well and near nothing: "What is the capital of Peru?" where there
+        # are few tools, and "thanks!" where there are very few.
         is_near = best >= MIN_FOREIGN_RELEVANCE or is_foreign
         if len(index.documents) <= SMALL_CATALOGUE_SIZE:
             is_near = best >= MIN_FOREIGN_RELEVANCE and logit >= CLEAR_TALK_LOGIT
@@ -137,8 +138,8 @@ def rate_answer(values: Mapping[str, float]) -> float:
     """How surely an answer with these values fits, in logits; from 0 on it is given.
 
     A logistic model (`tools/training/fit_verdict.py`) of requests to catalogues that have
-    what is asked for, against requests to catalogues of another world: of eleven judged sets 1.2 in
-    a hundred requests are refused (1.8 by rules), over 27 pairs of requests and catalogues of
+    what is asked for, against requests to catalogues of another world: of eleven judged sets 1.2
+    in a hundred requests are refused (1.8 by rules), over 27 pairs of requests and catalogues of
     another world 48 are answered (73).
     """
     calibration = load_calibration()

@@ -1,11 +1,12 @@
-"""What each kind of evidence is worth for a text: for a short request, for the long description of a
-task, and between the two.
+"""What each kind of evidence is worth for a text: for a short request, for the long description of
+a task, and between the two.
 
-A request ("merge two PDF files") says in a few words what is wanted, and descriptions say what they
-are for in the same few words. A task prompt is 50 to 200 words of context, file names and conditions,
-of which the description of the right skill has almost none; its body uses many of them again and
-again. Measured on 320 such prompts, written for 1,345 public skills with bodies of 9,000 characters:
-nDCG@10 44.5 with the weights of a request, 66.0 with those of a task (words alone: 51.4 and 63.1).
+A request ("merge two PDF files") says in a few words what is wanted, and descriptions say what
+they are for in the same few words. A task prompt is 50 to 200 words of context, file names and
+conditions, of which the description of the right skill has almost none; its body uses many of them
+again and again. Measured on 320 such prompts, written for 1,345 public skills with bodies of 9,000
+characters: nDCG@10 44.5 with the weights of a request, 66.0 with those of a task (words alone:
+51.4 and 63.1).
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ class Weights:
     shrinks with the part that it knows: that gained 0.5 points on eight data sets against a fixed
     0.5, and 2 where people ask without the author's words. Reciprocal rank fusion lost 2.5.
 
-    `topics`: BM25 over the words that a body uses most, beside BM25 over all texts. For requests of
-    a few words it lost 4 points.
+    `topics`: BM25 over the words that a body uses most, beside BM25 over all texts. For requests
+    of a few words it lost 4 points.
 
-    `clause`: what the best clause of a text adds to the score of the whole. The first ten hits held
-    all that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3 to 0.5
-    give the same. Clauses in place of the whole text lost 4 points. The clauses of a task are its
-    conditions: they lost 5.
+    `clause`: what the best clause of a text adds to the score of the whole. The first ten hits
+    held all that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3
+    to 0.5 give the same. Clauses in place of the whole text lost 4 points. The clauses of a task
+    are its conditions: they lost 5.
 
     `cover`: what a hit gains that stands out as the answer to a clause: this share of how far it
-    lies above the fifth best for that clause. Measured on eleven data sets: 0.4 to 0.6 and the third
-    to the tenth give the same within 0.2 points.
+    lies above the fifth best for that clause. Measured on eleven data sets: 0.4 to 0.6 and the
+    third to the tenth give the same within 0.2 points.
 
     `labels`: the share of their weight that the signals of name and description have.
 

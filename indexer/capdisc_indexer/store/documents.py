@@ -52,9 +52,9 @@ def open_searcher(source: Path, schema: Any) -> Any:
     """A searcher of the text index with this schema, as it is now.
 
     tantivy opens a lock file for writing and waits without limit for its holder. In a temporary
-    folder of links to the files of `source` without its locks a reader waits for nobody, and writes
-    nothing into the index. It is needed only while the files are opened: 0.5 ms. Where no folder or
-    link can be made, the index itself is opened.
+    folder of links to the files of `source` without its locks a reader waits for nobody, and
+    writes nothing into the index. It is needed only while the files are opened: 0.5 ms. Where no
+    folder or link can be made, the index itself is opened.
     """
     path, folder = str(source), ""
     try:

@@ -1,7 +1,7 @@
 """Writes files that survive a power cut and that only their owner can read.
 
-Beside that: which file system holds a folder, how much it takes, what an error of the operating system means for the
-user, and who may write to an index.
+Beside that: which file system holds a folder, how much it takes, what an error of the operating
+system means for the user, and who may write to an index.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def sync_tree(top: Path) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """Where `replace_file` writes the next content of the file. There is one name for each file, so
-    that the next writer removes what a killed one left.
+    """Where `replace_file` writes the next content of the file. There is one name for each file,
+    so that the next writer removes what a killed one left.
     """
     return path.with_name(f".{path.name}.new")
 
@@ -171,8 +171,9 @@ def replace_file(
 
 
 def replace_user_file(path: Path, data: bytes | Iterable[bytes], is_private: bool = False) -> None:
-    """Replace a file of the user durably and in one step, one process after the other. It keeps its
-    mode and owner; a new one has the usual mode or, where it is private, one for its owner alone.
+    """Replace a file of the user durably and in one step, one process after the other. It keeps
+    its mode and owner; a new one has the usual mode or, where it is private, one for its owner
+    alone.
     """
     folder = system.lock_folder(path.parent)
     try:
@@ -193,8 +194,8 @@ _OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 
 @frozen(kw_only=True)
 class DiskUsage:
-    """The bytes that a folder takes on disk, as `du` counts them; and how many of them are in files
-    that other folders have, too, as hard links.
+    """The bytes that a folder takes on disk, as `du` counts them; and how many of them are in
+    files that other folders have, too, as hard links.
     """
 
     bytes: int

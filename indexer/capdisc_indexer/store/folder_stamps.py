@@ -136,7 +136,9 @@ def settle(stamp: Stamp, read_at_ns: int) -> Stamp:
 
 
 def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
-    """Write the stamps of what the published generation was built from; a full disk is not an error."""
+    """Write the stamps of what the published generation was built from; a full disk is not an
+    error.
+    """
     header = {
         "version": _VERSION,
         "pointer": pointer,
@@ -217,8 +219,8 @@ def read_report(index_dir: Path, pointer: str) -> bytes:
 
 
 def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] | None:
-    """The paths of all files and folders that have other stamps than for the build of this pointer;
-    None for more than `limit` of them, and where nothing is known of that build.
+    """The paths of all files and folders that have other stamps than for the build of this
+    pointer; None for more than `limit` of them, and where nothing is known of that build.
     """
 
     def look(descriptor: int, header: StampHeader, start: int) -> tuple[str, ...] | None:
@@ -318,9 +320,9 @@ def _count_entries(blocks: Sequence[Sequence[int]]) -> int:
 
 
 def _choose_blocks(blocks: Sequence[Sequence[int]], turn: int) -> tuple[list[int], list[int]]:
-    """The numbers of the blocks to look at now, as many as a look may read in any case: the first of
-    them always, others in every turn. Then the other blocks of a whole look, in the order in which
-    they are looked at while there is time.
+    """The numbers of the blocks to look at now, as many as a look may read in any case: the first
+    of them always, others in every turn. Then the other blocks of a whole look, in the order in
+    which they are looked at while there is time.
 
     >>> blocks = [(1, 9_000, 0, 0)] * 4
     >>> _choose_blocks(blocks, 0), _choose_blocks(blocks, 1)

@@ -1,14 +1,15 @@
 """The LanceDB table of an index: which rows it has, how it is changed in one step, and which
 generation it equals.
 
-    table/capability_index.lance   the table, which `lancedb` reads by itself; LanceDB keeps versions
-    table/STATE                    the version that equals a generation, and the pointer to that one
-    table/LOCK                     one process at a time changes the table
+    table/capability_index.lance   the table, which `lancedb` reads by itself; LanceDB keeps
+    versions table/STATE                    the version that equals a generation, and the pointer
+    to that one table/LOCK                     one process at a time changes the table
 
-A row is a capability (part 0), one of its example requests, or a passage of its body; docs/internals/lancedb.md
-has the columns. The table is made from a generation and never the other way round: whatever happens
-to it, it can be rewritten. A change is one commit of LanceDB, so a reader sees the rows of one
-generation. LanceDB syncs nothing, so its files are synced before STATE names their version.
+A row is a capability (part 0), one of its example requests, or a passage of its body;
+docs/internals/lancedb.md has the columns. The table is made from a generation and never the other
+way round: whatever happens to it, it can be rewritten. A change is one commit of LanceDB, so a
+reader sees the rows of one generation. LanceDB syncs nothing, so its files are synced before STATE
+names their version.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ ROW_CAPABILITY, ROW_PHRASE, ROW_PASSAGE = "row:capability", "row:phrase", "row:p
 
 
 class CapabilityRow(NamedTuple):
-    """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and `pieces` are
-    of the capability itself, None in other rows; `vector` are bytes of float32. `body` and
-    `pieces` are for a table on an object store: a local index has them in its documents.
+    """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and
+    `pieces` are of the capability itself, None in other rows; `vector` are bytes of float32.
+    `body` and `pieces` are for a table on an object store: a local index has them in its
+    documents.
     """
 
     id: str
@@ -294,8 +296,8 @@ def create_table(
 
 
 def _create_indices(table: Any, indexed_vectors: int, in_store: bool) -> None:
-    """Index words and labels, in a store ids, too, and so many vectors in as many parts as each part
-    has rows.
+    """Index words and labels, in a store ids, too, and so many vectors in as many parts as each
+    part has rows.
     """
     index_types = lazy_imports.lancedb_index()
     # For texts as people write them.

@@ -186,8 +186,8 @@ class Matrix:
         return total / math.sqrt(square) if square > 0 else 0.0
 
     def density_lead(self, query: bytes, places: Iterable[range], count: int) -> float:
-        """How much nearer the query (not all 0) is to its `count` nearest of these rows, by the mean
-        cosine, than each of those is to its own nearest; 0 without another row.
+        """How much nearer the query (not all 0) is to its `count` nearest of these rows, by the
+        mean cosine, than each of those is to its own nearest; 0 without another row.
 
         It is the local outlier factor (Breunig et al. 2000) as a difference.
         """

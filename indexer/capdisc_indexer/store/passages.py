@@ -1,8 +1,9 @@
-"""The passages of bodies as a generation stores them: their words in a text index of their own, and
-their vectors in a matrix of their own.
+"""The passages of bodies as a generation stores them: their words in a text index of their own,
+and their vectors in a matrix of their own.
 
-    passages/text/      one document for each passage: its words, and those of its headings (`name`)
-    passages/matrix/    one row for each passage, in the order of the ids and of the bodies
+    passages/text/      one document for each passage: its words, and those of its headings
+    (`name`) passages/matrix/    one row for each passage, in the order of the ids and of the
+    bodies
 
 Documents of passages and of capabilities in one text index would change what BM25 makes
 of a description: its statistics count documents. A search opens both: 3 ms more.
@@ -96,7 +97,8 @@ PassageHead: TypeAlias = tuple[str, int, tuple[str, ...]]
 class FoundPassage(NamedTuple):
     """A passage that a search found: its capability, its number in it (from 0), and its sections.
 
-    `share` is its BM25 score as a share 0..1 of what a passage of nothing but the query would have.
+    `share` is its BM25 score as a share 0..1 of what a passage of nothing but the query would
+    have.
     """
 
     owner: str
@@ -185,8 +187,8 @@ class Passages:
         return ()
 
     def _read_head(self, address: Any) -> PassageHead:
-        """Owner, number and sections of a stored passage, cached: to read and parse them was a tenth
-        of a query.
+        """Owner, number and sections of a stored passage, cached: to read and parse them was a
+        tenth of a query.
         """
         key = address.segment_ord, address.doc
         head = self._heads.get(key)

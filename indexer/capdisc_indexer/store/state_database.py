@@ -117,8 +117,8 @@ class StateDatabase(Mapping[str, FileState]):
     def __init__(
         self, folder: Path, later_stats: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     ) -> None:
-        """`folder` is that of a generation; `later_stats` are the stamps of files that a later scan
-        found touched and unchanged.
+        """`folder` is that of a generation; `later_stats` are the stamps of files that a later
+        scan found touched and unchanged.
         """
         self._path = folder / "meta" / STATE_FILE
         self._later_stats = later_stats
@@ -282,7 +282,9 @@ class StateDatabase(Mapping[str, FileState]):
         return self._count("text")
 
     def find_text(self, text_hash: str) -> tuple[str, int] | None:
-        """A capability with this text, and the number of the text in it; None for no capability."""
+        """A capability with this text, and the number of the text in it; None for no
+        capability.
+        """
         rows = self._select("select id, part from text where hash = ? limit 1", [text_hash])
         return rows[0] if rows else None
 
@@ -361,8 +363,8 @@ def _make_card(kind: str | None, *values: Any) -> CapabilityCard | None:
 
 
 class StateWriter(StateDatabase):
-    """The state of the generation that is being built in `folder`: that of `source` (None: an empty
-    one), which changes row by row. It is complete once it is closed.
+    """The state of the generation that is being built in `folder`: that of `source` (None: an
+    empty one), which changes row by row. It is complete once it is closed.
     """
 
     def __init__(self, folder: Path, source: Path | None) -> None:

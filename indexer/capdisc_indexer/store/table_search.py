@@ -1,7 +1,8 @@
 """Searches the LanceDB table: the nearest vectors, full text, and filters as conditions of SQL.
 
-It answers what the text index and the matrix answer for candidates, with LanceDB's own indices; the
-stages after that are the same. The version that is read is the one that equals the open generation.
+It answers what the text index and the matrix answer for candidates, with LanceDB's own indices;
+the stages after that are the same. The version that is read is the one that equals the open
+generation.
 """
 
 from __future__ import annotations

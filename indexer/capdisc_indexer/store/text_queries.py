@@ -3,10 +3,10 @@
 Three analysed fields earn their place: `text` with everything, `name` alone at 0.3 of the weight,
 and `topics` with the words that a body uses most, for long texts only. More fields, or a heavier
 name, lost up to 12 points. A document is stored in four values: `head` (the header: all but the
-long parts, enough to list, filter and summarise), `body` (content and schemas), `pieces` (its token
-bag) and `line` (what its lines in a context need besides the header). tantivy reads all of them to
-give one: a body that was not deflated took 27 of 35 microseconds. Queries are built from terms and
-filters; nothing that a user typed is ever parsed as query syntax.
+long parts, enough to list, filter and summarise), `body` (content and schemas), `pieces` (its
+token bag) and `line` (what its lines in a context need besides the header). tantivy reads all of
+them to give one: a body that was not deflated took 27 of 35 microseconds. Queries are built from
+terms and filters; nothing that a user typed is ever parsed as query syntax.
 """
 
 from __future__ import annotations
@@ -287,8 +287,8 @@ class IndexedDocument:
 
 
 class TextWriter:
-    """Changes the text index in `target`, which is made when missing. A document has its `key`, the
-    name of a field, and is removed by it.
+    """Changes the text index in `target`, which is made when missing. A document has its `key`,
+    the name of a field, and is removed by it.
 
     All methods raise IndexStateError when tantivy cannot write, OSError when the disk refuses.
     """

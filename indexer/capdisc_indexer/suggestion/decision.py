@@ -24,20 +24,21 @@ from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS
 # other turns it is less likely to be a plain request, whatever it says: the logit rises with each.
 EVEN_LOGIT = -1.0
 LOGIT_OF_EARLIER_TURN, COUNTED_EARLIER_TURNS = 1.0, 2
-# A further capability is offered only near the first: with this share of its probability in a coding
-# session, and in plain requests. These mostly want something, and siblings are hard to tell apart:
-# a second line there brings the right one of 26 siblings for 63 in a hundred prompts instead of 56.
+# A further capability is offered only near the first: with this share of its probability in a
+# coding session, and in plain requests. These mostly want something, and siblings are hard to tell
+# apart: a second line there brings the right one of 26 siblings for 63 in a hundred prompts
+# instead of 56.
 NEAR_SHARE_CODING, NEAR_SHARE_REQUEST = 0.6, 0.25
 # From this probability on a plain request is sure, in a turn that is not clearly one of coding.
 SURE_REQUEST, SURE_CODING_SHARE = 0.85, 0.88
-# The confidence of the search that a plain request needs, unless what is offered was used before. Of
-# requests for something else than the catalogue has (27 pairs of requests and catalogues, 28 to
+# The confidence of the search that a plain request needs, unless what is offered was used before.
+# Of requests for something else than the catalogue has (27 pairs of requests and catalogues, 28 to
 # 1,355 capabilities) 21 in a hundred get a line so, 35 without it; of 11 sets of requests for what
 # it has, 97 of a hundred that get one keep it.
 MIN_CONFIDENCE_OF_REQUEST, MAX_CODING_SHARE_OF_REQUEST = 0.2, 0.5
 
-# Below this logit of the gate a turn is talk ("thanks!", "go on") and is not searched for: of 1,549
-# recorded turns 111 are, none of which needed anything.
+# Below this logit of the gate a turn is talk ("thanks!", "go on") and is not searched for: of
+# 1,549 recorded turns 111 are, none of which needed anything.
 TALK_LOGIT = -3.0
 
 # A person types a name near the beginning; behind that it stands in what was pasted.
@@ -99,9 +100,9 @@ def coding_share(coding_logit: float, earlier_turns: float) -> float:
 def choose_offers(
     coding: Ensemble, request: Ensemble, share: float, pairs: Iterable[Pair]
 ) -> Decision:
-    """The likeliest pair, if it is likely enough to be wanted, and those near it. The two ensembles
-    count by the `share` of coding turns, 0..1; where a turn may be a plain request, one that is sure
-    as such is enough.
+    """The likeliest pair, if it is likely enough to be wanted, and those near it. The two
+    ensembles count by the `share` of coding turns, 0..1; where a turn may be a plain request, one
+    that is sure as such is enough.
     """
     offers = []
     for pair in pairs:
@@ -135,9 +136,9 @@ def shorten_prompt(prompt: str) -> str:
     return f"{prompt[: half - 1]}\n{prompt[-half:]}"
 
 
-# Which capabilities does a turn name? "use executing-plans", "/github-pr-review", "the reviewer skill".
-# A name of several words joined by signs is taken for one wherever it stands; a name of one word only
-# behind a slash or next to a word such as "skill".
+# Which capabilities does a turn name? "use executing-plans", "/github-pr-review", "the reviewer
+# skill". A name of several words joined by signs is taken for one wherever it stands; a name of
+# one word only behind a slash or next to a word such as "skill".
 
 
 def find_typed_names(index: Index, text: str) -> list[CapabilityHeader]:

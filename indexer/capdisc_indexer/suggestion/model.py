@@ -73,8 +73,8 @@ class SuggestionModel:
     `kinds` names the kinds of work, the last of which is none. A turn's logit of each kind, and
     behind these the one of a coding session, are sums over its first line (`of_head`), its text
     (`of_text`) and its counts (`of_marks`). `of_capability` says how far a capability is for each
-    kind but the last. From `prototypes` on, `vectors` holds a typical description of each kind, and
-    from `cohort` on ordinary turns.
+    kind but the last. From `prototypes` on, `vectors` holds a typical description of each kind,
+    and from `cohort` on ordinary turns.
     """
 
     encoder: str

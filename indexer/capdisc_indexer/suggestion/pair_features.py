@@ -119,8 +119,8 @@ def _find_headers(
 @frozen(kw_only=True)
 class _Cosines:
     """How near a capability is to the first line of the turn (`head`), how far that is above what
-    it is to ordinary turns, in standard deviations (`standing`), and by kind how far it is for that
-    work (`share`, 0..1) and how near to a typical description (`typical`).
+    it is to ordinary turns, in standard deviations (`standing`), and by kind how far it is for
+    that work (`share`, 0..1) and how near to a typical description (`typical`).
     """
 
     head: float
@@ -227,7 +227,9 @@ def _share_of_name(name: str, prompt_words: set[str]) -> float:
 
 
 def _nearest_use(head: bytes, vectors: Sequence[bytes], dim: int) -> float:
-    """The largest cosine of the turn with turns before which the capability was used; 0 without."""
+    """The largest cosine of the turn with turns before which the capability was used; 0
+    without.
+    """
     rows = [vector for vector in vectors if len(vector) == dim and any(vector)]
     if not rows:
         return 0.0

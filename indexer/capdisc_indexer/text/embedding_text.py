@@ -27,11 +27,11 @@ from capdisc_indexer.text.normalization import (
 )
 
 # Words of other languages than English are truncated to their first letters, in place of a stemmer
-# for each language. Measured on package descriptions (the first sentence of the long one as a query for the short one,
-# words alone, mean reciprocal rank) against the English stemmer and the language's own: Russian
-# 48.9, 53.9, truncated 53.9; German 50.2, 52.0, 52.4; French 58.0, 58.9, 59.3; Spanish 55.2, 57.4,
-# 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish 47.5 → 53.9, Czech 55.0 →
-# 60.6, Ukrainian 47.4 → 52.4.
+# for each language. Measured on package descriptions (the first sentence of the long one as a
+# query for the short one, words alone, mean reciprocal rank) against the English stemmer and the
+# language's own: Russian 48.9, 53.9, truncated 53.9; German 50.2, 52.0, 52.4; French 58.0, 58.9,
+# 59.3; Spanish 55.2, 57.4, 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish
+# 47.5 → 53.9, Czech 55.0 → 60.6, Ukrainian 47.4 → 52.4.
 STEM_LETTERS = 6
 _LONG = compile_late(rf"\w{{{STEM_LETTERS + 1},}}")
 # Characters that are enough to recognise a language.
@@ -83,14 +83,16 @@ def _is_other_language(word: str) -> bool:
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth
 # 11.6 points.
 BODY_CHARACTERS = 2_000
-# The words of a longer body are scaled down to a text of this many: of 4,000, a word that occurs 20
-# times counts twice. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and b of
-# 1, which tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies had
+# The words of a longer body are scaled down to a text of this many: of 4,000, a word that occurs
+# 20 times counts twice. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and
+# b of 1, which tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies
+# had
 # 57. Of 100, 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words lost 1 point.
 TOPIC_WORDS = 400
 _MIN_TOPIC_LETTERS = 3
 # A text of n words has some multiple of the root of n different ones (Heaps' law). Of 1,345 skills
-# the least is 5.4, the middle 11.6; 36 keywords 60 times have 0.8, and came first for long prompts.
+# the least is 5.4, the middle 11.6; 36 keywords 60 times have 0.8, and came first for long
+# prompts.
 _LEAST_VARIETY = 2.0
 # Turns each ASCII byte that is not a letter into a blank: a third of the time that it takes on
 # characters, where it was a tenth of a build. A sign beyond ASCII stays; a word with one is
@@ -137,7 +139,8 @@ def lexical_document(descriptor: Descriptor) -> str:
 
 def topic_words(descriptor: Descriptor) -> str:
     """The words of name, description and whole body of a capability with a body, each as often as
-    it would occur in a text of TOPIC_WORDS; "" without a body, and for keywords said over and over.
+    it would occur in a text of TOPIC_WORDS; "" without a body, and for keywords said over and
+    over.
     """
     d = descriptor
     if not d.content:
@@ -208,8 +211,8 @@ def list_uses(content: str) -> list[str]:
     for prose, for Markdown with headings or code blocks, and for a text that is longer than
     BODY_CHARACTERS, whose passages have vectors.
 
-    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf a.tar`")
-    ['Pack a folder', 'List what is inside']
+    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf
+    a.tar`") ['Pack a folder', 'List what is inside']
     """
     lines = [line.strip() for line in content[: BODY_CHARACTERS + 1].splitlines()]
     lines = [line for line in lines if line]

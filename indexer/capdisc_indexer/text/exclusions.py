@@ -26,8 +26,8 @@ _CACHE_SIZE = 8
 # Reads no more of a text than the longest description that is accepted.
 _MAX_READ = 4_096
 
-# A text, and a sentence, without any of these (in lower case) has no exclusion: true of eight texts in
-# nine, and found out in 3 µs.
+# A text, and a sentence, without any of these (in lower case) has no exclusion: true of eight
+# texts in nine, and found out in 3 µs.
 _HINTS = (
     "not ",
     "n't ",

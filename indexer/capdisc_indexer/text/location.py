@@ -16,8 +16,8 @@ FOLDER_FORMATS = frozenset({"skill", "capability"})
 
 @frozen
 class Location:
-    """The path of a capability's file, and the folder in which the paths in its text start ("" where
-    its text names none).
+    """The path of a capability's file, and the folder in which the paths in its text start (""
+    where its text names none).
     """
 
     path: str

@@ -39,8 +39,8 @@ _JOINT = compile_late(
 _UNSPACED = compile_late(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+"
 )
-# The bytes of UTF-8 without those that such a letter begins with: to look for these takes a third of
-# the time of the expression.
+# The bytes of UTF-8 without those that such a letter begins with: to look for these takes a third
+# of the time of the expression.
 _SPACED_BYTES = bytes(range(0xE0)) + b"\xe1\xe2\xee" + bytes(range(0xF0, 0x100))
 # Characters that control a terminal, change the direction of text, or are invisible: controls,
 # direction marks, zero widths, tags. Tab and line end are not among them, nor the two joiners,
@@ -131,8 +131,8 @@ def name_first(names: Sequence[str], limit: int, separator: str = ", ", unnamed:
 
 
 def end_sentence(text: str) -> str:
-    """The text with a full stop, unless it is empty or a sentence ends there, also within quotes or
-    brackets.
+    """The text with a full stop, unless it is empty or a sentence ends there, also within quotes
+    or brackets.
 
     >>> end_sentence('Says "hello!"')
     'Says "hello!"'

@@ -36,9 +36,9 @@ TEXT_KEY, SOURCES_KEY = "text", "sources"
 READ_TOOL = "read_capability"
 _SHOWN_CHARACTERS = 160
 _OVERVIEW_TOKENS = 400
-# The gate judges what people say, and refuses three in ten of an agent's keywords ("git branch"). In
-# 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a hit
-# so well, and so do 12 of 306 turns of talk.
+# The gate judges what people say, and refuses three in ten of an agent's keywords ("git branch").
+# In 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a
+# hit so well, and so do 12 of 306 turns of talk.
 _KEYWORD_MATCH = 0.95
 # Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions"})

@@ -27,8 +27,8 @@ MAX_ANSWER_TOKENS = 4_000
 CURSOR_KEY = "next_cursor"
 # An entry of a list that has more than this share of a page is divided into its own members.
 _ENTRY_SHARE = 5 / 8
-# A long text in JSON is cut at lines, where it has any, into pieces of this many characters for each
-# token of a page: few, since one character may have eight tokens when it is escaped.
+# A long text in JSON is cut at lines, where it has any, into pieces of this many characters for
+# each token of a page: few, since one character may have eight tokens when it is escaped.
 _PIECE_CHARACTERS = 1 / 8
 # The line that says that more follows.
 _MORE_TOKENS = 40

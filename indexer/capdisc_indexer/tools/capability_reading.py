@@ -96,8 +96,8 @@ def read_capability(
 def read_part(
     ctx: ToolContext, descriptor: Descriptor, section: str, file: str, count: CountTokens
 ) -> str:
-    """The whole text of a section of the capability, of a file in its folder ("" for neither), or of
-    a section of that file. Raises as `read_capability` does.
+    """The whole text of a section of the capability, of a file in its folder ("" for neither), or
+    of a section of that file. Raises as `read_capability` does.
     """
     whole = _load_text(ctx, descriptor, file)
     passage = _select_passage(whole, ReadRequest(name=descriptor.id, section=section), count)
@@ -134,8 +134,8 @@ def find_readable(ctx: ToolContext, name: str) -> Descriptor:
 
 
 def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHeader | None:
-    """The first capability by id of the file or the folder at this path, which begins in `base`; None
-    for a name that is not a path.
+    """The first capability by id of the file or the folder at this path, which begins in `base`;
+    None for a name that is not a path.
     """
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
@@ -217,8 +217,8 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
 
 
 def link_to(name: str) -> str:
-    """The target of a link to the file of this name: the rules for links hold for files, too, and in
-    a name a number sign begins no anchor.
+    """The target of a link to the file of this name: the rules for links hold for files, too, and
+    in a name a number sign begins no anchor.
     """
     return name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
 

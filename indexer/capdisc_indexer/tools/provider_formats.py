@@ -1,10 +1,10 @@
 """Functions as each model provider wants them defined: all at once, or loaded when a search finds
 them.
 
-Anthropic takes every definition with the request; those with `defer_loading` enter the context when
-a search names them in a `tool_reference`. OpenAI's Responses API takes no more than the tool search
-where the caller runs it: the answer brings the definitions. Where the provider searches by itself
-it takes them all, tools of one server grouped into a namespace.
+Anthropic takes every definition with the request; those with `defer_loading` enter the context
+when a search names them in a `tool_reference`. OpenAI's Responses API takes no more than the tool
+search where the caller runs it: the answer brings the definitions. Where the provider searches by
+itself it takes them all, tools of one server grouped into a namespace.
 
 Sources: Anthropic's documentation of the tool search tool, OpenAI's guide on tool search, and the
 types of both SDKs (anthropic 2.12, openai 3.54).

@@ -29,8 +29,8 @@ from capdisc_indexer.tools.capability_lookup import (
 from capdisc_indexer.tools.capability_reading import link_to
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, load_tools
 
-# Of the files that a skill links to, get_skill prints up to this many, and this many characters of them
-# together; it names the others.
+# Of the files that a skill links to, get_skill prints up to this many, and this many characters of
+# them together; it names the others.
 MAX_REFERENCES = 10
 REFERENCE_CHARACTERS = 20_000
 # So much of a skill's content is looked for in its file.

@@ -1,5 +1,5 @@
-"""The table of discovery tools: the call of one by its name, and which functions a model is offered
-(the few that find the others, all, those of some names, or those that fit a need).
+"""The table of discovery tools: the call of one by its name, and which functions a model is
+offered (the few that find the others, all, those of some names, or those that fit a need).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _GROUPS = (
 
 
 SEARCH_TOOL, META_TOOL = "tool_search", "discover_capabilities"
-# The tools that read data that is found and is not a function, by its kind; `search_tool` reads the
-# others in full.
+# The tools that read data that is found and is not a function, by its kind; `search_tool` reads
+# the others in full.
 _READERS: Mapping[str, tuple[str, ...]] = {
     "table": ("get_table_schema", "get_table_rows", "search_content"),
     "section": ("search_content", "get_document_section"),

@@ -136,7 +136,8 @@ def load_tools(group: str, answers: Mapping[str, ToolHandler]) -> tuple[Tool, ..
     )
 
 
-# Schemas of arguments. Names have at most 300 characters; of a query only the first 4,096 are read.
+# Schemas of arguments. Names have at most 300 characters; of a query only the first 4,096 are
+# read.
 MAX_NAME = 300
 MAX_QUERY = 8_192
 MAX_LIMIT = 200

@@ -1,5 +1,6 @@
 """Checks what Claude Code reads in the front matter of skills, agents and commands next to
-the fields of the format: fields that it does not know as they are spelt, and values that it ignores.
+the fields of the format: fields that it does not know as they are spelt, and values that it
+ignores.
 
 The tables are those of Claude Code 2.1.330: its schemas of front matter, and what its loader says
 of a value in the debug log. Nobody sees that log, so a skill that is meant for users only may be
@@ -64,8 +65,8 @@ _VALUES: Mapping[str, _Values] = MappingProxyType(
 def claude_code_field(key: str, fields: tuple[str, ...] = SKILL_FIELDS) -> str:
     """The field of Claude Code that this key is meant for; "" for none.
 
-    >>> claude_code_field("argument_hint"), claude_code_field("disallowedTools"), claude_code_field("x")
-    ('argument-hint', 'disallowedTools', '')
+    >>> claude_code_field("argument_hint"), claude_code_field("disallowedTools"),
+    claude_code_field("x") ('argument-hint', 'disallowedTools', '')
     """
     if key in fields:
         return key

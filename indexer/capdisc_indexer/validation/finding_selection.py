@@ -201,8 +201,8 @@ class SuppressionComment:
 def suppression_comments(text: str, path: str) -> tuple[SuppressionComment, ...]:
     """The comments of a text whose line ends are all `\\n`. JSON has none.
 
-    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
-    frozenset({1})
+    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n",
+    "CAPABILITY.yaml")[0].lines frozenset({1})
     """
     if MARK not in text:
         return ()

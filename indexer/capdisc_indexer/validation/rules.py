@@ -7,10 +7,10 @@ the Agent Skills specification, `strict` the names and fields that its reference
 `claude-ai` what claude.ai and the Skills API take, `claude-code`, `codex` and `opencode` what
 those clients load. A code that a profile does not name keeps the severity that its rule gave it.
 
-The profile `claude-code` is what Claude Code 2.1.330 does, seen in its schema of front matter and in
-the answers of `claude plugin validate`. It takes any name, since the folder names the command, both
-lists and commas in allowed-tools, and reads a colon or an @ without quotes; it drops all fields
-where the YAML cannot be read.
+The profile `claude-code` is what Claude Code 2.1.330 does, seen in its schema of front matter and
+in the answers of `claude plugin validate`. It takes any name, since the folder names the command,
+both lists and commas in allowed-tools, and reads a colon or an @ without quotes; it drops all
+fields where the YAML cannot be read.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.plugins.registry import load_plugins
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
-# What is not YAML to a parser that repairs nothing; and fields in whose place a build takes something
-# else, but that an author should write.
+# What is not YAML to a parser that repairs nothing; and fields in whose place a build takes
+# something else, but that an author should write.
 _STRICT_YAML = dict.fromkeys(
     """
     field-empty field-missing yaml-block-mark yaml-missing-blank yaml-repaired yaml-reserved-start yaml-tab

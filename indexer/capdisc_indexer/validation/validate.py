@@ -131,8 +131,8 @@ def validate_roots(
 
 
 def _share_texts(value: _Value) -> _Value:
-    """An equal value of which equal texts are stored once: many files repeat them, and what another
-    process sends is a new copy each time.
+    """An equal value of which equal texts are stored once: many files repeat them, and what
+    another process sends is a new copy each time.
     """
     texts = {name: getattr(value, name) for name in fields(value) if name in _SHARED_FIELDS}
     return replace(value, **{name: intern(text) for name, text in texts.items()})
@@ -196,7 +196,9 @@ def _run_plugin_checks(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]
 def _scan_roots(
     roots: Sequence[Path], declared: Sequence[DeclaredSource], links: LinkRules
 ) -> tuple[ScanResult, tuple[InputError, ...]]:
-    """The files below the roots, and an error for each root that is gone, as a hook may name one."""
+    """The files below the roots, and an error for each root that is gone, as a hook may name
+    one.
+    """
     try:
         return scan_roots(roots, declared, links=links), ()
     except InputError:
@@ -302,7 +304,9 @@ def check_text(
 
 
 def default_name(data: bytes) -> str:
-    """A file name for a text without one: a skill begins with `---`, anything else is a manifest."""
+    """A file name for a text without one: a skill begins with `---`, anything else is a
+    manifest.
+    """
     return (
         "SKILL.md" if readable_text(data[:4096]).lstrip().startswith("---") else "CAPABILITY.yaml"
     )

@@ -36,8 +36,8 @@ GRACE_S = 2.0
 # build is tried again.
 LOCATE_INTERVAL_S = 1.0
 RETRY_INTERVAL_S = 5.0
-# Builds that find no change may take a tenth of the time at most: one of 50,000 files that are read
-# through links takes longer than a second.
+# Builds that find no change may take a tenth of the time at most: one of 50,000 files that are
+# read through links takes longer than a second.
 _MAX_IDLE_SHARE = 0.1
 
 

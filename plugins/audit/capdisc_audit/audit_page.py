@@ -27,8 +27,8 @@ _STATES = tuple(ListingState)
 
 # Where the dots of the map come to lie.
 
-# The attraction of a point reaches this many nearest neighbours. Fewer tear groups apart, more give
-# the picture of a plain projection, in which everything lies on one heap.
+# The attraction of a point reaches this many nearest neighbours. Fewer tear groups apart, more
+# give the picture of a plain projection, in which everything lies on one heap.
 _NEIGHBOURS = 12
 # Steps and their size, as t-SNE takes them (van der Maaten and Hinton 2008); 80 steps of 2,000
 # points take 2 s.

@@ -111,8 +111,8 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
 
 
 def find_client(name: str) -> ClientListing:
-    """How this client lists skills. Raises UsageError for an unknown one, and for one whose list has
-    no published figures.
+    """How this client lists skills. Raises UsageError for an unknown one, and for one whose list
+    has no published figures.
     """
     if name in client_sections("programs") and name not in CLIENT_LISTINGS:
         raise UsageError(

@@ -1,5 +1,6 @@
-"""What a client reads here, by its own files and variables: the folders of its skills, the settings of its
-list, and which skills were used; and what `capdisc hook` did in the last seven days.
+"""What a client reads here, by its own files and variables: the folders of its skills, the
+settings of its list, and which skills were used; and what `capdisc hook` did in the last seven
+days.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class ReadFolders:
         return None
 
     def reads(self, client: str, path: str) -> bool:
-        """Whether the client reads this file; one that lies in no client's folder counts for all."""
+        """Whether the client reads this file; one that lies in no client's folder counts for
+        all.
+        """
         own_folders = (*self.folders[client], *self.plugins[client])
         return _is_below(path, own_folders) or not _is_below(path, self.all_folders)
 
@@ -84,8 +87,8 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
 def find_folders(
     runtime: surroundings.Runtime, clients: Collection[str], files: Iterable[FileState]
 ) -> ReadFolders:
-    """The folders of these clients here, and the twins among these files of an index; a client that
-    the table has no folders for has none.
+    """The folders of these clients here, and the twins among these files of an index; a client
+    that the table has no folders for has none.
     """
     installed = client_places.find_plugins_here(runtime, "all")[0]
     plugins: dict[str, list[str]] = {client: [] for client in clients}
@@ -241,9 +244,9 @@ def _positive_integer(text: str) -> int | None:
 
 @frozen(kw_only=True)
 class HookWeek:
-    """The prompts of the week, what was suggested for them, how much of that the agent then used or
-    ignored, and the names of capabilities that were never asked for, in any week. `by_name` says in
-    how many sessions each was suggested, and in how many it was used.
+    """The prompts of the week, what was suggested for them, how much of that the agent then used
+    or ignored, and the names of capabilities that were never asked for, in any week. `by_name`
+    says in how many sessions each was suggested, and in how many it was used.
     """
 
     prompts: int
@@ -255,8 +258,8 @@ class HookWeek:
 
 
 def count_week(folder: Path, names: Collection[str]) -> HookWeek | None:
-    """The week of the hook whose state is in this folder, for an index with these names; None where
-    there was no prompt.
+    """The week of the hook whose state is in this folder, for an index with these names; None
+    where there was no prompt.
     """
     sessions = client_session.list_sessions(folder, time.time() - WEEK_S)
     prompts = sum(session.turns for session in sessions)

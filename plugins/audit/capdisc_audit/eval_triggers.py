@@ -1,5 +1,5 @@
-"""`capdisc eval --triggers`: the requests of the capabilities themselves as tests, and what changed
-since a commit.
+"""`capdisc eval --triggers`: the requests of the capabilities themselves as tests, and what
+changed since a commit.
 """
 
 from __future__ import annotations
@@ -310,8 +310,8 @@ def _resolve_id(index: Index, name: str, request: str, path: Path) -> str:
 
 @contextmanager
 def _index_of_revision(revision: str, roots: Sequence[Path], encoder: str) -> Iterator[Index]:
-    """An index of these folders as they were in a commit. Raises InputError where git knows no such
-    commit, or none of the folders is in it.
+    """An index of these folders as they were in a commit. Raises InputError where git knows no
+    such commit, or none of the folders is in it.
     """
     import tempfile
 

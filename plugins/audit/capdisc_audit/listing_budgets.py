@@ -35,8 +35,9 @@ LARGE_WINDOW = 1_000_000
 
 @frozen(kw_only=True)
 class ListedSkill:
-    """A skill as a client reads it; `folder` is the name of its folder. `uses` orders the skills of a client that prefers those in
-    use; `is_named_only` says that its user wants no description of it in the list.
+    """A skill as a client reads it; `folder` is the name of its folder. `uses` orders the skills
+    of a client that prefers those in use; `is_named_only` says that its user wants no description
+    of it in the list.
     """
 
     id: str
@@ -123,9 +124,9 @@ class ClientListing:
 
     The budget is `share` of the window, or the fixed `budget`; neither: there is none. `own` is
     what the client's own `own_skills` take of it in full; where they are cut with all others,
-    `own_descriptions` has the characters of each. `token_units` are pairs of the largest window (0:
-    any other) and the units that a token stands for there. `advice` names the setting that raises it, to
-    `max_budget` at most, with `{budget}` and `{share}` to fill in.
+    `own_descriptions` has the characters of each. `token_units` are pairs of the largest window
+    (0: any other) and the units that a token stands for there. `advice` names the setting that
+    raises it, to `max_budget` at most, with `{budget}` and `{share}` to fill in.
     """
 
     name: str

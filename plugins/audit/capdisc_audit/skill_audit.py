@@ -65,8 +65,8 @@ class SkillCost:
 
 @frozen(kw_only=True)
 class AuditReport:
-    """All findings of one audit. `noun` is what the capabilities are called. `is_detailed` says that it is about one client, which then has
-    `costs`.
+    """All findings of one audit. `noun` is what the capabilities are called. `is_detailed` says
+    that it is about one client, which then has `costs`.
     """
 
     total: int
@@ -92,9 +92,9 @@ def audit_index(
     progress: Progress,
     locate: Callable[[str, CapabilityHeader], CapabilityHeader | None],
 ) -> AuditReport:
-    """The audit of these capabilities, with the lists of the clients that `settings` names, each of
-    those that `locate` finds in its folders. At most `searches` searches look for overlaps, and as many try
-    phrases, at 10 ms each.
+    """The audit of these capabilities, with the lists of the clients that `settings` names, each
+    of those that `locate` finds in its folders. At most `searches` searches look for overlaps, and
+    as many try phrases, at 10 ms each.
     """
     copies = find_copies(headers)
     clients = tuple(

@@ -2,8 +2,8 @@
 
 A test is a request and a capability that it should, or should not, trigger. Tests come from what
 authors write anyway: `phrases` and their kin, what a capability is not for, the phrases of its
-neighbours; and from files of requests, in the forms that the skill-creator of the public collection
-of skills, vendors of skills and several runners of skill tests write: `should_trigger`,
+neighbours; and from files of requests, in the forms that the skill-creator of the public
+collection of skills, vendors of skills and several runners of skill tests write: `should_trigger`,
 `expected_skill`, and the prompts of `evals.json`.
 """
 
@@ -172,7 +172,8 @@ class FileRequest:
 
 
 def parse_trigger_file(data: bytes, path: str) -> tuple[FileRequest, ...]:
-    """The requests of a JSON, JSON lines or YAML file; none where it says of none what is expected.
+    """The requests of a JSON, JSON lines or YAML file; none where it says of none what is
+    expected.
 
     Raises InputError for a file that cannot be read.
     """

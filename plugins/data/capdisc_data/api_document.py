@@ -65,9 +65,10 @@ class Operation:
 
 @frozen(kw_only=True)
 class ApiDocument:
-    """A document of version 3, or of version 2 (Swagger) with its servers and security schemes where
-    version 3 has them. `line_of` gives the line of a path and method; `kind` is the format that it
-    was written in; `missing_references` gathers the references that lead to nothing in the document.
+    """A document of version 3, or of version 2 (Swagger) with its servers and security schemes
+    where version 3 has them. `line_of` gives the line of a path and method; `kind` is the format
+    that it was written in; `missing_references` gathers the references that lead to nothing in the
+    document.
     """
 
     value: dict[str, Json]

@@ -1,5 +1,5 @@
-"""Parquet and Arrow (also called Feather) as tables: their schema and row count, which stand in the
-file next to the data.
+"""Parquet and Arrow (also called Feather) as tables: their schema and row count, which stand in
+the file next to the data.
 
 pyarrow reads them in a separate process, and reads data only if samples are asked for.
 """

@@ -1,5 +1,5 @@
-"""Files of SQL that declare tables: CREATE TABLE and VIEW, keys and comments, as SQLite, PostgreSQL
-and MySQL write them.
+"""Files of SQL that declare tables: CREATE TABLE and VIEW, keys and comments, as SQLite,
+PostgreSQL and MySQL write them.
 
 Nothing is executed, and rows are skipped. A clause that is not understood costs neither its table
 nor its neighbours; a table without readable columns becomes a finding.
@@ -160,8 +160,8 @@ class _SchemaReader:
             self._skip_table(code[0], name)
 
     def _describes_table(self, opening: SqlToken, inside: Sequence[SqlToken]) -> bool:
-        """Whether a comment ends the line of the opening bracket: SQLite keeps the text of a CREATE
-        TABLE from its first word on, so that a comment above it is lost.
+        """Whether a comment ends the line of the opening bracket: SQLite keeps the text of a
+        CREATE TABLE from its first word on, so that a comment above it is lost.
         """
         if len(inside) < 2 or inside[0].kind != "comment":
             return False

@@ -143,7 +143,9 @@ def read_key(draft: TableDraft, item: Sequence[SqlToken]) -> None:
 
 
 def _read_column(draft: TableDraft, item: Sequence[SqlToken], comment_text: str, sql: str) -> None:
-    """Adds the column; `comment_text` is that of SQL comments, and a COMMENT clause replaces it."""
+    """Adds the column; `comment_text` is that of SQL comments, and a COMMENT clause replaces
+    it.
+    """
     if len(draft.columns) >= MAX_COLUMNS:
         return
     name = item[0].name

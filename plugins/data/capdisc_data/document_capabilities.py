@@ -1,5 +1,5 @@
-"""Capabilities made of a document: itself, and its sections, which are cut at headings and, where they
-are long, at paragraphs.
+"""Capabilities made of a document: itself, and its sections, which are cut at headings and, where
+they are long, at paragraphs.
 """
 
 from __future__ import annotations

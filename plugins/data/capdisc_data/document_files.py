@@ -1,5 +1,5 @@
-"""Files that are documents: Markdown and plain text, and PDF and Office documents, which are read in a
-process of their own.
+"""Files that are documents: Markdown and plain text, and PDF and Office documents, which are read
+in a process of their own.
 """
 
 from __future__ import annotations

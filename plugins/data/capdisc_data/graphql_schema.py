@@ -1,5 +1,5 @@
-"""GraphQL schemas, in the schema language or as the answer to an introspection query: an API, and an
-operation for each field of Query, Mutation and Subscription.
+"""GraphQL schemas, in the schema language or as the answer to an introspection query: an API, and
+an operation for each field of Query, Mutation and Subscription.
 
 The definitions are read one by one and not as a schema, so that an unknown type or directive, as
 federated schemas have them, costs nothing. Format: GraphQL specification, October 2021.

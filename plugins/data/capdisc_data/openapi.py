@@ -169,8 +169,8 @@ def secret_name(api: str, scheme: str) -> str:
 
 
 def _placed_secret(secret: str, declared: Mapping[str, Json]) -> dict[str, Json]:
-    """The secret with the header or parameter that holds it, and what stands before it there; alone
-    where the document does not say where it goes, {} for a scheme that needs none.
+    """The secret with the header or parameter that holds it, and what stands before it there;
+    alone where the document does not say where it goes, {} for a scheme that needs none.
     """
     kind, place, name = declared.get("type"), declared.get("in"), declared.get("name")
     if kind == "apiKey" and isinstance(name, str) and place in ("header", "query"):

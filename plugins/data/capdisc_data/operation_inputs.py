@@ -134,8 +134,8 @@ def _preference(media_type: str) -> int:
 
 
 def _swagger_body(parameters: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """The body that Swagger 2 declares, a parameter in `body` or several in `formData`, as version 3
-    writes it; {} for none.
+    """The body that Swagger 2 declares, a parameter in `body` or several in `formData`, as version
+    3 writes it; {} for none.
     """
     for parameter in parameters:
         if parameter.get("in") == "body":

@@ -1,5 +1,5 @@
-"""PDF as blocks: the text of each page, below the headings of the outline, or below page numbers if
-there is none.
+"""PDF as blocks: the text of each page, below the headings of the outline, or below page numbers
+if there is none.
 """
 
 from __future__ import annotations

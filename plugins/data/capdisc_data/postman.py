@@ -1,5 +1,5 @@
-"""Postman collections 2.0 and 2.1, read as the OpenAPI document that they amount to: every request is
-an operation, every folder a tag.
+"""Postman collections 2.0 and 2.1, read as the OpenAPI document that they amount to: every request
+is an operation, every folder a tag.
 
 Of the examples in a collection only names and types are kept. Their values are often tokens and
 addresses of a person.

@@ -1,5 +1,5 @@
-"""What agents and MCP servers publish about themselves: A2A agent cards, with each skill of the agent,
-and the `server.json` of the MCP registry.
+"""What agents and MCP servers publish about themselves: A2A agent cards, with each skill of the
+agent, and the `server.json` of the MCP registry.
 
 A card names addresses and packages. Nothing here contacts or installs them.
 """

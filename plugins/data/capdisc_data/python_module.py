@@ -127,8 +127,8 @@ def _draft_functions(file: FoundFile, module: ast.Module) -> Iterator[Capability
 def _name_functions(
     file: FoundFile, module_name: str, functions: Sequence[_PublicFunction]
 ) -> Iterator[_NamedFunction]:
-    """The functions that begin with the declared `prefix`, each named by what follows it, and filed
-    under the module; or, where prefixes or `categories` are declared, as tools are.
+    """The functions that begin with the declared `prefix`, each named by what follows it, and
+    filed under the module; or, where prefixes or `categories` are declared, as tools are.
     """
     prefix = file.options.get("prefix", "")
     names = {
@@ -343,7 +343,9 @@ def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[s
 
 
 def _type_schema(annotation: ast.expr | None, depth: int) -> dict[str, Json]:
-    """The JSON schema of an annotation; its own text as the title where it is not a common type."""
+    """The JSON schema of an annotation; its own text as the title where it is not a common
+    type.
+    """
     schema: dict[str, Json] = {}
     if annotation is None or depth > _MAX_TYPE_DEPTH:
         return schema

@@ -1,5 +1,5 @@
-"""The tokens of SQL, enough to read declarations of tables in any dialect: nothing inside a string,
-a comment or the rows of a dump is taken for SQL.
+"""The tokens of SQL, enough to read declarations of tables in any dialect: nothing inside a
+string, a comment or the rows of a dump is taken for SQL.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class SqlToken:
 
 @frozen
 class SqlDialect:
-    """The two patterns of a dialect: of one token, and of what may stand in a statement, as much as
-    is matched at once.
+    """The two patterns of a dialect: of one token, and of what may stand in a statement, as much
+    as is matched at once.
     """
 
     token: re.Pattern[str]

@@ -1,5 +1,5 @@
-"""Capabilities made of tables: descriptions in plain words, so that a request finds them, and schemas
-as data.
+"""Capabilities made of tables: descriptions in plain words, so that a request finds them, and
+schemas as data.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def _column(column: Column) -> dict[str, Json]:
 
 
 def describe_table(table: Table, targets: Joins, users: Joins) -> str:
-    """A table's comment, its columns as words, and the tables that keys lead to and come from, with
-    those beyond.
+    """A table's comment, its columns as words, and the tables that keys lead to and come from,
+    with those beyond.
 
     A question about customers and tracks means the table between the two, whose own columns have
     neither word.

@@ -1,5 +1,5 @@
-"""Text files that are one table: CSV and TSV, with names from the header, types from the first rows
-and a count of all rows; and JSON, as an array of objects or one object on each line.
+"""Text files that are one table: CSV and TSV, with names from the header, types from the first
+rows and a count of all rows; and JSON, as an array of objects or one object on each line.
 """
 
 from __future__ import annotations

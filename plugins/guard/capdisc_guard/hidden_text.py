@@ -39,8 +39,8 @@ _WITH_FORMS = (
     "#*0-9\u00a9\u00ae\u1000-\u109f\u2010-\u2bff\u3000-\u9fff\ua840-\ua87f\uaa60-\uaa7f\uf900-\ufaff\uff00-\uff60"
     "\U00010ac0-\U00010aff\U00013000-\U00013fff\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-# What may be removed unasked. A character before a letter of a script that uses such characters may
-# belong to that letter.
+# What may be removed unasked. A character before a letter of a script that uses such characters
+# may belong to that letter.
 REMOVABLE = f"(?:{_ANY_STRAY})(?![{_JOINING}])|{_ANY_BLANK}|{_LONE_SELECTORS}"
 _SHOWN = compile_late(
     f"{_ANY_STRAY}|{_ANY_BLANK}|{_LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]"
@@ -70,11 +70,11 @@ def show_invisible(text: str) -> str:
     )
 
 
-# This many in a row are a message: pages that a generator of documentation wrote have one at each of
-# 16 and more headings.
+# This many in a row are a message: pages that a generator of documentation wrote have one at each
+# of 16 and more headings.
 ZERO_WIDTHS = 16
-# This many in one text are a message if two kinds have this share each, as its two signs; such pages
-# have one kind.
+# This many in one text are a message if two kinds have this share each, as its two signs; such
+# pages have one kind.
 SPREAD = 16
 SHARE_OF_A_KIND = 0.25
 MAX_SELECTORS = 4
@@ -157,8 +157,8 @@ def _unusual_characters(value: str) -> str:
 def _find_matches(
     pattern: re.Pattern[str], sign: re.Pattern[str], value: str
 ) -> Iterator[re.Match[str]]:
-    """What `pattern.finditer` finds, for a pattern whose matches begin with such a sign: to look for
-    the sign alone is ten times as fast.
+    """What `pattern.finditer` finds, for a pattern whose matches begin with such a sign: to look
+    for the sign alone is ten times as fast.
     """
     end = 0
     for place in sign.finditer(value):

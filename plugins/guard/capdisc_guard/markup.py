@@ -84,7 +84,9 @@ def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Ma
 
 
 def _ordering_comment(text: CapabilityText, silenceable: Set[str]) -> int | None:
-    """The offset of the first comment that gives orders, other than to silence one of these rules."""
+    """The offset of the first comment that gives orders, other than to silence one of these
+    rules.
+    """
     if _COMMENT_MARK not in text.value and _DEFINITION_MARK not in text.value:
         return None
     shown = without_code(text.value) if text.is_body else text.value
@@ -102,8 +104,8 @@ def _ordering_comment(text: CapabilityText, silenceable: Set[str]) -> int | None
 
 
 def _comment_starts(shown: str) -> list[int]:
-    """Where comments begin, and link definitions that hold one. Plain searches for their marks take a
-    tenth of the time of an expression.
+    """Where comments begin, and link definitions that hold one. Plain searches for their marks
+    take a tenth of the time of an expression.
     """
     starts = list(find_places(shown, _COMMENT_MARK))
     place = shown.find(_DEFINITION_MARK)
@@ -117,8 +119,8 @@ def _comment_starts(shown: str) -> list[int]:
 
 
 def _comment_text(shown: str, value: str, start: int) -> tuple[str, int]:
-    """The text of the comment that starts there, and where it ends: at the end of the text if nothing
-    closes it.
+    """The text of the comment that starts there, and where it ends: at the end of the text if
+    nothing closes it.
     """
     if not shown.startswith(_COMMENT_MARK, start):
         definition = _DEFINITION.match(shown, start)

@@ -16,9 +16,9 @@ def find_risks(
     texts: Sequence[CapabilityText], silenceable: Set[str] = frozenset()
 ) -> Iterator[Finding]:
     """Findings about the texts of one capability: hidden characters, text that poses as a frame or
-    hides in comments, payloads, keys, orders to the model. Of each rule, one for each field and one
-    for each body. `silenceable` are the codes that a comment `capdisc: ignore=CODE` may name without
-    a finding.
+    hides in comments, payloads, keys, orders to the model. Of each rule, one for each field and
+    one for each body. `silenceable` are the codes that a comment `capdisc: ignore=CODE` may name
+    without a finding.
     """
     reported: set[tuple[str, str]] = set()
     for text in texts:

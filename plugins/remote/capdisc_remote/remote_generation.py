@@ -62,8 +62,8 @@ def _read_manifest(
 
 
 def _remove_conflicting(index_dir: Path, number: int) -> None:
-    """Removes the generation that has the number already: the copy of an index that was started again
-    in the store, or a damaged one.
+    """Removes the generation that has the number already: the copy of an index that was started
+    again in the store, or a damaged one.
     """
     old_folder = generation.generation_folder(index_dir, number)
     with locks.try_exclusive(old_folder / "LEASE") as is_free:
@@ -213,7 +213,9 @@ class InPlaceIndex(Index):
         """Nothing is held open."""
 
     def _read(self, name: str) -> bytes:
-        """A file of the generation. Raises DamagedIndexError unless it has its published digest."""
+        """A file of the generation. Raises DamagedIndexError unless it has its published
+        digest.
+        """
         data = self._bucket.read(f"{self._remote_folder}/{name}", _MAX_FILE_BYTES)
         if hashlib.sha256(data).hexdigest() != self._files[name].sha256:
             raise DamagedIndexError(

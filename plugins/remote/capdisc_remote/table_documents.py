@@ -1,5 +1,5 @@
-"""Reads capabilities out of the LanceDB table, where the text index of a generation is not at hand:
-an index on an object store that is queried in place.
+"""Reads capabilities out of the LanceDB table, where the text index of a generation is not at
+hand: an index on an object store that is queried in place.
 
 Each question reads the rows that it needs and no others. How many capabilities have a term comes
 from a list of all terms beside the table, since LanceDB does not tell.
@@ -181,7 +181,9 @@ class TableDocuments(Documents):
 
 
 def _is_similar(term: str, other: str) -> bool:
-    """Whether two terms differ by one letter: changed, missing, added, or swapped with the next."""
+    """Whether two terms differ by one letter: changed, missing, added, or swapped with the
+    next.
+    """
     if abs(len(term) - len(other)) > 1:
         return False
     start = 0

@@ -1,5 +1,6 @@
-"""Running a capability once somebody agrees to it: a person at the terminal who is shown the call, or
-an earlier yes where an agent runs it and nobody can be asked. And how the outcome is told as JSON.
+"""Running a capability once somebody agrees to it: a person at the terminal who is shown the call,
+or an earlier yes where an agent runs it and nobody can be asked. And how the outcome is told as
+JSON.
 """
 
 from __future__ import annotations

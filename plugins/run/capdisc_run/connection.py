@@ -1,5 +1,5 @@
-"""A connection to an address that was checked, and one HTTP response over it within a deadline and a
-limit of bytes, at whatever pace they come.
+"""A connection to an address that was checked, and one HTTP response over it within a deadline and
+a limit of bytes, at whatever pace they come.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ class Deadline:
         return time.monotonic() >= self._ends
 
     def remaining(self) -> float:
-        """The seconds that are left, always more than 0. Raises LinkRefusedError when it is over."""
+        """The seconds that are left, always more than 0. Raises LinkRefusedError when it is
+        over.
+        """
         seconds = self._ends - time.monotonic()
         if seconds <= 0:
             raise self._refusal

@@ -111,8 +111,8 @@ class Gateway:
         return self._pool.call(self._prepare_launch(declaration), request)
 
     def limits_of(self, descriptor: Descriptor) -> CallLimits:
-        """The limits of a call of the tool, by the entry of its server. Raises InputError where the
-        server is not served.
+        """The limits of a call of the tool, by the entry of its server. Raises InputError where
+        the server is not served.
         """
         seconds = self.declaration_of(descriptor).timeout_s or DEFAULT_SECONDS
         return CallLimits(seconds=min(seconds, MAX_MANIFEST_SECONDS))
@@ -160,7 +160,9 @@ class Gateway:
         arguments: Arguments,
         caller: Caller,
     ) -> None:
-        """Raises ApprovalRequiredError unless the tool is read-only, approved, or confirmed now."""
+        """Raises ApprovalRequiredError unless the tool is read-only, approved, or confirmed
+        now.
+        """
         if is_read_only(descriptor):
             return
         digest = approval_digest(descriptor, declaration)

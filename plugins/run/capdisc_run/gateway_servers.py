@@ -90,7 +90,9 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
 
 
 def names_servers(runtime: Runtime, config: Config) -> bool:
-    """Whether a file of the workspace names a server that is served here, or would be with trust."""
+    """Whether a file of the workspace names a server that is served here, or would be with
+    trust.
+    """
     selection = select_servers(runtime, config)
     waiting = [server for server, reason in selection.left_out if TRUST_HINT in reason]
     return any(server.scope == "workspace" for server in (*selection.served, *waiting))
@@ -109,8 +111,8 @@ def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
 def server_requests(
     runtime: Runtime, declaration: ServerDeclaration, folder: Path | None = None
 ) -> Iterator[TrustRequest]:
-    """A request for a server of the workspace, and one for each file of the workspace that its entry
-    names, with the digest of its bytes. It starts in `folder` (None: in the workspace).
+    """A request for a server of the workspace, and one for each file of the workspace that its
+    entry names, with the digest of its bytes. It starts in `folder` (None: in the workspace).
 
     The digest of the server covers all values of its entry, too, which are not shown.
     """
@@ -145,8 +147,8 @@ def split_names(texts: Sequence[str]) -> list[str]:
 
 
 def announce_servers(runtime: Runtime, config: Config, texts: Sequence[str]) -> ServerSelection:
-    """As `select_servers`, for names that commas or blanks separate. Notices say which files cannot
-    be read, which servers wait for their user's trust, and that there is none to serve.
+    """As `select_servers`, for names that commas or blanks separate. Notices say which files
+    cannot be read, which servers wait for their user's trust, and that there is none to serve.
     """
     selection = select_servers(runtime, config, split_names(texts))
     for problem in selection.problems:
@@ -224,7 +226,9 @@ def list_unasked_servers(
 
 
 def name_unasked_servers_once(runtime: Runtime) -> None:
-    """Say once for each workspace which servers of its .mcp.json were never asked for their tools."""
+    """Say once for each workspace which servers of its .mcp.json were never asked for their
+    tools.
+    """
     mark = runtime.named_servers_mark
     if mark.exists():
         return

@@ -1,5 +1,5 @@
-"""`capdisc mcp --gateway` while it runs: asks servers for their tools in the background, brings the
-index up to date with what they say, and prints which servers are served.
+"""`capdisc mcp --gateway` while it runs: asks servers for their tools in the background, brings
+the index up to date with what they say, and prints which servers are served.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Which HTTP request a manifest and arguments make, and what the server answers to it: the manifest
-names scheme and host, the arguments fill what comes after, and it is sent to that host alone.
+"""Which HTTP request a manifest and arguments make, and what the server answers to it: the
+manifest names scheme and host, the arguments fill what comes after, and it is sent to that host
+alone.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ MAX_SKILLS = 2_000
 MAX_SKILLS_BYTES = 16 * 1024 * 1024
 SKILLS_TIMEOUT_S = 120.0
 _TOO_LATE = "the server took too long"
-# Of a server that does not declare the extension, at most this much of its list of resources is read.
+# Of a server that does not declare the extension, at most this much of its list of resources is
+# read.
 _MAX_RESOURCE_PAGES = 10
 
 # A page of what a server says: {"tools": [...]}, as MCP's `tools/list` has it, or one of skills.
@@ -169,10 +170,10 @@ def _content_text(content: Any) -> str:
 
 
 async def request_skills(sdk: Any, client: Any) -> list[JsonObject]:
-    """The server's skills as pages: {"skills": [...]} as `skills/list` has them, and one {"contents":
-    [...]} with the text of each SKILL.md, or the problem that keeps it out. Of a server that
-    does not declare the skills extension, those that a document of its drafts lists: the index
-    `skill://index.json`, or else a `_manifest` for each skill.
+    """The server's skills as pages: {"skills": [...]} as `skills/list` has them, and one
+    {"contents": [...]} with the text of each SKILL.md, or the problem that keeps it out. Of a
+    server that does not declare the skills extension, those that a document of its drafts lists:
+    the index `skill://index.json`, or else a `_manifest` for each skill.
 
     Of the skills only SKILL.md is read, since the index is made of it. What is more than
     MAX_SKILLS, MAX_SKILLS_BYTES or SKILLS_TIMEOUT_S is left out, with the reason.

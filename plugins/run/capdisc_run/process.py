@@ -49,8 +49,8 @@ def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[
 
 
 def check_variable(name: str) -> str:
-    """The name, as a shell takes it behind `$`. Raises InputError for a text that is not the name of a
-    variable.
+    """The name, as a shell takes it behind `$`. Raises InputError for a text that is not the name
+    of a variable.
     """
     if not _VARIABLE.fullmatch(name):
         raise InputError(

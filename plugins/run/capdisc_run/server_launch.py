@@ -1,4 +1,6 @@
-"""How is an MCP server of a client's configuration started or reached, and what of that is secret?"""
+"""How is an MCP server of a client's configuration started or reached, and what of that is
+secret?
+"""
 
 from __future__ import annotations
 

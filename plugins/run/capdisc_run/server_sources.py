@@ -190,9 +190,9 @@ def refresh_lists(
     is_asked_for: bool,
     asks_clients: bool,
 ) -> None:
-    """Remove the lists of servers that are gone. With `asks_clients`, ask the servers that the files
-    of clients name, where that is asked for, and keep their lists where the gateway keeps its own;
-    else print a notice that names those without a list.
+    """Remove the lists of servers that are gone. With `asks_clients`, ask the servers that the
+    files of clients name, where that is asked for, and keep their lists where the gateway keeps
+    its own; else print a notice that names those without a list.
 
     Left out are servers that a source declares, those of the workspace that its user does not
     trust, and those that cannot be served; where servers are asked, a notice says why.

@@ -1,7 +1,8 @@
-"""What `capdisc setup CLIENT --gateway` shows of the MCP servers behind the gateway, which of their
-tools a person approves, and what `--undo` takes back of that.
+"""What `capdisc setup CLIENT --gateway` shows of the MCP servers behind the gateway, which of
+their tools a person approves, and what `--undo` takes back of that.
 
-What was approved is remembered with what setup put into files, by the file that starts the gateway.
+What was approved is remembered with what setup put into files, by the file that starts the
+gateway.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ _DESCRIPTION_CHARACTERS = 90
 
 @frozen(kw_only=True)
 class GatewayPlan:
-    """What setup does besides changing files: tools that are approved (`granted`), or whose approval
-    is taken back (`revoked`), as ids by what an approval holds for. `path` is the file that starts
-    the gateway, `undone_paths` are those that no longer do. `waiting` are the tools of the servers
-    that nobody has approved; with `is_chosen`, somebody has named those to approve.
+    """What setup does besides changing files: tools that are approved (`granted`), or whose
+    approval is taken back (`revoked`), as ids by what an approval holds for. `path` is the file
+    that starts the gateway, `undone_paths` are those that no longer do. `waiting` are the tools of
+    the servers that nobody has approved; with `is_chosen`, somebody has named those to approve.
     """
 
     path: str = ""
@@ -221,7 +222,9 @@ def _is_choice(plan: GatewayPlan, word: str) -> bool:
 
 
 def _fits(tool: ServerTool, word: str) -> bool:
-    """Whether the word is the name of the tool, its id, or a pattern that fits that; `all` does."""
+    """Whether the word is the name of the tool, its id, or a pattern that fits that; `all`
+    does.
+    """
     folded, name = word.casefold(), _short_id(tool).casefold()
     return (
         folded in (_ALL, tool.descriptor.name.casefold())

@@ -26,8 +26,8 @@ MAX_QUESTION = 1_000
 
 @frozen(kw_only=True)
 class Fact:
-    """A value by name, as a person said it or a text states it; `reasoning` says why it holds, `at`
-    when it was stored.
+    """A value by name, as a person said it or a text states it; `reasoning` says why it holds,
+    `at` when it was stored.
     """
 
     name: str

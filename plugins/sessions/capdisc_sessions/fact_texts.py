@@ -1,6 +1,6 @@
-"""What is read out of texts for facts: the sentences of a text in Markdown, which may answer a question;
-the words that carry the meaning of a question or of a fact's name; and the facts that lines state
-literally, found by four patterns, with the reason for every other sentence.
+"""What is read out of texts for facts: the sentences of a text in Markdown, which may answer a
+question; the words that carry the meaning of a question or of a fact's name; and the facts that
+lines state literally, found by four patterns, with the reason for every other sentence.
 """
 
 from __future__ import annotations

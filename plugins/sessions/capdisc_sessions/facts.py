@@ -31,10 +31,10 @@ from capdisc_sessions.fact_texts import (
     subject_terms,
 )
 
-# Below MIN_ANSWER_CONFIDENCE there is no answer; below MIN_SURE_CONFIDENCE the caller is advised to
-# check it. Of 27 questions that a small handbook answers and 24 like them that it does not, 21 were
-# answered rightly and 2 wrongly, one of those as unsure; nothing was rated between 0.65 and 0.74.
-# (tests/facts/test_resolving.py)
+# Below MIN_ANSWER_CONFIDENCE there is no answer; below MIN_SURE_CONFIDENCE the caller is advised
+# to check it. Of 27 questions that a small handbook answers and 24 like them that it does not, 21
+# were answered rightly and 2 wrongly, one of those as unsure; nothing was rated between 0.65 and
+# 0.74. (tests/facts/test_resolving.py)
 MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE = 0.65, 0.8
 # The sources that are listed with an answer, or in place of one.
 MIN_SOURCE_CONFIDENCE, MAX_SOURCES = 0.3, 5
@@ -63,8 +63,8 @@ class AnswerSource:
 
 @frozen(kw_only=True)
 class QuestionTerms:
-    """A question with its stemmed terms, and those of the attribute of an owner that it asks for: an
-    answer has one of them. `analyse` gives the terms of a text, `weight` how much a term says.
+    """A question with its stemmed terms, and those of the attribute of an owner that it asks for:
+    an answer has one of them. `analyse` gives the terms of a text, `weight` how much a term says.
     """
 
     text: str
@@ -82,8 +82,8 @@ def resolve_question(
     mode: str,
     available: IsAvailable | None,
 ) -> JsonObject:
-    """The answer as an extract with its source, or none, as JSON. Nothing is inferred, and nothing outside
-    of the index and the stored facts is read.
+    """The answer as an extract with its source, or none, as JSON. Nothing is inferred, and nothing
+    outside of the index and the stored facts is read.
 
     Raises UsageError for an empty question, InputError where the stored facts cannot be read.
     """

@@ -1,6 +1,6 @@
 """How other commands record in sessions and in the log what they print, and read it again: the
-service `sessions`, which `capdisc.context.session_memory` calls; and the lines that a session adds to
-a prompt: its mode, the entities that results named, what was found and used, its notes.
+service `sessions`, which `capdisc.context.session_memory` calls; and the lines that a session adds
+to a prompt: its mode, the entities that results named, what was found and used, its notes.
 
 Names of entities come from results of any tool and are not trusted: each is cut to one line of
 limited length, and never stands at the beginning of a line.

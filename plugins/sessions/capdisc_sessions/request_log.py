@@ -23,8 +23,8 @@ from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line
 
 FILE_NAME = "requests.jsonl"
-# Commands that ask; others are discovery tools, by their names. Then what uses a capability that was
-# found: some read it, others call it.
+# Commands that ask; others are discovery tools, by their names. Then what uses a capability that
+# was found: some read it, others call it.
 COMMANDS = ("search", "render", "tools")
 _READERS = ("show", "read_capability", "get_skill")
 _CALLERS = ("run", "use", "run_capability", "execute_tool")
@@ -184,8 +184,8 @@ def evaluation_files(grades: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
 
 
 def use_shares(events: Iterable[LogEvent]) -> dict[str, float]:
-    """How much each capability was used compared with the one that was used most, 0..1 on a logarithmic
-    scale, by id; a call that failed does not count.
+    """How much each capability was used compared with the one that was used most, 0..1 on a
+    logarithmic scale, by id; a call that failed does not count.
     """
     counts = Counter(
         identifier for event in events if event.is_use and event.ok for identifier in event.ids

@@ -42,8 +42,8 @@ class RenderFormat:
     - `additive`: the printed text is exactly its pieces, so that no final count is needed.
     - `is_counted_ahead`: the index stores the token counts of the pieces. Setting it for another
       format changes what an index holds.
-    - `counted_as`: the name of the format whose stored counts are those of its lines and frames; ""
-      where no format has the same.
+    - `counted_as`: the name of the format whose stored counts are those of its lines and frames;
+      "" where no format has the same.
     - `has_closing_tags`: an ending closes what its heading opened, so that a hint goes before it.
     - `is_always_split`: the half that stays the same from turn to turn is printed apart, so that
       its tiers are needed without a query, too.

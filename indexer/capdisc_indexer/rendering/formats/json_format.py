@@ -187,8 +187,8 @@ def _tier_document(
 
 
 def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object]) -> JsonObject:
-    """A block with its text, unless the prompt holds it, and what is known of its capability. Where
-    the file lies is a field: below a line it is left out.
+    """A block with its text, unless the prompt holds it, and what is known of its capability.
+    Where the file lies is a field: below a line it is left out.
     """
     imitation = {"imitates_frame": True} if imitates_frame(block.text) else {}
     is_line = block.text.startswith(LINE_BEGINNING)

@@ -139,8 +139,8 @@ def _free_id(identifier: str, taken: Collection[str]) -> str:
 
 
 def cap_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """At most MAX_FINDINGS findings, errors before others, in the order of the lines; then one with
-    the number of the rest. A kind that many lines have is one finding.
+    """At most MAX_FINDINGS findings, errors before others, in the order of the lines; then one
+    with the number of the rest. A kind that many lines have is one finding.
     """
     findings = _merge_kind_findings(findings)
     if len(findings) <= MAX_FINDINGS:

@@ -1,5 +1,5 @@
-"""Every field of manifests, skills, agents and commands: one row each, with the keys that the files
-of each format have for it, and one reader for all.
+"""Every field of manifests, skills, agents and commands: one row each, with the keys that the
+files of each format have for it, and one reader for all.
 
 A field is optional. A value of a wrong type becomes a warning and counts as absent.
 """
@@ -33,8 +33,8 @@ class FieldRow:
     """One field of a descriptor, its type, and its keys in the files of each format; case,
     `_` and `-` in a key do not matter.
 
-    Blanks separate keys with one meaning, the preferred one first, and commas keys whose values are
-    put together. `metadata.tags` is the key `tags` in the mapping `metadata`. A `target` that
+    Blanks separate keys with one meaning, the preferred one first, and commas keys whose values
+    are put together. `metadata.tags` is the key `tags` in the mapping `metadata`. A `target` that
     begins with `extra.` becomes one of the further fields. `type` is a name of `_READERS`; without
     one, the format reads the value itself.
     """

@@ -1,5 +1,5 @@
-"""The files that belong to a manifest: those next to it, with the schema of its inputs and its long
-text, and the one that it names for its long text, which must lie inside the capability's own
+"""The files that belong to a manifest: those next to it, with the schema of its inputs and its
+long text, and the one that it names for its long text, which must lie inside the capability's own
 folder.
 """
 
@@ -84,7 +84,9 @@ def read_companions(file: FoundFile) -> Companions:
 
 
 def _read_without_secrets(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
-    """The bytes of a file, unless it holds secrets: as a link, it may be any file of its folder."""
+    """The bytes of a file, unless it holds secrets: as a link, it may be any file of its
+    folder.
+    """
     if holds := held_by_name(path, resolved):
         return secret_file(path, holds)
     data = read_path(path, resolved, limit_bytes)

@@ -1,5 +1,5 @@
-"""CAPABILITY.yaml: one capability or several, field by field, with the relations that they declare,
-their long texts, and the files next to them.
+"""CAPABILITY.yaml: one capability or several, field by field, with the relations that they
+declare, their long texts, and the files next to them.
 """
 
 from __future__ import annotations
@@ -252,7 +252,8 @@ def _long_description(fields: Fields) -> str:
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    # A line of a catalogue has its text in a field; a manifest names a file, or has one next to it.
+    # A line of a catalogue has its text in a field; a manifest names a file, or has one next to
+    # it.
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():

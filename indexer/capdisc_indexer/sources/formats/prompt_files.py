@@ -1,5 +1,5 @@
-"""Agents and commands of clients: Markdown files with front matter, and the TOML files of Gemini CLI
-and Codex.
+"""Agents and commands of clients: Markdown files with front matter, and the TOML files of Gemini
+CLI and Codex.
 
 An agent is a role with instructions of its own, a command a prompt that its user calls by name.
 Clients differ in the fields; those that say what it is for, and whether a model may choose it,

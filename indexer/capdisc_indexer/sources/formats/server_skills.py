@@ -46,8 +46,9 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def load_skills(file: FoundFile, answers: SkillAnswers, server: str) -> LoadedFile:
-    """The skills of a server, and a warning for each that is left out: its URI or its list of files
-    is not that of a skill, its text was not read, or is not the one that the entry describes.
+    """The skills of a server, and a warning for each that is left out: its URI or its list of
+    files is not that of a skill, its text was not read, or is not the one that the entry
+    describes.
 
     Its id is `skill:SERVER.NAME`, or where several have the name `skill:SERVER.PATH.NAME`.
     """

@@ -248,8 +248,8 @@ def read_strict_fields(text: str) -> MapNode | str:
 
 
 def read_conforming_fields(text: str) -> dict[str, Json] | str:
-    """The front matter of a SKILL.md as JSON where it follows the Agent Skills format, else what in
-    it does not.
+    """The front matter of a SKILL.md as JSON where it follows the Agent Skills format, else what
+    in it does not.
     """
     node = read_strict_fields(text)
     value = node if isinstance(node, str) else to_json(node)

@@ -1,5 +1,5 @@
-"""Answers of an MCP server about the skills that it publishes (`skills/list` and `resources/read` of
-the skills extension, SEP-2640): what is in them, and how they are kept.
+"""Answers of an MCP server about the skills that it publishes (`skills/list` and `resources/read`
+of the skills extension, SEP-2640): what is in them, and how they are kept.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _MAX_ANSWER_DEPTH = 6
 _LONGEST_ENTRY, _MAX_ENTRY_DEPTH = 256 * 1024, 24
 _CHANGED_BY_JSON = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# One skill: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}, nothing of it checked.
+# One skill: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}, nothing of it
+# checked.
 Entry: TypeAlias = Mapping[str, Json]
 
 
@@ -56,8 +57,8 @@ class SkillAnswers:
 def collect_answers(value: Json) -> SkillAnswers:
     """The skills in an answer, in a list of answers, or in their JSON-RPC envelopes.
 
-    >>> collect_answers([{"result": {"skills": [{}]}}, {"contents": [{"uri": "u", "text": "t"}]}]).texts
-    {'u': 't'}
+    >>> collect_answers([{"result": {"skills": [{}]}}, {"contents": [{"uri": "u", "text":
+    "t"}]}]).texts {'u': 't'}
     """
     entries: list[Entry] = []
     texts: dict[str, str] = {}
@@ -127,7 +128,9 @@ def keep_entry(entry: Json) -> Json:
 
 
 def is_skill_answer(value: Mapping[str, Json]) -> bool:
-    """Whether the JSON is an answer to `skills/list` or `resources/read`, in its envelope or not."""
+    """Whether the JSON is an answer to `skills/list` or `resources/read`, in its envelope or
+    not.
+    """
     result = value.get("result")
     answer = result if isinstance(result, dict) else value
     is_page = any(isinstance(answer.get(key), list) for key in ("skills", "contents"))
@@ -172,7 +175,9 @@ _MANIFEST = "/_manifest"
 
 
 def is_draft_document(uri: str) -> bool:
-    """Whether this resource lists skills, or the files of one, as drafts of the extension had it."""
+    """Whether this resource lists skills, or the files of one, as drafts of the extension had
+    it.
+    """
     return uri == DRAFT_INDEX or (uri.startswith("skill://") and uri.endswith(_MANIFEST))
 
 

@@ -1,5 +1,5 @@
-"""The fields of one document, each as the type that it should have; a value of another type becomes a
-finding, never an exception.
+"""The fields of one document, each as the type that it should have; a value of another type
+becomes a finding, never an exception.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class Fields:
         return self.entries[field].key if field in self.entries else field
 
     def text(self, field: str) -> str:
-        """The text, stripped; "" if there is none. An unquoted `no` or `1.0` stays as written, with
-        a warning.
+        """The text, stripped; "" if there is none. An unquoted `no` or `1.0` stays as written,
+        with a warning.
         """
         node = self.value(field)
         if node is None:
@@ -195,8 +195,8 @@ class Fields:
         return node.value.strip() if isinstance(node, TextNode) else ""
 
     def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:
-        """The texts of a list, stripped, without empty ones and repetitions; a single text is split
-        at `separators`.
+        """The texts of a list, stripped, without empty ones and repetitions; a single text is
+        split at `separators`.
         """
         node = self.value(field)
         if node is None:

@@ -1,4 +1,6 @@
-"""The two halves of a SKILL.md: the YAML block between two lines of `---`, and the text after it."""
+"""The two halves of a SKILL.md: the YAML block between two lines of `---`, and the text after
+it.
+"""
 
 from __future__ import annotations
 

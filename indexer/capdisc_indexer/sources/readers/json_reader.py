@@ -1,5 +1,5 @@
-"""JSON from untrusted files: bounded depth, no key twice, nothing beyond the standard; whole texts,
-JSON lines, and the lines on which names and keys stand.
+"""JSON from untrusted files: bounded depth, no key twice, nothing beyond the standard; whole
+texts, JSON lines, and the lines on which names and keys stand.
 """
 
 from __future__ import annotations

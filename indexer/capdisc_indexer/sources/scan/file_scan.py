@@ -91,8 +91,8 @@ def scan_roots(
     """Every capability file below `roots`, once, under the first root that holds it, and every
     declared file, which has the format of its declaration wherever it lies.
 
-    `stamps` takes those of the folders. Links are followed to anything inside any of the roots, and
-    elsewhere as `links` says; any other link is a finding. The real
+    `stamps` takes those of the folders. Links are followed to anything inside any of the roots,
+    and elsewhere as `links` says; any other link is a finding. The real
     place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such
     as a table or a page, which no scan of a folder reads. A root or declared folder in `confined`
     is left out if it leads into none of its real folders there, since a link may have replaced it.
@@ -163,7 +163,8 @@ def _named_file(
     its first bytes. Raises InputError for any other.
     """
     name = os.path.basename(root.path)
-    # Patterns of a shell name files that nobody meant, so that a link counts as it does in a folder.
+    # Patterns of a shell name files that nobody meant, so that a link counts as it does in a
+    # folder.
     followed = links.follow(folder, name)
     status = followed if isinstance(followed, Finding) else stat_of(root.path, followed.resolved)
     source = None

@@ -46,7 +46,8 @@ HEAD_BYTES = 256
 LOOK_BYTES = 4_096
 # Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
-# Blanks before the word are those of its line: with line ends, each empty line would read all others.
+# Blanks before the word are those of its line: with line ends, each empty line would read all
+# others.
 _OPENAPI = compile_late(
     rb"""(?:^(?:\xef\xbb\xbf)?|[{,])[^\S\n]*["']?(?:openapi["']?\s*:\s*["']?3|swagger["']?\s*:\s*["']?2)""",
     re.MULTILINE,
@@ -327,7 +328,8 @@ class FolderStamps:
 
     def __init__(self, devices: Collection[int] = ()) -> None:
         self._devices = devices
-        # Folders whose contents their stamps do not tell: links, first bytes of files, other disks.
+        # Folders whose contents their stamps do not tell: links, first bytes of files, other
+        # disks.
         self.uncertain_count = 0
         # Time of content, time of inode and size.
         self.taken: list[tuple[ScanFolder, tuple[int, int, int]]] = []

@@ -40,8 +40,8 @@ class FileStat:
 
 @frozen(kw_only=True)
 class FoundFile(FileStat):
-    """One file to load. `path` is absolute, with its links; `relative` is `path` below `root`, with
-    slashes.
+    """One file to load. `path` is absolute, with its links; `relative` is `path` below `root`,
+    with slashes.
 
     `companions` are files that belong to this one, which has changed if one of them has. `lost`
     has a finding for each file with the name of a companion that cannot be one, such as a link out
@@ -261,8 +261,8 @@ def held_by_name(*paths: str) -> str:
     """The kind of secret that a file holds by one of its paths, as words for a sentence; "" for
     any other file.
 
-    >>> held_by_name("/home/me/.aws/credentials"), held_by_name("/a/.env.local"), held_by_name("/a/.env.example")
-    ('credentials of a cloud', 'values of an environment', '')
+    >>> held_by_name("/home/me/.aws/credentials"), held_by_name("/a/.env.local"),
+    held_by_name("/a/.env.example") ('credentials of a cloud', 'values of an environment', '')
     """
     return next((holds for path in dict.fromkeys(paths) if (holds := _held_at(path))), "")
 

@@ -1,5 +1,5 @@
-"""Which symbolic links does a scan follow, which folders of other users does it enter, and by which
-other paths is a file known?
+"""Which symbolic links does a scan follow, which folders of other users does it enter, and by
+which other paths is a file known?
 
 People keep their skills in one place and link them into the folders of several clients, so links
 are followed. A clone can bring links, too, so a link of a workspace leads out of it only where the
@@ -44,8 +44,8 @@ class FollowedLink(NamedTuple):
 
 
 class LinkFollower:
-    """Decides about each link of one scan and about folders of other users, and remembers those that
-    wait for the user's trust and the places outside that the other links led to.
+    """Decides about each link of one scan and about folders of other users, and remembers those
+    that wait for the user's trust and the places outside that the other links led to.
     """
 
     def __init__(self, rules: LinkRules, places: Iterable[str]) -> None:
@@ -76,8 +76,8 @@ class LinkFollower:
         return _waiting_finding(path, resolved, severity)
 
     def refuse_owner(self, folder: ScanFolder) -> Finding | None:
-        """The finding that a folder below its root belongs to another user, whom nobody has allowed;
-        None for any other.
+        """The finding that a folder below its root belongs to another user, whom nobody has
+        allowed; None for any other.
         """
         own_users = self._rules.own_users
         if not own_users or folder.resolved == folder.root.resolved:

@@ -1,10 +1,10 @@
 """Checks the arguments of a call against a JSON schema, and fills in its defaults.
 
 Own code, since schemas come from files that nobody vouches for: no reference leaves the schema,
-no pattern runs without an end, and the steps of a check are counted (docs/internals/why-not-a-library.md has
-what two libraries do instead). The tests compare it with jsonschema. It reads JSON Schema 2020-12
-and the older spellings of draft 4 to 7, except `$dynamicRef`, `$anchor` and `unevaluated…`;
-`format` is an annotation, as in the specification.
+no pattern runs without an end, and the steps of a check are counted
+(docs/internals/why-not-a-library.md has what two libraries do instead). The tests compare it with
+jsonschema. It reads JSON Schema 2020-12 and the older spellings of draft 4 to 7, except
+`$dynamicRef`, `$anchor` and `unevaluated…`; `format` is an annotation, as in the specification.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def find_problems(schema: JsonSchema | None, arguments: Any, closed: bool = True
     With `closed`, a top-level name that the schema does not list is a problem too, unless the
     schema says that there may be more: else nobody would notice a misspelt option.
 
-    >>> schema = {"properties": {"limit": {"type": "integer", "maximum": 50}}, "required": ["query"]}
+    >>> schema = {"properties": {"limit": {"type": "integer", "maximum": 50}}, "required":
+    ["query"]}
     >>> find_problems(schema, {"limit": 99})
     ['query: is missing', 'limit: must be at most 50']
     """

@@ -75,7 +75,9 @@ _MARK = "\ufeff"
 
 @frozen(kw_only=True)
 class FixedFile:
-    """A file before and after, and the rules whose findings were fixed; without any, nothing was."""
+    """A file before and after, and the rules whose findings were fixed; without any, nothing
+    was.
+    """
 
     file: FoundFile
     before: str

@@ -56,8 +56,8 @@ class FieldRegion:
         return FieldRegion(lines, self.start, self.end + len(lines) - len(self.lines))
 
     def replace_text(self, place: Entry | TextNode, old: str, new: str) -> FieldRegion:
-        """The region with `old` replaced where it stands at that place; elsewhere, and over several
-        lines, nothing is.
+        """The region with `old` replaced where it stands at that place; elsewhere, and over
+        several lines, nothing is.
         """
         number, column = place.line - 1, place.column - 1
         line = self.line(number)
@@ -73,7 +73,9 @@ class FieldRegion:
 
 
 def field_region(text: str) -> FieldRegion:
-    """The region of the fields in a text. A manifest between two `---` counts as a front matter."""
+    """The region of the fields in a text. A manifest between two `---` counts as a front
+    matter.
+    """
     lines = tuple(text.split("\n"))
     halves = split_front_matter(text)
     if halves.block is None:
@@ -83,8 +85,8 @@ def field_region(text: str) -> FieldRegion:
 
 
 def capability_mappings(fields: FieldRegion) -> Iterator[MapNode]:
-    """Each capability of the text, read leniently, with places as in the file: the document itself,
-    or the items of its list `capabilities`.
+    """Each capability of the text, read leniently, with places as in the file: the document
+    itself, or the items of its list `capabilities`.
     """
     documents, _ = read_leniently(fields.block, "", fields.start + 1, ALL_SLIPS)
     for document in documents:
@@ -185,7 +187,9 @@ def visible_part(text: str) -> str:
 def _parts_with_lines(
     fields: FieldRegion, lines: set[int]
 ) -> Iterator[tuple[int, int, re.Pattern[str]]]:
-    """First and last line, counted from 0, and pattern of each part that holds one of the lines."""
+    """First and last line, counted from 0, and pattern of each part that holds one of the
+    lines.
+    """
     starts = sorted({entry.line - 1 for entry in _field_entries(fields)})
     for line in lines:
         place = bisect_right(starts, line)
@@ -245,8 +249,8 @@ def write_repaired(text: str, places: frozenset[tuple[int, int]], slip: str) -> 
     """The text with each field that has the YAML mistake `slip` written as the lenient reader
     understood it.
 
-    >>> write_repaired("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}), "yaml-unquoted-colon")
-    '---\\ndescription: "Use when: asked"\\n---\\n'
+    >>> write_repaired("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}),
+    "yaml-unquoted-colon") '---\\ndescription: "Use when: asked"\\n---\\n'
     """
     fields = field_region(text)
     repaired, findings = repair_block(

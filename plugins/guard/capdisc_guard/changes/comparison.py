@@ -25,8 +25,8 @@ _RISKS = ("", "low", "medium", "high", "critical")
 def compare_definitions(
     before: ToolDefinition | Values, values: Values, is_prose: bool
 ) -> tuple[str, ...]:
-    """The reasons why somebody has to look at the change from `before`, a definition or a record, to
-    the record `values`, a clause each, at most MAX_REASONS; empty for a harmless change.
+    """The reasons why somebody has to look at the change from `before`, a definition or a record,
+    to the record `values`, a clause each, at most MAX_REASONS; empty for a harmless change.
     """
     if not isinstance(before, ToolDefinition):
         before = definition_of(before, is_prose)

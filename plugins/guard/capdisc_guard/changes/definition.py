@@ -146,9 +146,9 @@ def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
 
 
 def remember_definition(values: Values, is_prose: bool) -> tuple[str, str]:
-    """The digest of a capability's record, and the text to remember it by: an object with the fields
-    TOLD and the warnings, or, where that would have more than MAX_WHOLE characters, a list of its
-    traits.
+    """The digest of a capability's record, and the text to remember it by: an object with the
+    fields TOLD and the warnings, or, where that would have more than MAX_WHOLE characters, a list
+    of its traits.
     """
     text = _told_json(values)
     digest = _digest(text)
@@ -161,8 +161,8 @@ def remember_definition(values: Values, is_prose: bool) -> tuple[str, str]:
 
 
 def recall_definition(text: str, is_prose: bool) -> tuple[ToolDefinition, Values] | None:
-    """The definition in a text by `remember_definition`, with the record if that was short enough, else {};
-    None for any other text.
+    """The definition in a text by `remember_definition`, with the record if that was short enough,
+    else {}; None for any other text.
     """
     try:
         remembered = json.loads(text)

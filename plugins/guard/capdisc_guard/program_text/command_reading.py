@@ -57,7 +57,9 @@ class State:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for equal states. By identity for the interpreter, which is one value of a table."""
+        """Equal for equal states. By identity for the interpreter, which is one value of a
+        table.
+        """
         return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
 
 
@@ -242,7 +244,9 @@ class Reading:
     def _role(
         self, role: Role, word: Word, state: State, has_value: bool, value: str
     ) -> Iterator[State]:
-        """The states after an option; `value` is the literal part of its value in the same word."""
+        """The states after an option; `value` is the literal part of its value in the same
+        word.
+        """
         if role is Role.TURN:
             yield replace(state, is_turned=True)
         elif role is Role.REST:
