@@ -4,7 +4,9 @@ A case begins with a line `# what it shows`, and goes on with:
 
     with small              a fixture of conftest.py, such as a catalogue that is indexed
     env CAPDISC_LOG=1       a variable of the environment
-    file caps/SKILL.md      the indented lines below it are the text of this file
+    file caps/list.json     the indented lines below it are the text of this file
+    skill caps/fold Folds.  a SKILL.md in this folder, with this description
+    in ~                    the folder in which the lines are typed
     $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
 
 `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all cases again.
@@ -23,6 +25,7 @@ import pytest
 from rows.transcript import type_step
 
 FOLDER = Path(__file__).parent / "transcripts"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "sources"
 IS_WRITING = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
 
 
@@ -30,6 +33,12 @@ def read_cases() -> Iterator[object]:
     for path in sorted(FOLDER.glob("*.txt")):
         for case in re.split(r"^(?=# )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
             yield pytest.param(path, case, id=f"{path.stem}: {case.splitlines()[0][2:]}")
+
+
+def write_file(name: str, text: str) -> None:
+    path = Path(name).expanduser()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.golden
@@ -41,8 +50,9 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
                 patch.setenv(name, value)
             return capdisc(*argv, stdin=stdin)
 
+    monkeypatch.setenv("FIXTURES", str(FIXTURES))
     written, before = "", ""
-    for part in re.split(r"^(?=(?:with|env|file|\$) )", case, flags=re.M):
+    for part in re.split(r"^(?=(?:with|env|file|skill|in|\$) )", case, flags=re.M):
         word, _, rest = part.partition(" ")
         line, _, lines = rest.partition("\n")
         if word == "with":
@@ -50,8 +60,13 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
         elif word == "env":
             monkeypatch.setenv(*line.split("=", 1))
         elif word == "file":
-            Path(line).parent.mkdir(parents=True, exist_ok=True)
-            Path(line).write_text(f"{dedent(lines).rstrip()}\n", encoding="utf-8")
+            write_file(line, f"{dedent(lines).rstrip()}\n")
+        elif word == "skill":
+            folder, _, said = line.partition(" ")
+            front = f"name: {Path(folder).name}\ndescription: {said}"
+            write_file(f"{folder}/SKILL.md", f"---\n{front}\n---\nDo it.\n")
+        elif word == "in":
+            monkeypatch.chdir(Path(line).expanduser())
         elif word == "$":
             typed = type_step(part, run, dict(os.environ), before, IS_WRITING)
             if typed.failure:
