@@ -50,7 +50,7 @@ golden:
 
 # write docs/commands.md and the table of completion from the declarations of the commands
 docs:
-    {{bin}}/python tests/documentation/command_reference.py
+    {{bin}}/python tools/documentation/command_reference.py
 
 # write the manual pages from the declarations of the commands: just man ~/.local/share/man/man1
 man FOLDER="build/man":
@@ -58,7 +58,7 @@ man FOLDER="build/man":
 
 # draw docs/pictures anew from what the commands print and write
 pictures:
-    {{bin}}/python tests/documentation/pictures.py
+    {{bin}}/python tools/documentation/pictures.py
 
 # floors on retrieval quality, with the figures
 relevance:

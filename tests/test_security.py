@@ -1,4 +1,4 @@
-"""Each promise in SECURITY.md names a test, and each of these tests exists."""
+"""Each promise in SECURITY.md names a test or, with its file, a case; and each of these exists."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,8 @@ PROMISES = TEXT.partition("## Not promised")[0]
 def test_every_promise_names_a_test() -> None:
     promises = re.split(r"^- \*\*", PROMISES, flags=re.MULTILINE)[1:]
     assert len(promises) > 15
-    assert [promise[:60] for promise in promises if "`test_" not in promise] == []
+    named = re.compile(r"`test_|`\w+\.(?:txt|case): ")
+    assert [promise[:60] for promise in promises if not named.search(promise)] == []
 
 
 def test_every_test_that_is_named_is_there() -> None:
@@ -26,3 +27,12 @@ def test_every_test_that_is_named_is_there() -> None:
         )
     }
     assert sorted(names - defined) == []
+
+
+def test_every_case_that_is_named_is_there() -> None:
+    named = re.findall(r"`(\w+\.(?:txt|case)): ([^`]+)`", PROMISES)
+    assert named
+    for file, sentence in named:
+        (path,) = (path for folder in TESTS for path in folder.rglob(file))
+        heading = re.compile(rf"^(?:#|====) {re.escape(' '.join(sentence.split()))}$", re.M)
+        assert heading.search(path.read_text(encoding="utf-8")), (file, sentence)

@@ -52,7 +52,7 @@ overflow = "leaves out the rest"
 sources = [{ figure = "60 characters", source = "a fable", date = 2026-11-26 }]
 """
 COMPILE = "import client_table, completion_table; client_table.write_table(); completion_table.write_table()"
-DOCUMENTATION = Path(__file__).parent.parent / "documentation"
+DOCUMENTATION = Path(__file__).parents[2] / "tools" / "documentation"
 Run = Callable[..., Result]
 
 
