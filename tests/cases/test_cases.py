@@ -1,7 +1,7 @@
 """Rules as files: the input, and beside it what `capdisc validate` says about it.
 
 A `.case` file holds what it shows, files after `-- PATH --`, and after `-- transcript --` command lines with what they
-print and their exit status. `CAPDISC_WRITE_GOLDEN=1` writes the transcripts again. `texts.toml` has single texts and the
+print and their exit status. `just golden` writes the transcripts again. `texts.toml` has single texts and the
 codes of their findings.
 """
 
@@ -33,6 +33,7 @@ PLACES = {
 }
 
 
+@pytest.mark.golden
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_case_prints_what_stands_beside_it(
     capdisc: Callable[..., Any], hermetic: Path, case: Path
