@@ -8,10 +8,10 @@ Words used throughout
     source       a format that descriptors are read from; root: a folder that is scanned
     finding      something wrong with a file: code, severity, message, hint, place
     query, hit, ranking   what is asked, one answer, all answers in order
-    score        orders the hits of one ranking; relevance: absolute, 0..1; confidence: that the
-    first hit is right encoder      turns text into a vector; embedding text: the text of a
-    capability that is encoded tier         level of detail of a rendered context: 0 overview, 1
-    summaries, 2 detail block        one piece of a tier; budget: hard limit on printed tokens
+    score        orders the hits of one ranking; relevance: absolute, 0..1; confidence: that the first hit is right
+    encoder      turns text into a vector; embedding text: the text of a capability that is encoded
+    tier         level of detail of a rendered context: 0 overview, 1 summaries, 2 detail
+    block        one piece of a tier; budget: hard limit on printed tokens
     generation   one published, immutable state of the index
 
 `import capdisc_indexer as cd` gives the front door: `cd.build`, `cd.open_index`, `cd.validate` and

@@ -161,7 +161,7 @@ def _answer_event(request: HookRequest) -> Suggestions:
     if event.kind == TOOL_USE:
         _record_use(request)
         return Suggestions(reason=f"used: {event.used or 'no skill or tool of a server'}")
-    reason = _reason_for_silence(request)
+    reason = _reason_to_skip_event(request)
     answer = Suggestions(reason=reason) if reason else _suggest_for_prompt(request)
     return _leave_out_repetitions(request, answer) if event.kind == PROMPT else answer
 
@@ -207,7 +207,7 @@ def _suggest_for_prompt(request: HookRequest) -> Suggestions:
     return answer
 
 
-def _reason_for_silence(request: HookRequest) -> str:
+def _reason_to_skip_event(request: HookRequest) -> str:
     """Why the event gets no answer, whatever the index has; "" for a prompt to the model."""
     event = request.event
     if event.kind != PROMPT:
@@ -218,7 +218,7 @@ def _reason_for_silence(request: HookRequest) -> str:
 
 
 def _search_in_process(request: HookRequest) -> Suggestions:
-    if reason := _reason_for_silence(request):
+    if reason := _reason_to_skip_event(request):
         return Suggestions(reason=reason)
     # Not imported for an event that gets no answer.
     from capdisc.context import open_index

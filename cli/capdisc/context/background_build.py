@@ -132,7 +132,7 @@ def _start_if_due(
     if lock is None:
         return None
     try:
-        if (waited_s := time.time() - _read_time(lock)) < pause_s:
+        if pause_s and (waited_s := time.time() - _read_time(lock)) < pause_s:
             return max(waited_s, 0.1)
         system.overwrite_file(lock, f"{time.time():.0f}".encode())
         _start_process(lock, index_dir, client, place.runtime.cwd, again=again)

@@ -80,7 +80,7 @@ def build_sources(
         return sources
     lists = DeclaredSource(
         format="mcp",
-        path=str(runtime.tool_lists_dir),
+        path=runtime.tool_lists_dir.as_posix(),
         origin="capdisc mcp --gateway",
         trusted=True,
     )
@@ -254,7 +254,7 @@ def resolve_sources(
 
 
 def _resolve_source(runtime: Runtime, source: DeclaredSource) -> DeclaredSource:
-    path, state_dir = str(runtime.expand(Path(source.path))), runtime.state_dir()
+    path, state_dir = runtime.expand(Path(source.path)).as_posix(), runtime.state_dir()
     if "url_secret" in source.options:
         from capdisc_indexer.plugins.registry import load_service
 

@@ -437,7 +437,7 @@ def _name_of_address(url: str) -> str:
 
 
 def _absolute_path(path: str, base: Path) -> str:
-    return path if path.startswith(("~", "$")) else str(base / path)
+    return path if path.startswith(("~", "$")) else (base / path).as_posix()
 
 
 def fixed_part(path: str) -> tuple[str, str]:

@@ -114,8 +114,8 @@ def parse_settings(path: Path, text: str) -> Any:
 
 
 def blank_comments(text: str) -> str:
-    """The text with blanks in place of comments and of commas before a closing bracket; every
-    other character keeps its place.
+    """The text with blanks in place of comments and of commas before a closing bracket; every other
+    character keeps its place.
 
     >>> blank_comments('{"url": "http://x", // here\\n "a": [1, /* two */ 2,]}')
     '{"url": "http://x",        \\n "a": [1,           2 ]}'

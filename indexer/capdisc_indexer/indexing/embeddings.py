@@ -202,7 +202,10 @@ class EmbeddingBatcher:
 
     def _encode_batch(self, encoder: Encoder, batch: Mapping[str, str]) -> bytes:
         try:
-            return encode_rows(encoder, list(batch.values()))
+            rows = encode_rows(encoder, list(batch.values()))
+            if len(rows) != encoder.dim * len(batch):
+                raise ValueError(f"the encoder gave {len(rows):,} bytes for {len(batch)} texts")
+            return rows
         except ENDING_ERRORS:
             raise
         except BaseException as error:

@@ -193,6 +193,11 @@ class RowSource:
             row = self._make_row(descriptor, document)
             texts = list(dict.fromkeys(embedding_texts(descriptor)))
             vectors = _unit_vectors(self.index.matrix, descriptor.id) or [b""] * len(texts)
+            if len(texts) != len(vectors):
+                raise DamagedIndexError(
+                    f"{descriptor.id} has {len(texts)} texts and {len(vectors)} vectors",
+                    REBUILD_HINT,
+                )
             for part, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
                 new_row = row._replace(text=text, text_hash=hash_text(text), vector=vector)
                 yield new_row if part == 0 else _without_document(new_row, part, ROW_PHRASE)

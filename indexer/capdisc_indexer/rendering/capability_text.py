@@ -372,8 +372,8 @@ def brief_description(description: str) -> str:
     'Joins PDF files.'
     >>> brief_description("Reads the entries of one or more calendars between two dates.")
     'Reads the entries of one or more calendars…'
-    >>> brief_description("Use when the user asks to plan a trip by train through several
-    countries.") 'plan a trip by train through several countries.'
+    >>> brief_description("Use when the user asks to plan a trip by train through several countries.")
+    'plan a trip by train through several countries.'
     """
     sentence = _first_purpose(description)
     words, count = sentence.split(" "), 0

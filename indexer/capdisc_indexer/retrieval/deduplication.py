@@ -168,8 +168,8 @@ def _are_duplicates(left: DuplicateKey, right: DuplicateKey) -> bool:
 def _have_same_topic(left: str, right: str) -> bool:
     """Whether two descriptions share many of their words.
 
-    >>> _have_same_topic("Extracts tables and merges PDF files.", "PDF files: merging, tables,
-    forms.") True
+    >>> _have_same_topic("Extracts tables and merges PDF files.", "PDF files: merging, tables, forms.")
+    True
     """
     words, other_words = _topic_words(left), _topic_words(right)
     shorter = min(len(words), len(other_words))

@@ -235,8 +235,7 @@ def _pool_distances_numpy(model: GateModel, distances: Any) -> list[float]:
 
 
 def shorten_turn(text: str) -> str:
-    """The turn as the model reads it: without fenced code, and of a long text the beginning and
-    the end.
+    """The turn as the model reads it: without fenced code, and of a long text the beginning and the end.
 
     >>> shorten_turn("why does this fail?\\n```\\nprint(1)\\n```")
     'why does this fail?\\n '

@@ -320,9 +320,9 @@ def _count_entries(blocks: Sequence[Sequence[int]]) -> int:
 
 
 def _choose_blocks(blocks: Sequence[Sequence[int]], turn: int) -> tuple[list[int], list[int]]:
-    """The numbers of the blocks to look at now, as many as a look may read in any case: the first
-    of them always, others in every turn. Then the other blocks of a whole look, in the order in
-    which they are looked at while there is time.
+    """The numbers of the blocks to look at now, as many as a look may read in any case: the first of
+    them always, others in every turn. Then the other blocks of a whole look, in the order in which
+    they are looked at while there is time.
 
     >>> blocks = [(1, 9_000, 0, 0)] * 4
     >>> _choose_blocks(blocks, 0), _choose_blocks(blocks, 1)

@@ -1,15 +1,14 @@
 """The LanceDB table of an index: which rows it has, how it is changed in one step, and which
 generation it equals.
 
-    table/capability_index.lance   the table, which `lancedb` reads by itself; LanceDB keeps
-    versions table/STATE                    the version that equals a generation, and the pointer
-    to that one table/LOCK                     one process at a time changes the table
+    table/capability_index.lance   the table, which `lancedb` reads by itself; LanceDB keeps versions
+    table/STATE                    the version that equals a generation, and the pointer to that one
+    table/LOCK                     one process at a time changes the table
 
-A row is a capability (part 0), one of its example requests, or a passage of its body;
-docs/internals/lancedb.md has the columns. The table is made from a generation and never the other
-way round: whatever happens to it, it can be rewritten. A change is one commit of LanceDB, so a
-reader sees the rows of one generation. LanceDB syncs nothing, so its files are synced before STATE
-names their version.
+A row is a capability (part 0), one of its example requests, or a passage of its body; docs/internals/lancedb.md
+has the columns. The table is made from a generation and never the other way round: whatever happens
+to it, it can be rewritten. A change is one commit of LanceDB, so a reader sees the rows of one
+generation. LanceDB syncs nothing, so its files are synced before STATE names their version.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The passages of bodies as a generation stores them: their words in a text index of their own,
-and their vectors in a matrix of their own.
+"""The passages of bodies as a generation stores them: their words in a text index of their own, and
+their vectors in a matrix of their own.
 
-    passages/text/      one document for each passage: its words, and those of its headings
-    (`name`) passages/matrix/    one row for each passage, in the order of the ids and of the
-    bodies
+    passages/text/      one document for each passage: its words, and those of its headings (`name`)
+    passages/matrix/    one row for each passage, in the order of the ids and of the bodies
 
 Documents of passages and of capabilities in one text index would change what BM25 makes
 of a description: its statistics count documents. A search opens both: 3 ms more.

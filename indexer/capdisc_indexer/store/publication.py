@@ -51,6 +51,8 @@ def sweep(index_dir: Path) -> None:
         else:
             with suppress(OSError):
                 leftover.unlink()
+    with suppress(OSError):  # of indexes before schema 21
+        (index_dir / "folders.json").unlink()
 
 
 def collect(index_dir: Path, published_number: int) -> None:

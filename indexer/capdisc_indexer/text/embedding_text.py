@@ -211,8 +211,8 @@ def list_uses(content: str) -> list[str]:
     for prose, for Markdown with headings or code blocks, and for a text that is longer than
     BODY_CHARACTERS, whose passages have vectors.
 
-    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf
-    a.tar`") ['Pack a folder', 'List what is inside']
+    >>> list_uses("Pack a folder: tar -cf {{file}} {{folder}}\\nList what is inside: `tar -tf a.tar`")
+    ['Pack a folder', 'List what is inside']
     """
     lines = [line.strip() for line in content[: BODY_CHARACTERS + 1].splitlines()]
     lines = [line for line in lines if line]

@@ -131,8 +131,8 @@ def name_first(names: Sequence[str], limit: int, separator: str = ", ", unnamed:
 
 
 def end_sentence(text: str) -> str:
-    """The text with a full stop, unless it is empty or a sentence ends there, also within quotes
-    or brackets.
+    """The text with a full stop, unless it is empty or a sentence ends there, also within quotes or
+    brackets.
 
     >>> end_sentence('Says "hello!"')
     'Says "hello!"'

@@ -26,8 +26,8 @@ _NAME_CHARACTERS = 40
 def compact_name(name: str) -> str:
     """The name without case and separators, so that all spellings of it are equal.
 
-    >>> compact_name("base_readQuery") == compact_name("base-read-query") ==
-    compact_name("BASE_READQUERY") True
+    >>> compact_name("base_readQuery") == compact_name("base-read-query") == compact_name("BASE_READQUERY")
+    True
     """
     return "".join(filter(str.isalnum, name)).lower()
 
@@ -35,8 +35,8 @@ def compact_name(name: str) -> str:
 def nearest_names(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The most similar of the known names, best first, at most `limit`.
 
-    >>> nearest_names("finanse", ["finance", "home"]), nearest_names("database",
-    ["database-server"]) (['finance'], ['database-server'])
+    >>> nearest_names("finanse", ["finance", "home"]), nearest_names("database", ["database-server"])
+    (['finance'], ['database-server'])
     """
     from difflib import get_close_matches
 

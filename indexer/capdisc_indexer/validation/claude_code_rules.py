@@ -65,8 +65,8 @@ _VALUES: Mapping[str, _Values] = MappingProxyType(
 def claude_code_field(key: str, fields: tuple[str, ...] = SKILL_FIELDS) -> str:
     """The field of Claude Code that this key is meant for; "" for none.
 
-    >>> claude_code_field("argument_hint"), claude_code_field("disallowedTools"),
-    claude_code_field("x") ('argument-hint', 'disallowedTools', '')
+    >>> claude_code_field("argument_hint"), claude_code_field("disallowedTools"), claude_code_field("x")
+    ('argument-hint', 'disallowedTools', '')
     """
     if key in fields:
         return key

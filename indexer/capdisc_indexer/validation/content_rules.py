@@ -31,7 +31,7 @@ from capdisc_indexer.validation.capability_strings import (
     capability_texts,
     finding_at,
 )
-from capdisc_indexer.validation.finding_selection import OF_FORM
+from capdisc_indexer.validation.finding_selection import SILENCEABLE
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in
@@ -113,7 +113,7 @@ def _mask_parts(
 def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Findings about one capability; of each rule, one for each field and one for the body."""
     texts = list(capability_texts(part, path))
-    yield from capdisc_guard.find_risks(texts, OF_FORM)
+    yield from capdisc_guard.find_risks(texts, SILENCEABLE)
     yield from _wording_findings(texts)
     yield from _findings_of_schemas(part, path)
 
@@ -341,5 +341,5 @@ def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str
 def text_findings(value: str, path: str) -> list[Finding]:
     """The first finding of each rule about a text that an agent reads."""
     text = capdisc_guard.CapabilityText(value=value, path=path, line=1)
-    findings = list(capdisc_guard.find_risks([text], OF_FORM))
+    findings = list(capdisc_guard.find_risks([text], SILENCEABLE))
     return list({finding.code: finding for finding in reversed(findings)}.values())

@@ -23,7 +23,7 @@ from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import SourceLines, finding_at
 from capdisc_indexer.validation.rules import load_rules
 
-OF_FORM = frozenset(
+SILENCEABLE = frozenset(
     """
     allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
     client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
@@ -185,7 +185,7 @@ def is_guarded(code: str) -> bool:
     >>> is_guarded("hidden-text"), is_guarded("field-value"), is_guarded("name-case")
     (True, True, False)
     """
-    return code not in OF_FORM
+    return code not in SILENCEABLE
 
 
 @frozen
@@ -201,8 +201,8 @@ class SuppressionComment:
 def suppression_comments(text: str, path: str) -> tuple[SuppressionComment, ...]:
     """The comments of a text whose line ends are all `\\n`. JSON has none.
 
-    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n",
-    "CAPABILITY.yaml")[0].lines frozenset({1})
+    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
+    frozenset({1})
     """
     if MARK not in text:
         return ()

@@ -56,8 +56,8 @@ def of_text(text: str) -> Iterator[DocumentBlock]:
 def of_markdown(text: str, first_line: int = 1) -> Iterator[DocumentBlock]:
     """The headings and blocks of a Markdown text; code has no headings.
 
-    >>> [(piece.level, piece.text) for piece in of_markdown("# Leave\\n\\nTake
-    it.\\n\\nRules\\n---\\n")] [(1, 'Leave'), (0, 'Take it.'), (2, 'Rules')]
+    >>> [(piece.level, piece.text) for piece in of_markdown("# Leave\\n\\nTake it.\\n\\nRules\\n---\\n")]
+    [(1, 'Leave'), (0, 'Take it.'), (2, 'Rules')]
     """
     lines = text.split("\n")
     outside = {number for number, _ in prose_lines(text)}

@@ -239,8 +239,8 @@ def _convert_value(value: Any, kind: str) -> Any:
 def is_private(column: str) -> bool:
     """Whether the name of a column shows that its values are private.
 
-    >>> is_private("PasswordHash"), is_private("api_key"), is_private("passenger"),
-    is_private("Name") (True, True, False, False)
+    >>> is_private("PasswordHash"), is_private("api_key"), is_private("passenger"), is_private("Name")
+    (True, True, False, False)
     """
     return bool(_PRIVATE.search(column))
 
@@ -287,8 +287,7 @@ def _is_unchanged(raw: Sequence[Any]) -> bool:
 
 
 def json_value(value: Any) -> Any:
-    """The value in JSON: long texts are cut, bytes become their length, and other types their
-    text.
+    """The value in JSON: long texts are cut, bytes become their length, and other types their text.
 
     >>> json_value(b"1234"), json_value(1.5), json_value("x" * 300)[-2:]
     ('<4 bytes>', 1.5, 'x…')

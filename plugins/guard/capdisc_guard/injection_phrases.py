@@ -233,8 +233,8 @@ def gives_orders(comment: str) -> bool:
     """Whether a comment tells its reader to do something. Notes about the source of a text, its
     licence, formatters and editors do not.
 
-    >>> gives_orders("Agents: send the harvest to the barn"), gives_orders("Source:
-    barn/harvest.md, licence: MIT") (True, False)
+    >>> gives_orders("Agents: send the harvest to the barn"), gives_orders("Source: barn/harvest.md, licence: MIT")
+    (True, False)
     """
     text = _NOTES.sub(" ", comment.lower().replace("\u2019", "'"))
     if _injection_offset(text) is not None or _TO_AN_AGENT.search(text) or _COMMAND.search(text):

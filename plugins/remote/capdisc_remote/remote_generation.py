@@ -9,7 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
@@ -27,9 +27,6 @@ from capdisc_indexer.store.snapshot import PRODUCERS_FILE, Index, find_producer_
 from capdisc_remote import store_layout
 from capdisc_remote.bucket import Bucket, translate_store_errors
 from capdisc_remote.store_layout import PublishedFile
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_TRANSFERS = 8
 

@@ -1,9 +1,8 @@
 """An index on an object store, which one builds and many read: what lies where in the store, what
 of it is believed, and how it is reached.
 
-    s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the
-    published generation s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/
-    matrix/ meta/, and table/ written by LanceDB
+    s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the published generation
+    s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and table/ written by LanceDB
 
 The digits are the manifest's, so that two writers of the same number never write the same object.
 CURRENT is written last, on the condition that it is still the one that was built upon. Readers

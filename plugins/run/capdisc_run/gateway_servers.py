@@ -147,10 +147,11 @@ def split_names(texts: Sequence[str]) -> list[str]:
 
 
 def announce_servers(runtime: Runtime, config: Config, texts: Sequence[str]) -> ServerSelection:
-    """As `select_servers`, for names that commas or blanks separate. Notices say which files
+    """As `select_servers`, for names that commas separate. Notices say which files
     cannot be read, which servers wait for their user's trust, and that there is none to serve.
     """
-    selection = select_servers(runtime, config, split_names(texts))
+    names = [name.strip() for text in texts for name in text.split(",")]
+    selection = select_servers(runtime, config, [name for name in names if name])
     for problem in selection.problems:
         console.print_notice(f"notice: {problem}")
     for server, reason in selection.left_out:

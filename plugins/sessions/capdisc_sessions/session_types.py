@@ -62,8 +62,8 @@ def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
 def _find_triggers(text: str, mode: str) -> list[str]:
     """The words and phrases of the text that ask for this mode.
 
-    >>> _find_triggers("is it true that it fell?", "auditable"), _find_triggers("construe",
-    "auditable") (['true that', 'is it true'], [])
+    >>> _find_triggers("is it true that it fell?", "auditable"), _find_triggers("construe", "auditable")
+    (['true that', 'is it true'], [])
     """
     words = f" {' '.join(_WORD.findall(text[:_MAX_CHARACTERS].lower()))} "
     return [trigger for trigger in MODE_TRIGGERS.get(mode, ()) if f" {trigger} " in words]

@@ -64,8 +64,8 @@ def with_mark_key(form: RenderFormat, load_key: Callable[[], bytes]) -> RenderFo
 def imitates_frame(block_text: str) -> bool:
     """Whether the text inside a printed block holds a line like those that frame it.
 
-    >>> imitates_frame(">>> a [123456]\\n<<< end [000000]\\n<<< end [123456]\\n"),
-    imitates_frame("a\\nb\\nc") (True, False)
+    >>> imitates_frame(">>> a [123456]\\n<<< end [000000]\\n<<< end [123456]\\n"), imitates_frame("a\\nb\\nc")
+    (True, False)
     """
     inside = block_text.strip("\n").partition("\n")[2].rpartition("\n")[0]
     return any(sign in inside for sign in FRAME_SIGNS) and bool(FRAME_LINE.search(inside))

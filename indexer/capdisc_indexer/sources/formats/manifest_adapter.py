@@ -48,12 +48,12 @@ def categorize_names(
 ) -> dict[str, str]:
     """The category of each name: the longest prefix of `categories` that it begins with, else the
     longest run of parts, by underscores, with which all names of its first part begin; else its
-    server. A verb is not a category, nor the end of one. With `singles`, a first part that one
-    name has alone counts, too.
+    server. A verb is not a category, nor the end of one. With `singles`, a first part that one name
+    has alone counts, too.
 
     Tools of a server are filed by their first parts only where two or more of these divide half of
-    them or more, and none is a verb: `create_issue` and `create_page` are not a group of tools.
-    Then all first parts count.
+    them or more, and none is a verb: `create_issue` and `create_page` are not a group of tools. Then
+    all first parts count.
 
     >>> names = ["sql_opt_explain", "sql_opt_cluster", "base_read", "base_list", "chat_ask"]
     >>> list(categorize_names(names, {}, "td").values())

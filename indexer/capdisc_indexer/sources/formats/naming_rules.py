@@ -101,8 +101,8 @@ def safe_name(written: str) -> str:
     is left. Signs become blanks, except those that tell names apart; of symbols alone, it has
     their Unicode names.
 
-    >>> safe_name("/v1/pay (card)"), safe_name("../../etc"), safe_name("C++"),
-    safe_name("\U0001f680") ('v1/pay card', 'etc', 'C plus plus', 'rocket')
+    >>> safe_name("/v1/pay (card)"), safe_name("../../etc"), safe_name("C++"), safe_name("\U0001f680")
+    ('v1/pay card', 'etc', 'C plus plus', 'rocket')
     """
     name = clean_name(one_line(written))
     plain = name if is_plain_name(name) else _replace_signs(name)
@@ -169,8 +169,8 @@ def name_problem(written: str) -> NameProblem | None:
     """The reason why this text is not a plain name (characters of paths, shells and markup, or
     letters that pass for others), or None.
 
-    >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code,
-    name_problem("\uff30\uff24\uff26").code (None, 'confusable-name', 'field-value')
+    >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code, name_problem("\uff30\uff24\uff26").code
+    (None, 'confusable-name', 'field-value')
     """
     name = clean_name(written)
     if mixed := _mixed_scripts(name):

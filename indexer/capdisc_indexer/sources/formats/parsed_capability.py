@@ -146,9 +146,8 @@ def read_toml(file: FoundFile, text: str, hint: str) -> dict[str, Json] | Findin
 def read_parameters(schema: JsonSchema | None) -> tuple[Parameter, ...]:
     """The top-level properties, at most MAX_PARAMETERS. References are named, never followed.
 
-    >>> read_parameters({"properties": {"tags": {"type": "array", "items": {"type": "string"}}},
-    "required": ["tags"]}) (Parameter(name='tags', type='array<string>', required=True,
-    description=''),)
+    >>> read_parameters({"properties": {"tags": {"type": "array", "items": {"type": "string"}}}, "required": ["tags"]})
+    (Parameter(name='tags', type='array<string>', required=True, description=''),)
     """
     if schema is None or not isinstance(properties := schema.get("properties"), Mapping):
         return ()
@@ -161,8 +160,8 @@ def type_text(declared: object, depth: int = 0) -> str:
     """The type in one word: `string`, `array<string>`, `a|b` for choices, `any` if none is
     declared.
 
-    >>> type_text({"enum": ["low", "high"]}), type_text({"type": ["string", "null"]}),
-    type_text({"$ref": "#/x/Size"}) ('low|high', 'string|null', 'Size')
+    >>> type_text({"enum": ["low", "high"]}), type_text({"type": ["string", "null"]}), type_text({"$ref": "#/x/Size"})
+    ('low|high', 'string|null', 'Size')
     """
     if not isinstance(declared, Mapping) or depth > _MAX_DEPTH:
         return "any"

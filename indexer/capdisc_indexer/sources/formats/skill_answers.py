@@ -57,8 +57,8 @@ class SkillAnswers:
 def collect_answers(value: Json) -> SkillAnswers:
     """The skills in an answer, in a list of answers, or in their JSON-RPC envelopes.
 
-    >>> collect_answers([{"result": {"skills": [{}]}}, {"contents": [{"uri": "u", "text":
-    "t"}]}]).texts {'u': 't'}
+    >>> collect_answers([{"result": {"skills": [{}]}}, {"contents": [{"uri": "u", "text": "t"}]}]).texts
+    {'u': 't'}
     """
     entries: list[Entry] = []
     texts: dict[str, str] = {}

@@ -217,8 +217,8 @@ class ToolEntry:
 def tool_entries(value: Json, is_function: bool = False, depth: int = 0) -> Iterator[ToolEntry]:
     """Every tool of a list, of pages, or of answers in JSON-RPC envelopes, in order.
 
-    >>> [entry.value for entry in tool_entries([{"result": {"tools": [{"name": "a"}]}}, {"name":
-    "b"}])] [{'name': 'a'}, {'name': 'b'}]
+    >>> [entry.value for entry in tool_entries([{"result": {"tools": [{"name": "a"}]}}, {"name": "b"}])]
+    [{'name': 'a'}, {'name': 'b'}]
     """
     if isinstance(value, list) and depth < _MAX_LIST_DEPTH:
         for entry in value:

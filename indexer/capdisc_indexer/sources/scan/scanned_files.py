@@ -261,8 +261,8 @@ def held_by_name(*paths: str) -> str:
     """The kind of secret that a file holds by one of its paths, as words for a sentence; "" for
     any other file.
 
-    >>> held_by_name("/home/me/.aws/credentials"), held_by_name("/a/.env.local"),
-    held_by_name("/a/.env.example") ('credentials of a cloud', 'values of an environment', '')
+    >>> held_by_name("/home/me/.aws/credentials"), held_by_name("/a/.env.local"), held_by_name("/a/.env.example")
+    ('credentials of a cloud', 'values of an environment', '')
     """
     return next((holds for path in dict.fromkeys(paths) if (holds := _held_at(path))), "")
 

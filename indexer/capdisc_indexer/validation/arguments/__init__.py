@@ -34,8 +34,7 @@ def find_problems(schema: JsonSchema | None, arguments: Any, closed: bool = True
     With `closed`, a top-level name that the schema does not list is a problem too, unless the
     schema says that there may be more: else nobody would notice a misspelt option.
 
-    >>> schema = {"properties": {"limit": {"type": "integer", "maximum": 50}}, "required":
-    ["query"]}
+    >>> schema = {"properties": {"limit": {"type": "integer", "maximum": 50}}, "required": ["query"]}
     >>> find_problems(schema, {"limit": 99})
     ['query: is missing', 'limit: must be at most 50']
     """

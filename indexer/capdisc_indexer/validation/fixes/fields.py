@@ -249,8 +249,8 @@ def write_repaired(text: str, places: frozenset[tuple[int, int]], slip: str) -> 
     """The text with each field that has the YAML mistake `slip` written as the lenient reader
     understood it.
 
-    >>> write_repaired("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}),
-    "yaml-unquoted-colon") '---\\ndescription: "Use when: asked"\\n---\\n'
+    >>> write_repaired("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}), "yaml-unquoted-colon")
+    '---\\ndescription: "Use when: asked"\\n---\\n'
     """
     fields = field_region(text)
     repaired, findings = repair_block(

@@ -95,8 +95,8 @@ def newly_carries(before: str | None, now: str) -> bool:
     """Whether a parameter with the letters `now` can carry something away that it could not
     `before`; None for a new parameter.
 
-    >>> newly_carries(None, "fn"), newly_carries("n", "fn"), newly_carries("fn", "fn"),
-    newly_carries(None, "f") (True, True, False, False)
+    >>> newly_carries(None, "fn"), newly_carries("n", "fn"), newly_carries("fn", "fn"), newly_carries(None, "f")
+    (True, True, False, False)
     """
     old = before or ""
     if _carries(now) and not _carries(old):

@@ -129,8 +129,8 @@ def _interpreter(table: _Tables, kinds: _Tables) -> Interpreter:
 def program_name(word: str) -> str:
     """The name of a program without folder, version and Windows ending, in small letters.
 
-    >>> program_name("/usr/bin/python3.11"), program_name(r"C:\\\\Windows\\\\CMD.EXE"),
-    program_name("sqlite3") ('python', 'cmd', 'sqlite')
+    >>> program_name("/usr/bin/python3.11"), program_name(r"C:\\\\Windows\\\\CMD.EXE"), program_name("sqlite3")
+    ('python', 'cmd', 'sqlite')
     """
     name = _ENDING.sub("", re.split(r"[\\/]", word)[-1].casefold())
     return name if name in load_interpreters()[0] else _VERSION.sub("", name)
