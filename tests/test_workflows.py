@@ -126,3 +126,10 @@ def test_the_version_and_the_changelog_have_the_form_that_a_release_needs(tmp_pa
     released = changelog.replace("## Unreleased\n", f"## {__version__}\n", 1)
     code, out, err = print_notes(f"v{__version__}", __version__, released, tmp_path)
     assert (code, err) == (0, "") and out.strip()
+
+
+def test_every_test_of_the_windows_suite_is_there() -> None:
+    import windows_suite
+
+    named = [*windows_suite.WINDOWS_TESTS, *windows_suite.SHELL_TESTS]
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []

@@ -13,10 +13,12 @@ from typing import Any
 WINDOWS_TESTS = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
-tests/cli/commands/test_list.py tests/cli/test_setup.py tests/cli/test_uninstall.py
+tests/cli/test_setup.py tests/cli/test_uninstall.py
 tests/cli/test_folders.py tests/cli/test_background_process.py tests/watch/test_command.py
 tests/test_first_hour.py
 """.split()
+# Their lines are typed in a shell with GNU's programs: only where Windows is played.
+SHELL_TESTS = ["tests/cli/test_transcripts.py"]
 # Those of them that need what Windows does not have, and why.
 _OWNERS = "Windows has no owners and permissions of POSIX"
 _FORK = "the guard's function runs in a fork"
@@ -39,6 +41,9 @@ NOT_ON_WINDOWS = {
     "test_a_read_only_file_or_folder_is_an_error": _OWNERS,
     "test_what_is_written_is_read_by_its_owner_alone": _OWNERS,
     "test_what_is_no_text_is_an_error": "a folder that is opened gives another error",
+    "[run: ": "capdisc runs no commands there",
+    "[index: The examples of init are valid, and the tool runs": "capdisc runs no commands there",
+    "[words: An error names what was meant": "its shells quote otherwise",
     "[claude-desktop": _FOLDER,
     "[zed": _FOLDER,
     "[crush": _FOLDER,
@@ -47,6 +52,7 @@ NOT_ON_WINDOWS = {
     "test_a_signal_ends_it_and_what_it_started[1-": "there is no SIGHUP",
     "test_doctor_names_a_build_that": "a job ends what meets its limits with codes of Windows",
     "test_a_build_that_somebody_stops": "nobody can send it a signal",
+    "test_a_name_that_is_not_utf_8_is_refused": "names are UTF-16 there",
     "test_the_innermost_and_latest_mount_counts": "only Linux has the table of mounts",
     "test_a_client_that_ignores_ended_children": "there is no SIGCHLD",
 }
@@ -63,9 +69,11 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    plugins = ["windows_suite"] if sys.platform == "win32" else ["played_windows", "windows_suite"]
+    is_windows = sys.platform == "win32"
+    plugins = ["windows_suite"] if is_windows else ["played_windows", "windows_suite"]
+    tests = [*WINDOWS_TESTS, *([] if is_windows else SHELL_TESTS)]
     options = [word for plugin in plugins for word in ("-p", plugin)]
     options += ["-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-rs"]
-    command = [sys.executable, "-m", "pytest", *options, *WINDOWS_TESTS, *sys.argv[1:]]
+    command = [sys.executable, "-m", "pytest", *options, *tests, *sys.argv[1:]]
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}  # of the workers, too
     sys.exit(subprocess.call(command, env=environment))

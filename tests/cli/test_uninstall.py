@@ -12,8 +12,6 @@ from capdisc_indexer.installation import Installation, remove_command
 @pytest.fixture
 def home(hermetic: Path, capdisc, write_skill, monkeypatch) -> Path:
     """A home with a skill, an index and two clients, one of which has settings of its own."""
-    for name in ("CAPDISC_STATE_DIR", "CAPDISC_INDEX_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     folder = hermetic.parent / "home"
     write_skill(folder / ".claude" / "skills", "merge-pdfs", "Merges PDF files. Use when asked.")

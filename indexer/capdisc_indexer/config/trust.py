@@ -208,7 +208,7 @@ def permitted_value(name: str, value: Any, refused: Iterable[TrustRequest]) -> A
 
 def source_place(source: DeclaredSource, expand: Callable[[Path], Path]) -> tuple[str, str]:
     """The real folder or file that a declared source begins at, and the pattern below it."""
-    path = str(expand(Path(source.path)))
+    path = expand(Path(source.path)).as_posix()
     base, pattern = (path, "") if os.path.exists(path) else fixed_part(path)  # noqa: PTH110
     return real_path(Path(base), source.origin), pattern
 
