@@ -131,5 +131,5 @@ def test_the_version_and_the_changelog_have_the_form_that_a_release_needs(tmp_pa
 def test_every_test_of_the_windows_suite_is_there() -> None:
     import windows_suite
 
-    named = [*windows_suite.WINDOWS_TESTS, *windows_suite.SHELL_TESTS]
+    named = [*windows_suite.WINDOWS_TESTS, *windows_suite.PLAYED_TESTS]
     assert [name for name in named if not (REPOSITORY / name).exists()] == []

@@ -14,11 +14,11 @@ WINDOWS_TESTS = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
 tests/cli/test_setup.py tests/cli/test_uninstall.py
-tests/cli/test_folders.py tests/cli/test_background_process.py tests/watch/test_command.py
+tests/cli/test_folders.py tests/watch/test_command.py
 tests/test_first_hour.py
 """.split()
-# Their lines are typed in a shell with GNU's programs: only where Windows is played.
-SHELL_TESTS = ["tests/cli/test_transcripts.py"]
+# Only where Windows is played: they type into a shell with GNU's programs, or import what Windows lacks.
+PLAYED_TESTS = ["tests/cli/test_transcripts.py", "tests/cli/test_background_process.py"]
 # Those of them that need what Windows does not have, and why.
 _OWNERS = "Windows has no owners and permissions of POSIX"
 _FORK = "the guard's function runs in a fork"
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 if __name__ == "__main__":
     is_windows = sys.platform == "win32"
     plugins = ["windows_suite"] if is_windows else ["played_windows", "windows_suite"]
-    tests = [*WINDOWS_TESTS, *([] if is_windows else SHELL_TESTS)]
+    tests = [*WINDOWS_TESTS, *([] if is_windows else PLAYED_TESTS)]
     options = [word for plugin in plugins for word in ("-p", plugin)]
     options += ["-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-rs"]
     command = [sys.executable, "-m", "pytest", *options, *tests, *sys.argv[1:]]

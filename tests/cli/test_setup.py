@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -513,6 +512,8 @@ def test_without_a_script_of_its_own_no_module_of_the_workspace_takes_its_place(
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("", 5), ("no", 5)])
 def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
+    import pty
+
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "capdisc", "setup", "gemini", "--hook"],

@@ -1,7 +1,6 @@
 """One writer at a time; a waiting writer learns who holds the lock; readers never wait."""
 
 import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -62,6 +61,8 @@ def test_without_locks_nobody_writes_and_everybody_reads(tmp_path, monkeypatch, 
         raise OSError(number, os.strerror(number))
 
     (tmp_path / "LEASE").touch()
+    import fcntl
+
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(IndexStateError, match="without locks"), locks.write_lock(tmp_path, 0):
         pass
