@@ -12,6 +12,8 @@ import pytest
 
 from capdisc.context import background_build
 from capdisc.hook import quiet_build
+from capdisc_indexer.indexing import pipeline
+from capdisc_indexer.indexing.tree_scan import scan_folders
 from capdisc_indexer.store.durable_files import measure_folder
 from capdisc_indexer.store.snapshot import Index
 
@@ -85,6 +87,16 @@ def test_the_second_project_has_what_a_build_from_nothing_has(home, capdisc, ent
     assert measure_folder(index_dir).shared_bytes == 0
     assert _contents(index_dir) == taken_over
     assert capdisc("search", "fold crane 7", "-k", "40", "--ids").out == found
+
+
+def test_what_is_taken_over_costs_no_second_scan(home, index, monkeypatch) -> None:
+    index(home / "shop")
+    scans = []
+    monkeypatch.setattr(
+        pipeline, "scan_folders", lambda request: scans.append(request) or scan_folders(request)
+    )
+    index(home / "blog")
+    assert len(scans) == 1
 
 
 def test_an_index_that_is_changed_leaves_the_other_as_it_is(

@@ -51,7 +51,7 @@ from capdisc_indexer.indexing.previous_build import (
     load_seed,
 )
 from capdisc_indexer.indexing.scan_stamps import save_changed_stamps, save_scan_stamps
-from capdisc_indexer.indexing.tree_scan import scan_folders
+from capdisc_indexer.indexing.tree_scan import ScanSnapshot, scan_folders
 from capdisc_indexer.indexing.unchanged_tree import (
     TreeComparison,
     compare_tree,
@@ -167,7 +167,8 @@ def _build_from_seed(request: BuildRequest, previous: PreviousBuild) -> BuildRep
     options = request.options
     if not options.seeds or options.rebuild or options.verify:  # to be made of the files alone
         return None
-    paths = {file.path for file in scan_folders(request).scan.files}
+    snapshot = scan_folders(request)
+    paths = {file.path for file in snapshot.scan.files}
     for index_dir, builder_id in options.seeds:
         with suppress(IndexStateError, FileNotFoundError, *MALFORMED_DATA_ERRORS):
             seed = load_seed(previous, Path(index_dir), builder_id, options.passage_limits)
@@ -176,7 +177,7 @@ def _build_from_seed(request: BuildRequest, previous: PreviousBuild) -> BuildRep
             with locks.shared_lease(seed.folder / "LEASE"):
                 states = seed.state.load_all()
                 if 2 * len(paths & states.keys()) >= max(len(states), len(paths)):
-                    return _build_usable_files(request, seed)
+                    return _build_usable_files(request, seed, snapshot)
     return None
 
 
@@ -211,14 +212,16 @@ def _build_part(
     return report
 
 
-def _build_usable_files(request: BuildRequest, previous: PreviousBuild) -> BuildReport:
+def _build_usable_files(
+    request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None = None
+) -> BuildReport:
     """The report of a build of all folders, which is made again without the files that nothing can
     be made of.
     """
     unusable: dict[str, Finding] = {}
     while True:
         try:
-            return _build_whole(request, previous, unusable)
+            return _build_whole(request, previous, snapshot, unusable)
         except UnusableFilesError as error:
             if error.findings.keys() <= unusable.keys():  # not even of their last versions
                 raise
@@ -226,13 +229,16 @@ def _build_usable_files(request: BuildRequest, previous: PreviousBuild) -> Build
 
 
 def _build_whole(
-    request: BuildRequest, previous: PreviousBuild, unusable: Mapping[str, Finding]
+    request: BuildRequest,
+    previous: PreviousBuild,
+    snapshot: ScanSnapshot | None,
+    unusable: Mapping[str, Finding],
 ) -> BuildReport:
     """The report of a build that looks at all folders."""
     options = request.options
     # The digest of the encoder is checked in a thread while files are read.
     selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
-    snapshot = scan_folders(request)
+    snapshot = snapshot or scan_folders(request)
     if previous.state is not None:
         previous.state.load_all()
     scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
@@ -276,8 +282,7 @@ def _run_build(
         reader = FileReader(previous, spool, options, unusable)
         states = reader.read_states(files, workers, request.progress)
         unfinished = frozenset(finding.path for finding in reader.unfinished_findings)
-        # The next generation takes over parts of the last one, whose digests are checked
-        # meanwhile.
+        # Parts of the last generation go into the next one: their digests are checked meanwhile.
         is_other = tree.gone if tree.is_part else states.keys() != previous.files.keys()
         if reader.parsed_count > 0 or is_other:
             check = BackgroundTask(check).result
