@@ -72,7 +72,7 @@ def test_every_file_of_python_that_a_page_names_exists(page) -> None:
 @each_page()
 def test_every_package_that_a_page_names_exists(page) -> None:
     packages = [span for span in code_spans(page) if re.fullmatch(r"[a-z_]+/", span)]
-    known = {f"{name}/" for name in CORE_AND_TERMINAL} | {"guidance/", "vectors/", "table/"}
+    known = {f"{name}/" for name in CORE_AND_TERMINAL} | {"guidance/", "table/"}
     known |= {f"{path.name}/" for path in page.parent.glob("capdisc_*/*") if path.is_dir()}
     assert set(packages) <= known
 

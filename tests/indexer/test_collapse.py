@@ -1,6 +1,7 @@
 """Near copies are one hit; texts that differ in a word that matters are two."""
 
 import json
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skills", "text", "copies"),
+    ("skills", "text", "shown"),
     [
         pytest.param(
             [
@@ -57,13 +58,13 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
                 ("units", "Converts lengths and weights, and a temperature too.", ""),
             ],
             "convert a temperature from celsius to fahrenheit",
-            [19, 0],
+            {"skill:heat-*": 19, "skill:units": 0},
             id="a flood",
         ),
         pytest.param(
             [("heat", f"{HEAT}.", BODY), ("heat-official", f"{HEAT}.", BODY)],
             "convert a temperature",
-            [1],
+            {"skill:heat": 1},
             id="renamed",
         ),
         pytest.param(
@@ -72,13 +73,13 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
                 ("camera", "Records a video of the door.", BODY * 3),
             ],
             "pay the salaries and record a video",
-            [0, 0],
+            {"skill:payroll": 0, "skill:camera": 0},
             id="the same boilerplate",
         ),
         pytest.param(
             [(f"{verb}-server", "Controls the server.", "") for verb in ("start", "stop")],
             "control the server",
-            [0, 0],
+            {"skill:start-server": 0, "skill:stop-server": 0},
             id="opposite names",
         ),
         pytest.param(
@@ -101,7 +102,7 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
                 ),
             ],
             "merge PDF files and read tables",
-            [2, 0],
+            {"skill:pdf-forms": 0, "skill:pdf*": 2},
             id="rewritten versions of one name",
         ),
         pytest.param(
@@ -110,17 +111,19 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
                 ("b/review", "Analyses memories for stale entries and health.", ""),
             ],
             "review tests or memory entries",
-            [0, 0],
+            {"skill:review": 0, "skill:review@b": 0},
             id="one name, two jobs",
         ),
     ],
 )
-def test_copies_take_one_place_and_are_named(hermetic, write_skill, skills, text, copies) -> None:
+def test_copies_take_one_place_and_are_named(hermetic, write_skill, skills, text, shown) -> None:
     for path, description, body in skills:
         folder, _, name = path.rpartition("/")
         write_skill(hermetic / "skills" / folder, name, description, body or _words(name + folder))
     hits = _first(hermetic / "skills", hermetic / "index", text).hits
-    assert sorted((len(hit.copies) for hit in hits), reverse=True) == copies
+    for pattern, count in shown.items():
+        assert count in [len(hit.copies) for hit in hits if fnmatchcase(hit.id, pattern)]
+    assert len(hits) == len(shown)
     assert len({name for hit in hits for name in (hit.id, *hit.copies)}) == len(skills)
 
 

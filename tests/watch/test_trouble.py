@@ -88,6 +88,7 @@ def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
     monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(error, allowed): fake)
     turns = watching(root, interval_s=0.2)
     notices = list(next(turns).notices)
+    assert bool(notices) == (allowed < 2)
     for name in ("beta", "gamma"):
         write_skill(root, name)
         turn = next(turns)
