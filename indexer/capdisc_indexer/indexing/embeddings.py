@@ -99,13 +99,14 @@ def load_known_vectors(plan: BuildPlan) -> KnownVectors:
     Raises DamagedIndexError where matrix and state of a generation that is built upon disagree.
     """
     encoder, previous = plan.selected.encoder, plan.previous
-    if encoder is None:
-        return KnownVectors(None, 0, None, False)
+    nothing = KnownVectors(None, encoder.dim if encoder else 0, None, is_base=False)
     published = previous.generation
+    if encoder is None:
+        return nothing
     if published is None:
-        return _load_replaced(plan, encoder) or KnownVectors(None, encoder.dim, None, False)
+        return _load_replaced(plan, encoder) or nothing
     if published.fingerprint != encoder.fingerprint:
-        return KnownVectors(None, encoder.dim, None, False)
+        return nothing
     if previous.state is not None and previous.state.count_texts() != published.counts["rows"]:
         raise DamagedIndexError(
             "the index is damaged: it has other vectors than its files say",

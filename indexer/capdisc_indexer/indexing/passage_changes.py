@@ -101,9 +101,8 @@ def _with_stems(text: str) -> str:
     return f"{text}\n{truncate_stem(text)}"
 
 
-# Up to this number, all passages are rewritten whenever one changes, so that the statistics of
-# BM25 are those of a build from nothing (0.1 ms each); of more, once this share of them was
-# deleted.
+# Up to this number, all passages are rewritten whenever one changes (0.1 ms each), so that the
+# statistics of BM25 are those of a build from nothing; of more, once this share was deleted.
 SMALL_COUNT = 1_000
 MAX_DELETED_SHARE = 0.02
 # Blocks that wait in memory until the engines are loaded; more than a small build has.
@@ -151,9 +150,9 @@ class PassageBuild:
             deleted=counts.get("deleted_passages", 0),
             dim=counts.get("passage_dim", 0),
         )
-        self._text_folder = previous.folder / "text" if previous.folder else None
-        has_last = previous.folder is not None and self._last.passages
-        self._folder = previous.folder / "passages" if previous.folder and has_last else None
+        folder = previous.folder if self._last.passages else None
+        self._text_folder = folder / "text" if folder else None
+        self._folder = folder / "passages" if folder else None
         self._matrix = Matrix(self._folder / "matrix" if self._folder else None, self._last.dim)
         self._removed = {
             key: count for key in outdated_ids if (count := self._matrix.count_rows(key))
@@ -236,11 +235,11 @@ class PassageBuild:
     def _open_writer(self) -> TextWriter:
         """The writer of the text index: a new one, or one that continues the last generation's."""
         if self._writer is None:
-            is_linked = self._folder is not None and not self._is_rewritten
-            if self._folder is not None and is_linked:
-                publication.clone_text_index(self._folder / "text", self._target / "text")
+            linked = None if self._is_rewritten else self._folder
+            if linked is not None:
+                publication.clone_text_index(linked / "text", self._target / "text")
             self._writer = TextWriter(self._target / "text", build_passage_schema(), "owner")
-            if is_linked:
+            if linked is not None:
                 self._writer.remove(sorted(self._removed))
         return self._writer
 

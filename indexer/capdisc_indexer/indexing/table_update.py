@@ -119,9 +119,7 @@ def _replace_changed(source: RowSource, state: TableState) -> tuple[int, int]:
 
 
 def describe_layout(published: Generation) -> str:
-    """All that a row depends on besides its capability: the release, the encoders and the
-    limits.
-    """
+    """All that a row depends on besides its capability: release, encoders and limits."""
     counts = published.counts
     names = ("dim", "passage_dim", "passage_limit", "passage_bytes")
     numbers = [counts[name] for name in names]
@@ -178,8 +176,8 @@ class RowSource:
         self.digests = StateDatabase(index.folder).digests()
         self._limits = PassageLimits(counts["passage_limit"], counts["passage_bytes"])
         # A table has vectors of one length: those of passages come from the shipped encoder.
-        has_passages = index.passages is not None and counts["passage_dim"] == self.dim
-        self._passages = index.passages.matrix if index.passages and has_passages else None
+        is_same_length = counts["passage_dim"] == self.dim
+        self._passages = index.passages.matrix if index.passages and is_same_length else None
 
     def all_rows(self) -> Iterator[CapabilityRow]:
         """The rows of all capabilities, in the order of their ids."""

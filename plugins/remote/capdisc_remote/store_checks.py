@@ -74,7 +74,7 @@ def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:
 
         def find_missing_vectors(index: Index) -> str:
             rows, needed = remote_generation.count(shared, name), index.generation.counts["rows"]
-            return f"the vector store holds {rows:,} rows of {needed:,}" if rows != needed else ""
+            return f"the table holds {rows:,} rows of {needed:,}" if rows != needed else ""
 
         yield from published_generation.examine_contents(
             shared.copy, manifest, deep, find_missing_vectors

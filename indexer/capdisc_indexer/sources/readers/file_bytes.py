@@ -66,9 +66,7 @@ def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
 
 
 def _digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
-    """SHA-256 of a file that may be larger than memory, or the finding that says why there is
-    none.
-    """
+    """SHA-256 of a file, which may exceed memory, or the finding that says why there is none."""
     return _read_open(file.path, file.resolved, limit_bytes, _digest)
 
 
@@ -204,10 +202,8 @@ def mark_finding(data: bytes, path: str) -> tuple[Finding, ...]:
         message, hint = "the file begins with a byte order mark", "save it as UTF-8 without a mark"
         findings.append(Finding("byte-order-mark", Severity.INFO, message, hint, path))
     if 0 < data.count(b"\r\n") < data.count(b"\n"):
-        message, hint = (
-            "some lines end with CR LF and some with LF",
-            "save it with one kind of line end",
-        )
+        message = "some lines end with CR LF and some with LF"
+        hint = "save it with one kind of line end"
         findings.append(Finding("line-ends-mixed", Severity.INFO, message, hint, path))
     return tuple(findings)
 

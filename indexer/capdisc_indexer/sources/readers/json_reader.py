@@ -39,10 +39,8 @@ def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | F
     """
     try:
         if (offset := _too_deep(text, max_depth)) is not None:
-            message, place = (
-                f"nested more than {max_depth} levels deep",
-                place_in_text(text, offset),
-            )
+            message = f"nested more than {max_depth} levels deep"
+            place = place_in_text(text, offset)
             raise RefusedTextError("json-depth", message, "make it flatter", *place)
         value: Json = json.loads(
             text,

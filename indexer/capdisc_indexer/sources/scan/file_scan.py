@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -92,12 +92,11 @@ def scan_roots(
     declared file, which has the format of its declaration wherever it lies.
 
     `stamps` takes those of the folders. Links are followed to anything inside any of the roots,
-    and elsewhere as `links` says; any other link is a finding. The real
-    place of a file wins over a link to it. With `takes_data`, a root may be a file of data, such
-    as a table or a page, which no scan of a folder reads. A root or declared folder in `confined`
-    is left out if it leads into none of its real folders there, since a link may have replaced it.
-    Raises InputError for a root that does not exist or is not a capability file, and for an
-    invalid declaration.
+    and elsewhere as `links` says; any other link is a finding. The real place of a file wins over
+    a link to it. With `takes_data`, a root may be a file of data, such as a table or a page, which
+    no scan of a folder reads. A root or declared folder in `confined` is left out if it leads into
+    none of its real folders there, since a link may have replaced it. Raises InputError for a root
+    that does not exist or is not a capability file, and for an invalid declaration.
     """
     accepted: list[ScanRoot] = []
     stray_findings: list[Finding] = []
@@ -108,7 +107,7 @@ def scan_roots(
             stray_findings.append(stray_finding(root.path))
     walk = _Walk(accepted, stamps or FolderStamps(), links, confined, takes_data)
     walk.findings += stray_findings
-    walk.declare(declared, confined)
+    walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
     walk.follow_links()
@@ -163,8 +162,7 @@ def _named_file(
     its first bytes. Raises InputError for any other.
     """
     name = os.path.basename(root.path)
-    # Patterns of a shell name files that nobody meant, so that a link counts as it does in a
-    # folder.
+    # Patterns of a shell name files that nobody meant: a link counts as it does in a folder.
     followed = links.follow(folder, name)
     status = followed if isinstance(followed, Finding) else stat_of(root.path, followed.resolved)
     source = None
@@ -192,7 +190,7 @@ class _Walk:
         roots: Sequence[ScanRoot],
         stamps: FolderStamps,
         rules: LinkRules,
-        confined: Collection[str] = (),
+        confined: Mapping[str, tuple[str, ...]] = NOWHERE,
         takes_data: bool = False,
     ) -> None:
         self.roots, self._stamps, self._confined = roots, stamps, confined
@@ -206,9 +204,8 @@ class _Walk:
         self.linked_places = [LinkedPlace(folder.path, folder.resolved) for folder in folders]
         self._entered: set[str] = set()
         self._manifests: dict[str, list[os.DirEntry[str]]] = {}
-        self._outside_counts: Counter[str] = (
-            Counter()
-        )  # real place outside -> folders entered there
+        # Real place outside -> folders entered there.
+        self._outside_counts: Counter[str] = Counter()
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[ScanFolder] = []
 
@@ -219,12 +216,10 @@ class _Walk:
         else:
             self._single(root)
 
-    def declare(
-        self, declared: Sequence[DeclaredSource], confined: Mapping[str, tuple[str, ...]]
-    ) -> None:
+    def declare(self, declared: Sequence[DeclaredSource]) -> None:
         """Adds the declared files; called first, since a declaration says more than a name."""
         for order, declaration in enumerate(declared, len(self.roots)):
-            places = confined.get(declaration.path, ())
+            places = self._confined.get(declaration.path, ())
             for result in declared_files(declaration, order, self.links, places):
                 if isinstance(result, Finding):
                     self.findings.append(result)
