@@ -176,9 +176,7 @@ def _describe_failed_load(name: str, error: Exception, hint: str) -> EncoderErro
 
 
 def _find_package_folders(name: str) -> list[Path]:
-    """The folders of the installed package of this name, which is not imported; none without
-    it.
-    """
+    """The folders of the installed package of this name, if there is one; it is not imported."""
     from importlib.util import find_spec
 
     module = name.replace("-", "_")
@@ -187,9 +185,8 @@ def _find_package_folders(name: str) -> list[Path]:
 
 
 def _list_model_files(model: Path) -> dict[str, Path]:
-    """The files that decide the vectors, by their names. The configuration lies beside the model
-    or in the folder around it: a repository of a model keeps its ONNX files in a folder of their
-    own.
+    """The files that decide the vectors, by their names. The configuration lies next to the
+    model or in the folder around it: a repository keeps its ONNX files in a folder of their own.
     """
     files = {"model.onnx": model}
     for folder in (model.parent.parent, model.parent):

@@ -131,8 +131,7 @@ class StaticEncoder:
         table, weight = self._arrays
         vectors: NDArray[Any] = np.zeros((len(token_ids), self.dim))
         # One product for each text: in one for several, most counts of pieces are zero, and
-        # numpy's library takes threads for it, which wait for each other: ten times the processor
-        # time.
+        # numpy's library takes threads, which wait for each other: ten times the processor time.
         for row, ids in enumerate(token_ids):
             vectors[row] = weight.take(ids) @ table.take(ids, 0).astype(float)
         unit_rows: NDArray[Any] = vectors / np.maximum(

@@ -188,9 +188,7 @@ def _read_new_folders(folders: Iterable[ScanFolder], limit: int) -> Iterator[Fol
 
 
 def _require_same_owner(state: FolderState, paths: _LastPaths) -> None:
-    """Raises WiderChangeError for folders that belong to a capability from now on, or no
-    longer.
-    """
+    """Raises WiderChangeError for folders that began or ceased to belong to a capability."""
     was_owned = paths.is_owned(state.folder.path)
     is_same = not state.view.inner or was_owned == (state.section == OWNED_FOLDERS)
     require_narrow_change(

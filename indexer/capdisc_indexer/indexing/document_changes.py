@@ -62,8 +62,7 @@ from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Up to this number of changed capabilities are built without loading the encoder's whole
-# vocabulary.
+# Up to this number of changed capabilities are built without loading the whole vocabulary.
 SMALL_BUILD = 50
 
 EncodeBag: TypeAlias = Callable[[Descriptor], bytes]

@@ -253,9 +253,7 @@ def stamp_generation(index_dir: Path, manifest: Generation) -> dict[str, FileSta
 def load_published(
     previous: PreviousBuild, ids: Sequence[str]
 ) -> Iterator[tuple[CapabilityHeader, JsonObject]]:
-    """Header and body of the capabilities with these ids, as far as the last generation has
-    them.
-    """
+    """Header and body of each of these capabilities that the last generation has."""
     if previous.folder is not None and ids:
         # Brings the text engine, which few runs need so early.
         from capdisc_indexer.store.documents import Documents
@@ -265,9 +263,7 @@ def load_published(
 
 
 def load_json_object(path: Path) -> JsonObject:
-    """The object in a JSON file; an empty one where the file is missing or holds something
-    else.
-    """
+    """The object in a JSON file; an empty one for a missing file, or any other content."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

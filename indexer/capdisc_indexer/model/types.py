@@ -542,7 +542,7 @@ class BuildOptions:
     """How to build an index.
 
     `encoder`: None takes that of the last build. One that cannot be loaded is an error if
-    `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors beside
+    `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors besides
     those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last
     build; without `may_rebuild` a damaged index or one of another version is an error. `verify`
     reads every byte of the last build and of the sources instead of trusting sizes and times. A

@@ -1,7 +1,7 @@
 """Writes files that survive a power cut and that only their owner can read.
 
-Beside that: which file system holds a folder, how much it takes, what an error of the operating
-system means for the user, and who may write to an index.
+Also: which file system holds a folder, how much it takes, what an error of the operating system
+means for the user, and who may write to an index.
 """
 
 from __future__ import annotations
@@ -172,8 +172,7 @@ def replace_file(
 
 def replace_user_file(path: Path, data: bytes | Iterable[bytes], is_private: bool = False) -> None:
     """Replace a file of the user durably and in one step, one process after the other. It keeps
-    its mode and owner; a new one has the usual mode or, where it is private, one for its owner
-    alone.
+    its mode and owner; a new one has the usual mode or, if private, one for its owner alone.
     """
     folder = system.lock_folder(path.parent)
     try:

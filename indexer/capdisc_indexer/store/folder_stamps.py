@@ -62,8 +62,8 @@ _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
 # All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
 # until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
-# that belong to a capability have what is left, and a few at least: what appears in them is no
-# capability.
+# that belong to a capability have what is left, and a few at least: what appears in them is not
+# a capability.
 _MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 64
 _LOOK_S = 0.05
 # The share of the entries that every look reads; others take turns for the remainder.
@@ -136,9 +136,7 @@ def settle(stamp: Stamp, read_at_ns: int) -> Stamp:
 
 
 def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
-    """Write the stamps of what the published generation was built from; a full disk is not an
-    error.
-    """
+    """Write the stamps of what the published generation was built from, if the disk has room."""
     header = {
         "version": _VERSION,
         "pointer": pointer,
@@ -187,9 +185,7 @@ def read_tree(index_dir: Path) -> StampedTree:
 
 
 def _decode_block(data: bytes, count: int) -> tuple[list[bytes], list[Stamp]]:
-    """The paths of a block of `count` entries, and their stamps. Raises ValueError for a damaged
-    one.
-    """
+    """The paths of a block of `count` entries, and their stamps. Raises ValueError for damage."""
     numbers = memoryview(data)[: count * _STAMP_BYTES].cast("q").tolist()
     paths = data[count * _STAMP_BYTES :].split(b"\0")
     stamps = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))

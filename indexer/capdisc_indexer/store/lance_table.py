@@ -61,8 +61,7 @@ ROW_CAPABILITY, ROW_PHRASE, ROW_PASSAGE = "row:capability", "row:phrase", "row:p
 class CapabilityRow(NamedTuple):
     """One row, in the order of the columns. `words`, `terms`, `name_terms`, `head`, `body` and
     `pieces` are of the capability itself, None in other rows; `vector` are bytes of float32.
-    `body` and `pieces` are for a table on an object store: a local index has them in its
-    documents.
+    `body` and `pieces` are for a table on an object store; in a local index, documents hold them.
     """
 
     id: str

@@ -96,8 +96,7 @@ PassageHead: TypeAlias = tuple[str, int, tuple[str, ...]]
 class FoundPassage(NamedTuple):
     """A passage that a search found: its capability, its number in it (from 0), and its sections.
 
-    `share` is its BM25 score as a share 0..1 of what a passage of nothing but the query would
-    have.
+    `share` is its BM25 score relative to that of a passage of nothing but the query, 0..1.
     """
 
     owner: str

@@ -254,8 +254,7 @@ class Index:
     def _suggest_ids(self, name: str) -> str:
         from capdisc_indexer.text.similar_names import nearest_names
 
-        # Without the kind: `skill:nosuch` shares more letters with `skill:docs` than their names
-        # do.
+        # Without the kind, whose letters all ids of one kind have in common.
         plain = {identifier.partition(":")[2]: identifier for identifier in self.columns.ids}
         near = [plain[match] for match in nearest_names(name.partition(":")[2] or name, plain)]
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""

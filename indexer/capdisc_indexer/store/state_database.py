@@ -282,9 +282,7 @@ class StateDatabase(Mapping[str, FileState]):
         return self._count("text")
 
     def find_text(self, text_hash: str) -> tuple[str, int] | None:
-        """A capability with this text, and the number of the text in it; None for no
-        capability.
-        """
+        """A capability with this text, and the number of the text in it; None without one."""
         rows = self._select("select id, part from text where hash = ? limit 1", [text_hash])
         return rows[0] if rows else None
 

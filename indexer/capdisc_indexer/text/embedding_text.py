@@ -86,13 +86,11 @@ BODY_CHARACTERS = 2_000
 # The words of a longer body are scaled down to a text of this many: of 4,000, a word that occurs
 # 20 times counts twice. BM25 over these words equals BM25 over whole bodies with k1 of 4 to 8 and
 # b of 1, which tantivy does not offer: nDCG@10 64.6 where its own (1.2 and 0.75) over whole bodies
-# had
-# 57. Of 100, 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words lost 1 point.
+# had 57. Of 100, 200, 300, 400 and 600 words, 400 and 600 gave the same; stop words lost 1 point.
 TOPIC_WORDS = 400
 _MIN_TOPIC_LETTERS = 3
 # A text of n words has some multiple of the root of n different ones (Heaps' law). Of 1,345 skills
-# the least is 5.4, the middle 11.6; 36 keywords 60 times have 0.8, and came first for long
-# prompts.
+# the least is 5.4, the middle 11.6; 36 keywords 60 times, with 0.8, came first for long prompts.
 _LEAST_VARIETY = 2.0
 # Turns each ASCII byte that is not a letter into a blank: a third of the time that it takes on
 # characters, where it was a tenth of a build. A sign beyond ASCII stays; a word with one is
@@ -139,8 +137,7 @@ def lexical_document(descriptor: Descriptor) -> str:
 
 def topic_words(descriptor: Descriptor) -> str:
     """The words of name, description and whole body of a capability with a body, each as often as
-    it would occur in a text of TOPIC_WORDS; "" without a body, and for keywords said over and
-    over.
+    it would occur in a text of TOPIC_WORDS; "" without a body, and for repeated keywords.
     """
     d = descriptor
     if not d.content:

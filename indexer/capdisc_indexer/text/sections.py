@@ -274,9 +274,7 @@ def _find_cuts(body: str, start: int, end: int) -> Iterator[int]:
 
 
 def _paragraph_starts(body: str, start: int, end: int) -> Iterator[int]:
-    """Where a paragraph begins after a blank line, outside code; a table or code does not count as
-    one.
-    """
+    """Where a paragraph, not a table or code, begins after a blank line outside code."""
     text = body[start:end]
     starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=start))
     last_blank = 0

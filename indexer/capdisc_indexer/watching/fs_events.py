@@ -248,9 +248,7 @@ class FolderObserver:
         return POLL_SCAN_INTERVAL_S if self._is_polling else EVENT_SCAN_INTERVAL_S
 
     def refresh(self, places: WatchPlaces, has_lost_events: bool) -> list[str]:
-        """Observes the places, again from the start where that may be needed; the notices about
-        it.
-        """
+        """Observes the places, restarting where that may be needed; the notices about it."""
         if self._is_polling:
             return []
         notices = (

@@ -106,9 +106,7 @@ def watch(
 
 
 class _Watcher:
-    """The state of the loop between two updates. Everything but the observers runs in one
-    thread.
-    """
+    """The state of the loop between two updates. All but the observers runs in one thread."""
 
     def __init__(
         self,

@@ -120,8 +120,7 @@ class Bucket:
                 POINTER, text.encode(), {"e_tag": expected.etag} if expected else "create"
             )
         except ConditionError:
-            # Where an answer was lost, obstore repeats the request, and finds our own text in the
-            # way.
+            # Where an answer was lost, obstore repeats the request, and finds our own text there.
             self._check_pointer(text)
 
     def _check_pointer(self, expected: str) -> None:

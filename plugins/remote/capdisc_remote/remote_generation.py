@@ -210,9 +210,7 @@ class InPlaceIndex(Index):
         """Nothing is held open."""
 
     def _read(self, name: str) -> bytes:
-        """A file of the generation. Raises DamagedIndexError unless it has its published
-        digest.
-        """
+        """A file of the generation. Raises DamagedIndexError where its digest is another one."""
         data = self._bucket.read(f"{self._remote_folder}/{name}", _MAX_FILE_BYTES)
         if hashlib.sha256(data).hexdigest() != self._files[name].sha256:
             raise DamagedIndexError(

@@ -181,9 +181,7 @@ class TableDocuments(Documents):
 
 
 def _is_similar(term: str, other: str) -> bool:
-    """Whether two terms differ by one letter: changed, missing, added, or swapped with the
-    next.
-    """
+    """Whether two terms differ by one letter: changed, added, missing or transposed."""
     if abs(len(term) - len(other)) > 1:
         return False
     start = 0

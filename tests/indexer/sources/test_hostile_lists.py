@@ -1,6 +1,4 @@
-"""Documents of APIs written to do harm end in findings, never in an exception; for other formats, see
-`cases`.
-"""
+"""Hostile documents of APIs end in findings, never in an exception; other formats: `cases`."""
 
 from __future__ import annotations
 

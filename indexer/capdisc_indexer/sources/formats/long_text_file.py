@@ -84,9 +84,7 @@ def read_companions(file: FoundFile) -> Companions:
 
 
 def _read_without_secrets(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
-    """The bytes of a file, unless it holds secrets: as a link, it may be any file of its
-    folder.
-    """
+    """The bytes of a file, unless it holds secrets: a link may lead to any file of its folder."""
     if holds := held_by_name(path, resolved):
         return secret_file(path, holds)
     data = read_path(path, resolved, limit_bytes)

@@ -252,8 +252,7 @@ def _long_description(fields: Fields) -> str:
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    # A line of a catalogue has its text in a field; a manifest names a file, or has one next to
-    # it.
+    # A line of a catalogue has its text in a field; a manifest has or names a file next to it.
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():

@@ -53,9 +53,7 @@ class ParsedCapability:
 def made_part(
     descriptor: Descriptor, fields: Mapping[str, Json] = {}, longs: tuple[LongText, ...] = ()
 ) -> ParsedCapability:
-    """A derived capability with the texts for the content rules: its own, and those of
-    `fields`.
-    """
+    """A derived capability, with its own texts and those of `fields` for the content rules."""
     field_values: dict[str, Json] = {
         "name": descriptor.name,
         "title": descriptor.title,

@@ -66,9 +66,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
 def _read_parts(
     file: FoundFile, text: str
 ) -> tuple[FrontMatter, MapNode | None, tuple[Finding, ...]]:
-    """The text around the fields, the fields, None if they cannot be read, and the findings about
-    both.
-    """
+    """The text around the fields, the fields (None: unreadable), and the findings about both."""
     if file.path.lower().endswith(".toml"):
         halves = FrontMatter()
         value = read_toml(file, text, "correct the file at this place")

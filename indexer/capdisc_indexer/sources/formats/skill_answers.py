@@ -37,8 +37,7 @@ _MAX_ANSWER_DEPTH = 6
 _LONGEST_ENTRY, _MAX_ENTRY_DEPTH = 256 * 1024, 24
 _CHANGED_BY_JSON = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# One skill: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}, nothing of it
-# checked.
+# One skill, unchecked: {"uri", "frontmatter", "resources": [{"uri", "digest", "size"}]}.
 Entry: TypeAlias = Mapping[str, Json]
 
 
@@ -128,9 +127,7 @@ def keep_entry(entry: Json) -> Json:
 
 
 def is_skill_answer(value: Mapping[str, Json]) -> bool:
-    """Whether the JSON is an answer to `skills/list` or `resources/read`, in its envelope or
-    not.
-    """
+    """Whether the JSON answers `skills/list` or `resources/read`, bare or in an envelope."""
     result = value.get("result")
     answer = result if isinstance(result, dict) else value
     is_page = any(isinstance(answer.get(key), list) for key in ("skills", "contents"))
@@ -169,15 +166,12 @@ def is_skill_uri(uri: object) -> bool:
 
 # The documents of drafts of the extension, which servers still have.
 
-
 DRAFT_INDEX = "skill://index.json"
 _MANIFEST = "/_manifest"
 
 
 def is_draft_document(uri: str) -> bool:
-    """Whether this resource lists skills, or the files of one, as drafts of the extension had
-    it.
-    """
+    """Whether this resource lists skills, or files of one, as drafts of the extension did."""
     return uri == DRAFT_INDEX or (uri.startswith("skill://") and uri.endswith(_MANIFEST))
 
 

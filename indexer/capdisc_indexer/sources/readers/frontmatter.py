@@ -1,6 +1,4 @@
-"""The two halves of a SKILL.md: the YAML block between two lines of `---`, and the text after
-it.
-"""
+"""The two halves of a SKILL.md: the YAML between two lines of `---`, and the text after them."""
 
 from __future__ import annotations
 

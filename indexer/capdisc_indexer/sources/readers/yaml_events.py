@@ -2,8 +2,7 @@
 
 The events are counted as they come: the composer, which normally follows, recurses on the machine
 stack and was ended by signal 11 by 30,000 nested brackets, and it expands aliases without limit.
-Events alone, with an early stop, were safe for a million brackets in a thread with a 512 KiB
-stack.
+Events alone, with an early stop, were safe for a million brackets on a stack of 512 KiB.
 """
 
 from __future__ import annotations

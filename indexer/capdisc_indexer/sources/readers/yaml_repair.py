@@ -99,9 +99,7 @@ def read_leniently(
 def read_front_matter(
     halves: FrontMatter, path: str
 ) -> tuple[MapNode | None, tuple[Finding, ...]]:
-    """The fields of a block of front matter, None if it cannot be read, and the findings about
-    it.
-    """
+    """The fields of the front matter, None if it cannot be read, and the findings about it."""
     documents, findings = read_leniently(halves.block or "", path, halves.block_line, ALL_SLIPS)
     node = documents[0] if documents else MapNode({}, halves.block_line, 1)
     if has_errors(findings):

@@ -171,9 +171,7 @@ def _files_below(
 
 
 def _format_of(declaration: DeclaredSource, name: str) -> SourceFormat | None:
-    """The format of a file of this name; in a conventional place, a skill or manifest is none of
-    its files.
-    """
+    """The format of a file of this name; None for a skill or manifest in a conventional place."""
     if declaration.is_conventional and source_for(name):
         return None
     return declared_source(declaration.format, name)

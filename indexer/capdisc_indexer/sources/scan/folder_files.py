@@ -328,8 +328,7 @@ class FolderStamps:
 
     def __init__(self, devices: Collection[int] = ()) -> None:
         self._devices = devices
-        # Folders whose contents their stamps do not tell: links, first bytes of files, other
-        # disks.
+        # Folders whose stamps do not tell what is in them: links, sniffed files, other disks.
         self.uncertain_count = 0
         # Time of content, time of inode and size.
         self.taken: list[tuple[ScanFolder, tuple[int, int, int]]] = []

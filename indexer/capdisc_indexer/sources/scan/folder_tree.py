@@ -15,8 +15,7 @@ from capdisc_indexer.sources.format_table import source_for
 
 MAX_DEPTH = 32
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
-# Guidance for a category lies in `guidance/<category>.md` of a root, and is found without being
-# read.
+# `guidance/<category>.md` of a root is guidance for a category, and is found without being read.
 GUIDANCE_FOLDER, SUFFIX = "guidance", ".md"
 LIMIT_BYTES = 64 * 1024
 MAX_FILES = 500  # of one root
