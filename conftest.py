@@ -95,13 +95,16 @@ def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def capdisc(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Result]:
-    """Run a command line in this process: `capdisc("search", "merge PDFs")`."""
+    """Run a command line in this process: `capdisc("search", "merge PDFs")`; `env` holds for it."""
     import io
 
-    def run(*argv: str, stdin: str = "") -> Result:
+    def run(*argv: str, stdin: str = "", env: dict[str, str] | None = None) -> Result:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         capsys.readouterr()
-        code = command_table.run_command(list(argv))
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            code = command_table.run_command(list(argv))
         captured = capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

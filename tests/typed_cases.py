@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from rows.conftest import open_workspace, run_line, shared_folder
+from rows.conftest import open_workspace, shared_folder
 from rows.table import Row
 from rows.transcript import find_failure
 
-__all__ = ["load_cases", "open_workspace", "run_line", "shared_folder", "type_case"]
+__all__ = ["load_cases", "open_workspace", "shared_folder", "type_case"]
 
 
 def load_cases(path: Path) -> list[Any]:
@@ -29,11 +29,11 @@ def load_cases(path: Path) -> list[Any]:
 
 
 @pytest.fixture
-def type_case(run_line: Callable[..., Any]) -> Callable[[Row], None]:
+def type_case(capdisc: Callable[..., Any]) -> Callable[[Row], None]:
     """Types a case in the current folder; fails with what the first line that failed gave."""
 
     def run(case: Row) -> None:
-        if failure := find_failure(case.typed, run_line, dict(os.environ)):
+        if failure := find_failure(case.typed, capdisc, dict(os.environ)):
             pytest.fail(f"{case.name}\n{failure}", pytrace=False)
 
     return run

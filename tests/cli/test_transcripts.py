@@ -44,12 +44,6 @@ def write_file(name: str, text: str) -> None:
 @pytest.mark.golden
 @pytest.mark.parametrize(("path", "case"), list(read_cases()))
 def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
-    def run(*argv: str, stdin: str, env: dict[str, str]):
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in env.items():
-                patch.setenv(name, value)
-            return capdisc(*argv, stdin=stdin)
-
     monkeypatch.setenv("FIXTURES", str(FIXTURES))
     written, before = "", ""
     for part in re.split(r"^(?=(?:with|env|file|skill|in|\$) )", case, flags=re.M):
@@ -68,7 +62,7 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
         elif word == "in":
             monkeypatch.chdir(Path(line).expanduser())
         elif word == "$":
-            typed = type_step(part, run, dict(os.environ), before, IS_WRITING)
+            typed = type_step(part, capdisc, dict(os.environ), before, IS_WRITING)
             if typed.failure:
                 pytest.fail(typed.failure, pytrace=False)
             written, before = written + typed.text, typed.out

@@ -24,19 +24,6 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run_line(capdisc):
-    """The fixture `capdisc`, with variables of the environment that hold for one line."""
-
-    def run(*argv: str, stdin: str, env: dict[str, str]):
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in env.items():
-                patch.setenv(name, value)
-            return capdisc(*argv, stdin=stdin)
-
-    return run
-
-
-@pytest.fixture
 def open_workspace(hermetic, shared_folder, capdisc, monkeypatch) -> OpenWorkspace:
     """Go into the workspace of a row: shared, or of its own where the row changes files."""
 

@@ -22,10 +22,10 @@ def list_files(folder: Path) -> set[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("row", TYPED, ids=[row.name for row in TYPED])
-def test_what_is_typed_gives_what_the_row_says(row: Row, open_workspace, run_line) -> None:
+def test_what_is_typed_gives_what_the_row_says(row: Row, open_workspace, capdisc) -> None:
     folder = open_workspace(row)
     before = list_files(folder)
-    failure = find_failure(row.typed, run_line, dict(os.environ))
+    failure = find_failure(row.typed, capdisc, dict(os.environ))
     if failure and not row.open:
         pytest.fail(f"{row.name}: {row.need}\n{failure}", pytrace=False)
     if row.open and not failure:

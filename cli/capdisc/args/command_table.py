@@ -142,9 +142,7 @@ def resolve_aliases(argv: Sequence[str]) -> list[str]:
 
 
 def _drop_server_options(argv: Sequence[str]) -> list[str]:
-    """The command line without the options of the warm server; a notice names one that is
-    there.
-    """
+    """The command line without options of the warm server; a notice names one that is there."""
     option = _SERVER_OPTIONS.get(argv[0], "")
     if not option:
         return list(argv)

@@ -25,9 +25,7 @@ class NameForm:
     def print_or_open(
         self, runtime: surroundings.Runtime, capabilities: Iterable[tuple[str, str]]
     ) -> None:
-        """Print the ids or the paths of the capabilities, pairs of both; or open the first
-        file.
-        """
+        """Print the ids or the paths of these pairs of both; or open the first file."""
         pairs = list(capabilities)
         if not self.opens:
             self.print_names(path if self.paths else identifier for identifier, path in pairs)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -228,58 +229,48 @@ ThresholdPct = Annotated[
 ]
 
 
+# An option under the heading Filters of help.
+filter_option = partial(option, panel="Filters")
+
+
 @frozen(kw_only=True)
 class Filters:
     """The filter options as they were typed, the same for every command that takes a query."""
 
-    kind: Annotated[
-        list[str] | None, option(help="Only this kind (repeatable).", panel="Filters")
-    ] = None
+    kind: Annotated[list[str] | None, filter_option(help="Only this kind (repeatable).")] = None
     category: Annotated[
         list[str] | None,
-        option(help="Only this category (repeatable).", panel="Filters"),
+        filter_option(help="Only this category (repeatable)."),
     ] = None
-    tag: Annotated[
-        list[str] | None, option(help="Only with this tag (repeatable).", panel="Filters")
-    ] = None
+    tag: Annotated[list[str] | None, filter_option(help="Only with this tag (repeatable).")] = None
     id: Annotated[
         list[str] | None,
-        option(
+        filter_option(
             metavar="PATTERN",
             help="Only ids of this pattern, such as 'table:shop.*' (repeatable).",
-            panel="Filters",
         ),
     ] = None
     exclude: Annotated[
         list[str] | None,
-        option(
-            metavar="ID",
-            help="Leave this capability out (repeatable).",
-            panel="Filters",
-        ),
+        filter_option(metavar="ID", help="Leave this capability out (repeatable)."),
     ] = None
     max_risk: Annotated[
         str,
-        option(
+        filter_option(
             help="At most this risk; one that declares none counts as high.",
-            panel="Filters",
             choices=RISK_CHOICES,
         ),
     ] = ""
     available: Annotated[
         bool,
-        option(
-            help="Only those whose secrets and programs are installed.",
-            panel="Filters",
-        ),
+        filter_option(help="Only those whose secrets and programs are installed."),
     ] = False
 
     preset: Annotated[
         list[str] | None,
-        option(
+        filter_option(
             metavar="NAME",
             help="Add the members of this preset to the hits; list: show only them (repeatable).",
-            panel="Filters",
         ),
     ] = None
 

@@ -426,9 +426,7 @@ def _largest_fit(
     limit: int,
     count: Callable[[ToolAnswer], int],
 ) -> int:
-    """The length to which the value has to be cut; -1 where the rest of the answer is too long by
-    itself.
-    """
+    """The length to which the value has to be cut; -1: the rest alone is too long."""
 
     def is_too_long(length: int) -> bool:
         missing = {**left_out, ".".join(path): len(value) - length}

@@ -75,9 +75,7 @@ class SettingRequest:
 
 
 def _run_action(action: str, request: SettingRequest) -> int:
-    """Run one of ACTIONS. Raises UsageError for another one, and for words that it does not
-    take.
-    """
+    """Run one of ACTIONS. Raises UsageError for another, and for words that it does not take."""
     if action in SETTINGS:
         verb = "set" if request.name else "get"
         words = " ".join(filter(None, (action, request.name, *request.values)))

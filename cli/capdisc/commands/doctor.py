@@ -1,6 +1,4 @@
-"""capdisc doctor: what clients have of capdisc, what is wrong with the index, and what mends
-it.
-"""
+"""capdisc doctor: what clients have of capdisc, what is wrong with the index, and the fixes."""
 
 from __future__ import annotations
 
@@ -204,9 +202,7 @@ def _check_servers(runtime: surroundings.Runtime) -> Iterator[Check]:
 
 
 def _drop_option(command: str, index_dir: Path) -> str:
-    """The command without the option that names this folder, for the folder that it takes
-    anyway.
-    """
+    """The command without the option for this folder, which it uses anyway."""
     return command.replace(f" --index-dir {quote_path(index_dir)}", "")
 
 
@@ -310,9 +306,7 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
 
 
 def _check_plugins() -> Check:
-    """Which plug-ins of other distributions there are, and what of any plug-in cannot be
-    loaded.
-    """
+    """Which plug-ins other distributions add, and what cannot be loaded of any plug-in."""
     wrong = [
         *registry.find_problems(),
         *registry.find_broken_references(),

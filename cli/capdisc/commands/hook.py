@@ -167,9 +167,7 @@ def _answer_event(request: HookRequest) -> Suggestions:
 
 
 def _format_answer(request: HookRequest, answer: Suggestions) -> str:
-    """The client's JSON with the lines for its model, and where it can the names for the
-    person.
-    """
+    """The client's JSON: lines for its model and, where it can show them, names for the person."""
     lines = "".join(item.line for item in answer.items)
     detail = next((item.detail for item in answer.items if item.detail), "")  # of the best one
     document = request.client.format_context(request.event, HEADING + lines + detail)

@@ -461,8 +461,8 @@ def _print_findings(report: BuildReport, quiet: bool, coverage: Coverage) -> Non
 
 
 def _is_shown(finding: Finding) -> bool:
-    """Whether a run names what is not an error. Nothing else would say why a list of tools is
-    missing.
+    """Whether a run prints a finding that is not an error: warnings, and `tools-empty`, since
+    nothing else would say why a list of tools is missing.
     """
     return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 

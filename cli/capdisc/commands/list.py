@@ -36,10 +36,10 @@ def list_(
         ),
     ] = None,
     confirm: Annotated[
-        bool, option(help="Only those that ask before they act.", panel="Filters")
+        bool, params.filter_option(help="Only those that ask before they act.")
     ] = False,
     invocable: Annotated[
-        bool, option(help="Only those that agents may see.", panel="Filters")
+        bool, params.filter_option(help="Only those that agents may see.")
     ] = False,
     categories: Annotated[
         bool,
@@ -193,8 +193,8 @@ def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> It
         yield f"{one_line(category) if number else category} ({len(group)})"
         width = min(max(len(ctx.index.columns.ids[place]) for place in group), 44)
         for header in _load_headers(ctx, group):
-            shownleft = ctx.runtime.columns - max(width, len(header["id"])) - 4
-            description = one_line(header["description"], min(max(shownleft, 40), 90))
+            columns_left = ctx.runtime.columns - max(width, len(header["id"])) - 4
+            description = one_line(header["description"], min(max(columns_left, 40), 90))
             yield f"  {header['id'].ljust(width)}  {description}"
 
 
@@ -221,8 +221,8 @@ def _draw_listing(
         ]
         width = min(max(map(len, short_names)), screen.columns * 2 // 5)
         for header, name in zip(headers, short_names, strict=True):
-            shownleft = screen.columns - kind_width - max(width, len(name)) - 6
-            about = one_line(header["description"], shownleft) if shownleft > 10 else ""
+            columns_left = screen.columns - kind_width - max(width, len(name)) - 6
+            about = one_line(header["description"], columns_left) if columns_left > 10 else ""
             kind = header["kind"].ljust(kind_width) + "  " if kind_width else ""
             kind = terminal.colour_text(kind, header["kind"], screen)
             label = console.bold(console.sanitise(name.ljust(width)), colour)
@@ -259,10 +259,8 @@ def _print_cost(
             f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {listing_label}",
             f"a rendered context: at most {budget:,} tokens, {comparison}",
         )
-        screen, most = (
-            terminal.find_screen(ctx.runtime),
-            max(map(columns.tokens.__getitem__, order), default=1),
-        )
+        screen = terminal.find_screen(ctx.runtime)
+        most = max(map(columns.tokens.__getitem__, order), default=1)
         terminal.print_rows(
             screen,
             (

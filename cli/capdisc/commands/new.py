@@ -1,6 +1,4 @@
-"""capdisc new and init: a capability to start from; a skill and a tool that work, to learn
-from.
-"""
+"""capdisc new and init: a capability to start from; a working skill and tool to learn from."""
 
 from __future__ import annotations
 

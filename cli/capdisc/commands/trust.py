@@ -170,9 +170,7 @@ def trust(
 def _trust_path(
     runtime: surroundings.Runtime, path: Path, target: str | None, yes: bool, json: bool
 ) -> int:
-    """Trust the link, the index or the workspace at this path; without a `target`, the
-    workspace.
-    """
+    """Trust the link, index or workspace at this path; without a `target`, the workspace."""
     if target is not None and _is_trusted_as_link(runtime, path):
         return trust_grants.trust_link(_runtime_at(runtime, path.parent), path, yes, json)
     if target is not None and _is_index(path):
@@ -183,9 +181,7 @@ def _trust_path(
 
 
 def _is_index(path: Path) -> bool:
-    """Whether the folder is an index and no workspace, since a clone can have files of any
-    name.
-    """
+    """Whether the folder is an index and no workspace: a clone can have files of any name."""
     has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
     return has_generations and not is_workspace(path.as_posix())
 

@@ -143,9 +143,8 @@ def validate(
             from capdisc.validate import fixing
         if write:
             unwritten = fixing.write_fixes(request, check_result, quiet)
-            del (
-                check_result
-            )  # the findings of a large collection, which are about to be made again
+            # Those of a large collection need memory, and are about to be made again.
+            del check_result
             check_result = run_checks(request)
         chosen = check_result.chosen
         silenced = len(chosen.unwanted) + len(chosen.commented)

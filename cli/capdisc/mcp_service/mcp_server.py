@@ -308,9 +308,7 @@ def _skill_resource(types: Any, entry: SkillEntry) -> Any:
 
 
 def _file_contents(types: Any, file: SkillFile) -> Any:
-    """A file as `resources/read` answers it: a text that has the file's very bytes in UTF-8, or a
-    blob.
-    """
+    """A file for `resources/read`: a text with the file's very bytes in UTF-8, or a blob."""
     try:
         text = file.data.decode("utf-8")
     except UnicodeDecodeError:

@@ -36,7 +36,7 @@ from capdisc_indexer.sources.formats.skill_answers import (
 from capdisc_indexer.sources.readers.file_bytes import read_path
 from capdisc_indexer.sources.scan.scanned_files import content_hash, held_by_content
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import name_first, one_line
 from capdisc_indexer.tools.capability_reading import walk_folder
 
 # ruff: noqa: PTH120
@@ -79,9 +79,7 @@ class SkillFile:
 
 @frozen(kw_only=True)
 class DirectoryChild:
-    """A file or folder directly in a folder of a skill; `mime_type` is DIRECTORY_TYPE for a
-    folder.
-    """
+    """What lies directly in a folder of a skill; `mime_type` of a folder is DIRECTORY_TYPE."""
 
     uri: str
     name: str
@@ -363,7 +361,5 @@ class SkillOffer:
         ]
         self._named.update(problems)
         if new:
-            console.print_notice(
-                f"notice: not served under skill://: {console.sanitise('; '.join(new[:_SHOWN_PROBLEMS]))}"
-                + (f" and {len(new) - _SHOWN_PROBLEMS} more" if len(new) > _SHOWN_PROBLEMS else "")
-            )
+            shown = console.sanitise(name_first(new, _SHOWN_PROBLEMS, "; "))
+            console.print_notice(f"notice: not served under skill://: {shown}")

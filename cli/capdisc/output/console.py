@@ -417,9 +417,7 @@ def dim(text: str, colour: bool) -> str:
 
 
 def format_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a table in aligned columns, numbers to the right; the last one is not
-    padded.
-    """
+    """The lines of a table in aligned columns, numbers to the right; the last is not padded."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [list(headings), *cells]) for i in range(len(headings))]
     numeric = [

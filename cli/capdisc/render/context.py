@@ -1,6 +1,4 @@
-"""Builds the context of `render`: `build_context`, then the inputs of its tiers, its budgets and
-its template.
-"""
+"""Builds the context of `render`: `build_context`, then inputs of tiers, budgets and template."""
 
 from __future__ import annotations
 
@@ -261,9 +259,7 @@ def _request_text(render_ctx: RenderContext) -> str:
 def overview_lines(
     ctx: open_index.CommandContext, query: Query, kinds_first: bool
 ) -> Sequence[CategoryRecord]:
-    """The categories of the overview: as the build stored them, or made again of what passes the
-    filters.
-    """
+    """Categories of the overview: as stored, or made again of what passes the filters."""
     if not kinds_first and not query.filters:
         return ctx.index.overview["categories"]
     # Which most contexts do not need.

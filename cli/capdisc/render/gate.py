@@ -1,6 +1,4 @@
-"""The option `--gate`: a turn that asks for nothing here gets no capabilities, and stderr says
-why.
-"""
+"""The option `--gate`: a turn that asks for nothing gets no capabilities, and stderr says why."""
 
 from __future__ import annotations
 
@@ -61,9 +59,7 @@ def format_unmatched(ranking: Ranking) -> str:
 
 
 def print_unmatched(ranking: Ranking) -> None:
-    """Print how mistyped words were read and which no capability mentions, for a query with
-    hits.
-    """
+    """For a query with hits: print how mistyped words were read, and which nothing mentions."""
     if ranking.hits and ranking.corrections:
         readings = (f"{word} as {meant}" for word, meant in ranking.corrections.items())
         console.print_notice(f"notice: read {', '.join(readings)}")
@@ -81,9 +77,7 @@ def format_decision(decision: Verdict) -> str:
 
 
 def decision_document(decision: Verdict | None, explain: bool = False) -> JsonObject | None:
-    """The decision as JSON prints it, with `explain` and its parts; null where nothing was
-    judged.
-    """
+    """The decision for JSON; `explain` adds its parts. None where nothing was judged."""
     if decision is None:
         return None
     document: JsonObject = {

@@ -248,9 +248,7 @@ def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
 
 @frozen(kw_only=True)
 class Preload:
-    """The capabilities that are loaded ahead, by id, their text, and whether their choice was
-    stored before.
-    """
+    """The ids of what is loaded ahead, the text, and whether the choice was stored before."""
 
     ids: tuple[str, ...] = ()
     text: str = ""

@@ -222,9 +222,7 @@ def prepare_render(
 
 
 def _select_format(ctx: open_index.CommandContext, options: RenderOptions) -> RenderFormat:
-    """The format with the hint that the options name, and with frame marks of this user's
-    secret.
-    """
+    """The format with the hint of the options, and with frame marks of this user's secret."""
     state_dir = ctx.runtime.user_state_dir()
     form = with_mark_key(find_format(options.format), cache(lambda: frame_key(state_dir)))
     check_choice("hint", options.hint, OVERVIEW_HINTS)

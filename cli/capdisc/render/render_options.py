@@ -1,10 +1,9 @@
-"""The options of `capdisc render`, each declared once, and the checks of what they name
-together.
-"""
+"""The options of `capdisc render`, each declared once, and checks of their combinations."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Annotated
 
 from capdisc.args import params
@@ -17,6 +16,10 @@ from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_
 
 DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")
+# Options by their heading in help.
+_budget_option = partial(option, panel="Budget")
+_context_option = partial(option, panel="Context")
+_prompt_option = partial(option, panel="Prompt")
 
 
 @frozen(kw_only=True)
@@ -27,33 +30,24 @@ class RenderOptions:
     also: params.Also = None
     budget: Annotated[
         int | None,
-        option(
-            min=1,
-            help="At most this many tokens in all; a hard limit.",
-            panel="Budget",
-        ),
+        _budget_option(min=1, help="At most this many tokens in all; a hard limit."),
     ] = None
     tier_budget: Annotated[
         str,
-        option(
-            metavar="TIER=N,…",
-            help="Tokens of tiers 0, 1, 2 and of memory: 0=150,1=600.",
-            panel="Budget",
+        _budget_option(
+            metavar="TIER=N,…", help="Tokens of tiers 0, 1, 2 and of memory: 0=150,1=600."
         ),
     ] = ""
     tier_top: Annotated[
         str,
-        option(
-            metavar="TIER=N,…",
-            help="At most this many summaries and details: 1=5,2=2.",
-            panel="Budget",
+        _budget_option(
+            metavar="TIER=N,…", help="At most this many summaries and details: 1=5,2=2."
         ),
     ] = ""
     tokenizer: Annotated[
         str | None,
-        option(
+        _budget_option(
             help="How tokens are counted.",
-            panel="Budget",
             choices=("o200k", "claude", "chars4"),
         ),
     ] = None
@@ -68,55 +62,44 @@ class RenderOptions:
     ] = "text"
     tier: Annotated[
         str | None,
-        option(
-            help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]",
-            panel="Context",
-        ),
+        _context_option(help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]"),
     ] = None
     detail: Annotated[
         str | None,
-        option(
+        _context_option(
             help="What is printed of each hit.",
-            panel="Context",
             choices=tuple(DETAIL_LEVELS),
         ),
     ] = None
     split: Annotated[
         str,
-        option(
+        _context_option(
             help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
-            panel="Context",
             choices=SPLIT_MODES,
         ),
     ] = ""
     style: Annotated[
         str | None,
-        option(
+        _prompt_option(
             help="tools: a short prompt; full: everything; auto: by --model.",
-            panel="Prompt",
             choices=STYLE_NAMES,
         ),
     ] = None
     model: Annotated[
         str,
-        option(metavar="NAME", help="The model that will read the context.", panel="Prompt"),
+        _prompt_option(metavar="NAME", help="The model that will read the context."),
     ] = ""
     template: Annotated[
         str,
-        option(
+        _prompt_option(
             metavar="FILE|NAME",
             help="Instructions around the context: minimal, tools, full, planner, phased, auditable, "
             "exploratory, knowledge, auto (by the words of the query), or a file with $placeholders.",
-            panel="Prompt",
         ),
     ] = ""
     append: Annotated[
         list[str] | None,
-        option(
-            metavar="FILE",
-            help="Add this text; - is stdin (repeatable).",
-            panel="Prompt",
-        ),
+        _prompt_option(metavar="FILE", help="Add this text; - is stdin (repeatable)."),
     ] = None
     session: Annotated[
         str | None,
@@ -128,37 +111,30 @@ class RenderOptions:
     ] = None
     auto: Annotated[
         bool,
-        option(
-            help="Print everything in full if it is small compared with the context.",
-            panel="Budget",
-        ),
+        _budget_option(help="Print everything in full if it is small compared with the context."),
     ] = False
     context_size: params.ContextSize = 200_000
     threshold_pct: params.ThresholdPct = 10.0
     max_each: Annotated[
         int,
-        option(
+        _budget_option(
             min=0,
             metavar="N",
             help="With --style full: at most this many tokens of a capability; 0: all.",
-            panel="Budget",
         ),
     ] = 1_250
     hint: Annotated[
         str | None,
-        option(
+        _context_option(
             help="How the overview says to find more.",
-            panel="Context",
             choices=tuple(OVERVIEW_HINTS),
         ),
     ] = None
     hints: Annotated[
         bool,
-        option(help="Print in summaries when to use a capability.", panel="Context"),
+        _context_option(help="Print in summaries when to use a capability."),
     ] = False
-    by_kind: Annotated[bool, option(help="Group the overview by kind first.", panel="Context")] = (
-        False
-    )
+    by_kind: Annotated[bool, _context_option(help="Group the overview by kind first.")] = False
     diagnostics: Annotated[
         bool,
         option(

@@ -193,9 +193,7 @@ def _assemble_tiers(job: RenderJob, budget: int, overview: Tier | None = None) -
 
 
 def _add_overview(job: RenderJob, budget_left: int) -> Tier:
-    """The overview of what an answer leaves of the budget; what it leaves out is not a loss
-    then.
-    """
+    """The overview within what an answer leaves of the budget; no omission counts as a loss."""
     tier_frame = tier_frame_tokens(job, 0)
     tier = build_overview(job, min(tier_cap(job.budgets, 0), budget_left) - tier_frame)
     tokens = tier.tokens + tier_frame if tier.blocks else 0

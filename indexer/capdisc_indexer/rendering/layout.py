@@ -129,9 +129,7 @@ def _join_texts(texts: Sequence[str]) -> list[str]:
 
 @frozen(kw_only=True)
 class PromptStyle:
-    """The style of a prompt, "tools" or "full", for a model ("": none was named), and the reason
-    for it.
-    """
+    """The style of a prompt, "tools" or "full", for a model ("" if unnamed), and the reason."""
 
     name: str
     reason: str

@@ -47,9 +47,7 @@ def count_lines(budget: int) -> int:
 
 
 def share_for_lines(budget: int) -> int:
-    """How many tokens of a budget lines may take before the text of the best hits has its
-    share.
-    """
+    """How many tokens of a budget lines may take before the text of the best hits."""
     return budget - max(0, budget - DETAIL_FREE_TOKENS) // 2
 
 
@@ -174,9 +172,7 @@ def make_tier(
 def list_dropped(
     level: int, identifier: str, block: Block | None, full_tokens: int
 ) -> list[DroppedBlock]:
-    """What was lost of a text with this many tokens in full, printed as this block (None: not
-    printed).
-    """
+    """What was lost of a text of `full_tokens`, printed as this block (None: not printed)."""
     if block is not None and block.tokens == full_tokens:
         return []
     clipped = block is not None

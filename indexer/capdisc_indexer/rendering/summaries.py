@@ -249,9 +249,7 @@ def _find_rules(job: RenderJob, descriptors: Descriptors) -> Mapping[str, str]:
 def _describe_place(
     job: RenderJob, d: Descriptor, rules: Mapping[str, str], told_rules: set[str]
 ) -> str:
-    """The path of the capability's file, or the rule that it follows; "" where it is told
-    already.
-    """
+    """The path of the capability's file, or the rule that it follows; "" if already told."""
     location = job.location(d)
     rule = rules.get(d.kind, "")
     if not rule or location_rule(d.id, d.kind, location.path) != rule:

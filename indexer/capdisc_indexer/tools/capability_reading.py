@@ -27,7 +27,7 @@ from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.location import locate_file
-from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.text.normalization import name_first, one_line, strip_controls
 from capdisc_indexer.text.sections import Section, find_section, section_slugs, split_sections
 from capdisc_indexer.tools.answer_pages import (
     MAX_ANSWER_TOKENS,
@@ -211,7 +211,7 @@ def _read_file(ctx: ToolContext, descriptor: Descriptor, name: str) -> str:
         files = _list_files(ctx, descriptor)
         raise UsageError(
             f"there is no file {one_line(name, 200)} next to {one_line(descriptor.id, 120)}",
-            f"there are: {', '.join(files)}" if files else "there are none",
+            f"there are: {files}" if files else "there are none",
         )
     return strip_controls(capdisc_guard.mask_keys(read_linked_text(path, name)))
 
@@ -223,7 +223,7 @@ def link_to(name: str) -> str:
     return name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
 
 
-def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
+def _list_files(ctx: ToolContext, descriptor: Descriptor) -> str:
     """The first files of the capability's own folder by their paths in it, without its manifest,
     hidden files and those that hold secrets; empty where it has no folder or a very large one.
     """
@@ -232,15 +232,12 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
         files = walk_folder(folder, "", _MAX_FOLDER_DEPTH, _MAX_FOLDER_ENTRIES)
         entries = list(islice(files, _MAX_FOLDER_ENTRIES + 1))
     except (CapdiscError, OSError):
-        return []
+        return ""
     if len(entries) > _MAX_FOLDER_ENTRIES:
-        return []
+        return ""
     manifest = PurePath(descriptor.source.path).name
     names = sorted(one_line(name, 120) for name in entries if name != manifest)
-    remainder = (
-        [f"and {len(names) - _MAX_LISTED_FILES} more"] if len(names) > _MAX_LISTED_FILES else []
-    )
-    return names[:_MAX_LISTED_FILES] + remainder
+    return name_first(names, _MAX_LISTED_FILES)
 
 
 def walk_folder(folder: str, prefix: str, depth: int, max_entries: int) -> Iterator[str]:
@@ -269,7 +266,7 @@ def _describe(ctx: ToolContext, descriptor: Descriptor) -> Iterator[str]:
     """Where the capability lies, what lies next to it, and what to know before it is used."""
     yield f"file: {one_line(locate_file(descriptor.source.path, ctx.workspace), 300)}"
     if files := _list_files(ctx, descriptor):
-        yield f"beside it: {', '.join(files)}"
+        yield f"beside it: {files}"
     if descriptor.warnings:
         yield f"review before use: {', '.join(one_line(name, 80) for name in descriptor.warnings)}"
     header, _ = to_record(descriptor)

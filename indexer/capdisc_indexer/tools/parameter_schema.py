@@ -1,7 +1,7 @@
 """Names and parameter schemas that every provider takes.
 
 A schema gets an object at its root, and nothing that hides in it. A name is the same whatever
-whatever, as far as names stay different from each other; that of a
+other functions are defined with it, as far as names stay different from each other; that of a
 parameter is made from its schema alone, so that a call finds the way back.
 """
 

@@ -241,9 +241,7 @@ def _check_count(request: DeferredRequest) -> None:
 
 
 def _anthropic_tool(definition: Definition, names: Mapping[str, str]) -> JsonObject:
-    """Without `input_examples`, which the API refuses with a tool search; the schema holds the
-    examples instead.
-    """
+    """Without `input_examples`, refused next to a tool search; the schema holds the examples."""
     return {
         "name": names[definition.id],
         "description": definition.description,

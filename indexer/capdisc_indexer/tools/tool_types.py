@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Protocol, TypeAlias
 
@@ -32,8 +33,7 @@ class ToolContext:
     `execute` is there only where capabilities may be run; without it, `execute_tool` describes the
     call instead of making it. `execute_tool` reaches the discovery tools for whose names `offers`
     is true. Paths inside `workspace` are printed relative to it. Searches give no hit of less
-    than `min_relevance`; `graph_boost` and `choices` are those of a
-    Query.
+    than `min_relevance`; `graph_boost` and `choices` are those of a Query.
     """
 
     index: Index
@@ -115,10 +115,15 @@ def tool_factory(group: str, group_kinds: tuple[str, ...] = ()) -> ToolFactory:
     return make_tool
 
 
+@cache
+def _load_declarations() -> JsonObject:
+    # Each group is loaded by a module of its own, and tools.toml takes 0.6 ms.
+    return tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+
+
 def load_tools(group: str, answers: Mapping[str, ToolHandler]) -> tuple[Tool, ...]:
     """The tools of a group as tools.toml declares them, with the functions that answer by name."""
-    text = Path(__file__).with_name("tools.toml").read_text(encoding="utf-8")
-    declared = tomllib.loads(text)[group]
+    declared = _load_declarations()[group]
     return tuple(
         Tool(
             name=name,
