@@ -156,6 +156,25 @@ def test_a_check_that_fails_costs_one_finding(
     assert len(findings) > 1
 
 
+def test_a_rule_of_a_plugin_may_have_its_code_from_an_enum(
+    run, site, hermetic, write_skill
+) -> None:
+    write_skill(hermetic, "fold", description="Folds napkins. Use when guests come.")
+    imports = (
+        "from enum import StrEnum\n"
+        "from capdisc_indexer.model.types import Finding, RuleExplanation, Severity\n"
+        "class Code(StrEnum):\n    ODD = 'odd-napkin'\n"
+        "RULE = RuleExplanation(code=Code.ODD, group='napkins', severity=Severity.WARNING, "
+        "summary='A napkin is odd.', why='It falls.', fix='Iron it.')\n"
+    )
+    check = (
+        "\ndef check(descriptor, path):\n"
+        "    return [Finding(code=Code.ODD, severity=Severity.WARNING, message='It is odd.', path=path)]\n"
+    )
+    install(site, "odd", imports + VALUE.format("rules=(RULE,), checks=('odd:check',)") + check)
+    assert "odd-napkin" in run("validate", ".", "--format", "concise").out
+
+
 @pytest.mark.parametrize(
     ("text", "value", "reason"),
     [

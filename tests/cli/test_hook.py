@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_table import run_command
-from capdisc.context import background_build, background_process
+from capdisc.context import background_build, background_process, coverage
 from capdisc.context.surroundings import current_runtime
 from capdisc.hook import client_session, guard, suggestion_lines
 from capdisc_indexer.config.client_table import client_sections
@@ -571,6 +571,25 @@ def test_no_build_leaves_a_changed_file_alone(
     )
     assert capdisc("hook", "claude", *words, stdin=event("fold a paper crane")).out
     assert len(started) == builds
+
+
+def test_while_no_build_is_due_nothing_is_read_for_one(
+    capdisc, library, hermetic, monkeypatch
+) -> None:
+    library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
+    (path,) = hermetic.rglob("crane-folder/SKILL.md")
+    path.write_text(path.read_text() + "More.\n")
+    questions, started = [], []
+    monkeypatch.setattr(
+        coverage, "covers_usual_folders", lambda where: questions.append(where) or True
+    )
+    monkeypatch.setattr(background_build, "_UPDATE_PAUSE_S", NEXT_YEAR_S)
+    monkeypatch.setattr(
+        background_build, "_start_process", lambda *args, **options: started.append(args)
+    )
+    for _ in range(3):
+        assert capdisc("hook", "claude", stdin=event("fold a paper crane")).out
+    assert len(questions) == len(started) == 1
 
 
 # Whatever happens.

@@ -185,7 +185,7 @@ def test_only_lines_of_ours_come_and_go(setup, undo, client, layout, place) -> N
         assert after.count(b"\n") == after.count(b"\r\n")
     if before.strip() and b"\n" not in before.strip() and before.strip() != b"{}":
         assert b"\n" not in after.strip()
-    assert "nothing to do" in setup(client, "--mcp").out
+    assert setup(client, "--mcp").out.startswith(f"{client}: nothing to do")
     assert path.read_bytes() == after
     undo(client)
     assert path.read_bytes() == before
@@ -273,7 +273,7 @@ def test_a_hook_stands_beside_other_hooks(setup, undo, home) -> None:
     # Claude Code's own editor may move it into the group of another hook.
     hooks["UserPromptSubmit"] = [{**mine, "hooks": [*mine["hooks"], ours]}]
     path.write_text(json.dumps({"hooks": hooks}))
-    assert "nothing to do" in setup("claude", "--hook").out
+    assert setup("claude", "--hook").out.startswith("claude: nothing to do")
     undo("claude")
     assert load(path) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
 
@@ -316,7 +316,7 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(
         "type": "stdio",
         "alwaysLoad": True,
     }
-    assert "nothing to do" in setup("claude").out
+    assert setup("claude").out.startswith("claude: nothing to do")
     # After an edit elsewhere, the old entry is what comes back.
     path = home / ".claude" / "settings.json"
     path.write_text(path.read_text() + "\n")
@@ -341,7 +341,7 @@ def test_options_of_the_server_come_and_go(setup, undo, capdisc, client, place) 
     assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
     between = path.read_bytes()
     assert capdisc(*words).out.startswith(f"{client}: nothing to do")
-    assert "nothing to do" in setup(client).out
+    assert setup(client).out.startswith(f"{client}: nothing to do")
     assert path.read_bytes() == between
     if client in client_sections("hook"):  # the part that stays keeps its options
         undo(client, "--hook")
@@ -621,7 +621,7 @@ def test_a_path_with_blanks_is_quoted_for_the_shell(
         == f"{folder}/capdisc"
     )
     # A second run knows its own quoted line.
-    assert "nothing to do" in setup("claude").out
+    assert setup("claude").out.startswith("claude: nothing to do")
 
 
 VARIABLES = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -53,8 +54,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
         require_something(runtime, config, previous, coverage, roots)
     except InputError as error:
         return error.message
-    again = not coverage.is_conventional
-    waited_s = _start_if_due(place, index_dir, client, again=again, pause_s=PAUSE_S)
+    is_usual = coverage.is_conventional
+    waited_s = _start_if_due(place, index_dir, client, PAUSE_S, lambda: is_usual)
     if waited_s is None:
         return "the index is being built"
     if waited_s:
@@ -70,8 +71,8 @@ def start_update(place: IndexPlace, client: str) -> bool:
     from capdisc.context.coverage import covers_usual_folders
 
     with suppress(CapdiscError, OSError):
-        again = not covers_usual_folders(place.index_dir)
-        _start_if_due(place, place.index_dir, client, again=again, pause_s=_UPDATE_PAUSE_S)
+        where = place.index_dir
+        _start_if_due(place, where, client, _UPDATE_PAUSE_S, lambda: covers_usual_folders(where))
         return True
     return False
 
@@ -97,13 +98,14 @@ def start_refresh(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         return False
     place = locate_index(runtime, config, index_dir)
     runtime, config, where = place.runtime, place.config, place.index_dir
-    if _find_last_start(place) < PAUSE_S:  # what follows takes 20 ms
-        return False
-    previous = recover_settings(where, runtime.builder_id(where))
-    if read_pointer(where) and not previous.is_known:
-        return False
-    again = not complete_coverage(runtime, config, previous).is_conventional
-    return _start_if_due(place, index_dir, client, again=again, pause_s=PAUSE_S) == 0
+
+    def is_usual() -> bool | None:  # takes 20 ms
+        previous = recover_settings(where, runtime.builder_id(where))
+        if read_pointer(where) and not previous.is_known:
+            return None
+        return complete_coverage(runtime, config, previous).is_conventional
+
+    return _start_if_due(place, index_dir, client, PAUSE_S, is_usual) == 0
 
 
 def is_running(place: IndexPlace) -> bool:
@@ -120,13 +122,14 @@ def _start_if_due(
     place: IndexPlace,
     index_dir: Path | None,
     client: str,
-    *,
-    again: bool = False,
     pause_s: float = 0,
+    is_usual: Callable[[], bool | None] = lambda: True,
 ) -> float | None:
-    """Start the build, unless one runs or was started within `pause_s`. Returns None where one
-    runs, the seconds since the last start where that was too recent, and 0 where the build was
-    started. Raises CapdiscError where the user's state cannot be written.
+    """Start the build, unless one runs or was started within `pause_s`. `is_usual` is asked then
+    whether the index covers the usual folders; None, where nothing says so, starts nothing.
+
+    Returns the seconds since the last start where that was too recent, 0 where the build was
+    started, and else None. Raises CapdiscError where the user's state cannot be written.
     """
     lock = _lock_build(place)
     if lock is None:
@@ -135,7 +138,9 @@ def _start_if_due(
         if pause_s and (waited_s := time.time() - _read_time(lock)) < pause_s:
             return max(waited_s, 0.1)
         system.overwrite_file(lock, f"{time.time():.0f}".encode())
-        _start_process(lock, index_dir, client, place.runtime.cwd, again=again)
+        if (covers_usual := is_usual()) is None:
+            return None
+        _start_process(lock, index_dir, client, place.runtime.cwd, again=not covers_usual)
         return 0
     finally:
         os.close(lock)  # the process has the lock, too, and keeps it
@@ -147,17 +152,6 @@ def _start_process(
     words = [client, *(["--again"] if again else [])]
     words += [] if index_dir is None else ["--index-dir", str(index_dir)]
     start_process("capdisc.hook.quiet_build", words, folder, lock)
-
-
-def _find_last_start(place: IndexPlace) -> float:
-    """The seconds since the last start of a build; 0 where one runs."""
-    lock = _lock_build(place)
-    if lock is None:
-        return 0.0
-    try:
-        return time.time() - _read_time(lock)
-    finally:
-        os.close(lock)
 
 
 def _lock_build(place: IndexPlace) -> int | None:

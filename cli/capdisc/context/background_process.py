@@ -97,8 +97,7 @@ def _log_end(number: int) -> None:
         log_failure(folder, "", f"{FAILURE}: {reason}")
 
 
-# The log of hooks and background builds that failed, which `capdisc doctor` shows. It holds no
-# prompts.
+# The log of hooks and background builds that failed, for `capdisc doctor`. It holds no prompts.
 
 
 def log_failure(folder: Path, client: str, failure: str) -> None:

@@ -16,8 +16,7 @@ from capdisc_indexer.sources.source_format import SourceFormat
 
 _MAX_FILES = 5_000
 _MAX_DECLARATIONS = 20
-# A repository may have a README in each of its folders: a person decides about more files than
-# this.
+# A repository may have a README in each folder: a person decides about more files than this.
 _MAX_MATCHES = 100
 # Of all modules, those whose functions are meant for agents.
 _TOOL_MODULES = "tools.py"

@@ -59,7 +59,7 @@ _LOCK_WAIT_S = 0.5
 # What waits for trust is a warning, and what it leads to or holds is not found; nor do the words
 # of an overlay that fits nothing find anything.
 WAITING_CODES = ("symlink", "other-owner", "overlay-unused")
-_TAKEN_IN = "it is being indexed, which takes seconds here"
+_BEING_INDEXED = "it is being indexed, which takes seconds here"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -126,7 +126,7 @@ def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
 
     is_few = len(look.changed) <= FEW_FILES
     is_started = is_few and background_build.start_update(place, "")
-    return _stay_behind(look.changed, _TAKEN_IN if is_started else "", look)
+    return _stay_behind(look.changed, _BEING_INDEXED if is_started else "", look)
 
 
 @read_plugins_once()
@@ -197,9 +197,7 @@ def forget_command(missing: Iterable[str]) -> str:
 
 
 def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
-    """What changed since the index was built and is not in it, and why, or the command that takes
-    it in.
-    """
+    """What changed since the index was built and is not in it, and why, or the command to run."""
     if freshness.building:
         return freshness.building
     count = freshness.changed_count

@@ -189,8 +189,7 @@ def retrieval_mode(
     ctx: open_index.CommandContext, mode: str | None, *, answers_many: bool = False
 ) -> str:
     """The mode by option or setting; where many queries are answered, for which a model is loaded
-    once, auto is rerank if the index has the vectors for it. Raises UsageError for an unknown
-    mode.
+    once, auto is rerank if the index has the vectors for it. Raises UsageError for another word.
     """
     effective_mode = check_mode(mode or ctx.config["mode"])
     if effective_mode == "auto" and not mode and not ctx.config["use_graph_reranking"]:

@@ -85,10 +85,10 @@ def fit_budget(
         [_format_line(ctx, header, prompt, score, length, way) for length in _REASON_LENGTHS]
         for header, way in zip(headers, ways, strict=True)
     ]
-    heading, *counts = count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
+    heading, *counts = _count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
     width = len(_REASON_LENGTHS)
     sizes = [counts[start : start + width] for start in range(0, len(counts), width)]
-    number, length = choose_length(heading, sizes, limits.budget_tokens)
+    number, length = _choose_length(heading, sizes, limits.budget_tokens)
     if not number:
         return Suggestions(reason=f"nothing fits into {limits.budget_tokens} tokens")
     items = [
@@ -308,7 +308,7 @@ def score_by_words(prompt: str, texts: Sequence[str]) -> list[float]:
     return [len(words & set(simple_words(text))) / max(len(words), 1) for text in texts]
 
 
-def count_texts(tokenizer: str, texts: Sequence[str]) -> list[int]:
+def _count_texts(tokenizer: str, texts: Sequence[str]) -> list[int]:
     """The tokens of each text. Raises UsageError for an unknown tokenizer."""
     from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
@@ -316,12 +316,12 @@ def count_texts(tokenizer: str, texts: Sequence[str]) -> list[int]:
     return [counter.count(text) for text in texts]
 
 
-def choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> tuple[int, int]:
+def _choose_length(heading: int, sizes: Sequence[Sequence[int]], budget: int) -> tuple[int, int]:
     """How many lines fit into the budget, and the position of their length, the longest first: as
     many lines as possible, then the longest that all of them can have. `sizes[line][length]` are
     tokens. (0, 0) where not even one line fits.
 
-    >>> choose_length(10, [[20, 12], [20, 12]], 40)
+    >>> _choose_length(10, [[20, 12], [20, 12]], 40)
     (2, 1)
     """
     for number in range(len(sizes), 0, -1):

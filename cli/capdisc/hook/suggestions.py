@@ -44,8 +44,7 @@ _CANDIDATES = 12
 # Without the model, a hit with less than this share of the best one's score stays away.
 _MIN_SCORE_SHARE = 0.7
 # Without vectors, a turn that is likelier than this one of a coding session gets nothing. Words
-# alone spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they speak in
-# 2.
+# alone spoke in 81 of 100 recorded turns, and were useful in 7 of 100 of these; now they do in 2.
 _MAX_CODING_SHARE = 0.75
 
 

@@ -156,9 +156,7 @@ def _format_label(runtime: Runtime, header: CapabilityHeader, file: Path, is_sha
 
 
 def _fit_entries(heading: str, entries: Sequence[_Entry], fits: _Fits) -> str:
-    """The heading and all entries, with descriptions as long as fits; else as many names as
-    fit.
-    """
+    """The heading and all entries, with descriptions as long as fits; else the names that fit."""
     if not entries:
         return heading + _NOTHING
     for length in _LENGTHS:

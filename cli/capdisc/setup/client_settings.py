@@ -82,9 +82,7 @@ def server_command(program: Program) -> list[str]:
 
 
 def guard_line(word: str, line: str) -> str:
-    """The line of a shell that runs `line` where its program `word` is there, and else is
-    silent.
-    """
+    """The line of a shell that runs `line` where its program `word` exists, and else is silent."""
     return f"command -v {word} >/dev/null && {line} || true"
 
 

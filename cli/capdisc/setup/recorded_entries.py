@@ -241,9 +241,7 @@ def plan_undo_of_clients(
     return changes[::-1]
 
 
-def plan_undo_of_all(
-    runtime: Runtime,
-) -> tuple[list[FileChange], list[InputError]]:
+def plan_undo_of_all(runtime: Runtime) -> tuple[list[FileChange], list[InputError]]:
     """The changes that take out all that setup put into any file, and why some file is left as it
     is. Raises InputError for a record that cannot be read.
     """

@@ -131,9 +131,7 @@ def write_text(path: Path, text: str, is_private: bool = False) -> None:
 
 
 def lock_records(state_dir: Path) -> AbstractContextManager[None]:
-    """Holds the lock to change files and their records. Raises what `state_file.lock_folder`
-    does.
-    """
+    """Holds the lock to change files and their records. Raises as `state_file.lock_folder` does."""
     return state_file.lock_folder(state_dir / _STATE_FOLDER)
 
 

@@ -283,7 +283,7 @@ def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: boo
 class Report:
     """How many files were checked, and the findings: their number, and the codes and severities
     that occur. `line` gives the line of the file that a finding is about, "" where there is none;
-    `write` gives the findings as they are printed, made again each time.
+    `write` gives the findings as they are printed, and can be called again.
     """
 
     files: int

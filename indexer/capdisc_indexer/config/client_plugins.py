@@ -113,9 +113,7 @@ class _Reader:
         self._tables: dict[Path, _Table] = {}
 
     def table(self, path: Path) -> _Table:
-        """The JSON or TOML table of the file; an empty one for a file that is missing or holds
-        something else.
-        """
+        """The JSON or TOML table of the file; an empty one where it has none, or is missing."""
         if path not in self._tables:
             self._tables[path] = self._read(path)
         return self._tables[path]
@@ -172,9 +170,7 @@ def _make_plugin(
     manifest_name: str,
     **parts: tuple[Path, ...],
 ) -> ClientPlugin:
-    """The plugin with what its manifest names, else with the usual folders; `parts` take the place
-    of those.
-    """
+    """The plugin with what its manifest names, else with the usual folders; `parts` come first."""
     usual = {
         kind: _paths(folder, manifest.get(kind) or kind)
         for kind in ("skills", "agents", "commands")

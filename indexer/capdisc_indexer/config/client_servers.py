@@ -244,7 +244,7 @@ def _find_dialect(client: str) -> str:
 
 
 def _read_value(file: ClientFile, workspace: Path) -> _Value:
-    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML, and for a
+    """The file's content. Raises OSError, and ValueError for what is not JSON or TOML, and for a
     link out of the workspace that the workspace brings.
     """
     is_users = file.scope == "user"

@@ -151,9 +151,7 @@ def find_other_owners(path: str, workspace: str, own_users: Collection[int]) -> 
 def owner_requests(
     path: str, workspace: str, own_users: Collection[int]
 ) -> tuple[TrustRequest, ...]:
-    """A request for each other user to whom a part of the path belongs (see
-    `find_other_owners`).
-    """
+    """A request for each other user who owns a part of the path (see `find_other_owners`)."""
     owners = find_other_owners(path, workspace, own_users)
     return tuple(
         TrustRequest(setting=OWNER, value=part, place=f"user {user}", origin=workspace)

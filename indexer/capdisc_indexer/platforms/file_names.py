@@ -8,6 +8,14 @@ import os
 import sys
 from functools import lru_cache
 
+if sys.platform == "win32":
+    from capdisc_indexer.platforms import windows as system
+else:
+    from capdisc_indexer.platforms import posix as system
+
+__all__ = ["system"]  # what else `platforms` hands on is defined here
+
+
 # Paths are strings: a Path for each takes long.
 
 
@@ -70,11 +78,3 @@ def _list_names(folder: str, mtime_ns: int) -> frozenset[str]:
 def _fold(name: str) -> str:
     """What all spellings of the name have in common."""
     return to_nfc(to_nfc(name).casefold())
-
-
-if sys.platform == "win32":
-    from capdisc_indexer.platforms import windows as system
-else:
-    from capdisc_indexer.platforms import posix as system
-
-__all__ = ["system"]

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 # As `sys.platform` names it: "linux", "darwin".
 NAME: str = sys.platform
-# The tables of the kernel about mounted disks and about limits on watching; "" where there are
-# none.
+# The tables of the kernel about mounted disks and about limits on watching; "" for none.
 MOUNT_TABLE, WATCH_LIMITS = (
     ("/proc/self/mountinfo", "/proc/sys/fs/inotify") if NAME == "linux" else ("", "")
 )
@@ -407,9 +406,7 @@ def group_options() -> StartOptions:
 
 
 def detached_options(lock: int | None) -> StartOptions:
-    """The options of `Popen` for a process that outlives this one and keeps the file `lock`
-    open.
-    """
+    """The options of `Popen` for a process that outlives this one, and keeps `lock` open."""
     return {**group_options(), "pass_fds": () if lock is None else (lock,)}
 
 

@@ -56,8 +56,8 @@ _FAIL_IMMEDIATELY, _EXCLUSIVE = 1, 2
 _ERROR_ACCESS_DENIED, _ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING = 5, 33, 997
 # PROCESS_QUERY_LIMITED_INFORMATION, and the exit code of a process that runs.
 _QUERY, _STILL_ACTIVE = 0x1000, 259
-# CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of winbase.h. Without a console of its own, which
-# is not shown, each program that a process starts would open a window.
+# CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS of winbase.h. Without
+# a console of its own, which is not shown, each program that a process starts would open a window.
 _NEW_GROUP, _NO_WINDOW, _LOW_PRIORITY = 0x200, 0x08000000, 0x4000
 # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of winnt.h as 18 numbers: its class, the flags of a limit on
 # the time and on the memory of each process, and the places of flags, time and memory.
@@ -393,9 +393,7 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 def limit_process(
     cpu_s: int, address_bytes: int | None = None, data_bytes: int | None = None
 ) -> None:
-    """By a job, which holds this process and all that it starts; each of them may take this
-    much.
-    """
+    """By a job, which holds this process and all that it starts; the limits are those of each."""
     memory = address_bytes or data_bytes or 0
     limits = (ctypes.c_uint64 * 18)()
     limits[_TIME_PLACE] = cpu_s * 10_000_000  # in units of 100 ns

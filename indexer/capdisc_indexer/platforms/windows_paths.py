@@ -38,9 +38,7 @@ def realpath(path: StrPath, *, strict: bool = False) -> str:
 
 
 def relpath(path: StrPath, start: StrPath) -> str:
-    """The path as seen from a folder. It stays absolute on another drive, which nothing leads
-    to.
-    """
+    """The path as seen from a folder; absolute on another drive, to which nothing leads."""
     try:
         return with_slashes(ntpath.relpath(path, start))
     except ValueError:

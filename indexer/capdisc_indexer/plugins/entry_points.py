@@ -4,8 +4,7 @@ the group `capdisc.plugins`, and tables of clients, in the group `capdisc.client
 `importlib.metadata.entry_points` takes 53 ms, half of a cold query. So the entry points are kept
 in a file of the cache, which is good as long as no folder of the environment changed: an installer
 adds a folder for each distribution. The file also has the tables of clients, whose folders of
-skills each query looks at: reading it takes 0.2 ms. Nothing here imports what an entry point
-names.
+skills each query looks at: reading it takes 0.2 ms. What an entry point names is not imported here.
 """
 
 from __future__ import annotations

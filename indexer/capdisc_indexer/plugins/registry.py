@@ -23,8 +23,6 @@ BUNDLED = tuple(
 _REINSTALL_HINT = "install capdisc again"
 # Of an error that the code of others raised.
 _MAX_CHARACTERS = 300
-# The scheme of an address; one slash is enough, as `Path` makes one of two.
-_SCHEME = re.compile(r"([a-z][a-z0-9]+):/")
 
 
 def load_plugins() -> tuple[Plugin, ...]:
@@ -168,7 +166,8 @@ def find_store(address: str) -> Any:
     """The module that reaches this address, by its scheme; None where it is a path. Raises
     UsageError for a scheme that no plug-in has, PluginError where the plug-in cannot be loaded.
     """
-    match = _SCHEME.match(address)
+    # One slash is enough, as `Path` makes one of two.
+    match = re.match(r"([a-z][a-z0-9]+):/", address)
     if not match:
         return None
     stores = find_references("stores")

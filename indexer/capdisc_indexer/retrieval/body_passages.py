@@ -165,9 +165,7 @@ def _choose_section(index: Index, terms: frozenset[str], passage: FoundPassage) 
 
 
 def _heading_fit(index: Index, terms: frozenset[str], heading: str) -> float:
-    """The share of the text's words in the heading times the share of the heading's in the
-    text.
-    """
+    """The share of the text's words in the heading, times that of the heading's in the text."""
     words = index.documents.heading_terms(heading)
     return len(terms & words) ** 2 / (len(terms) * len(words)) if words and terms else 0.0
 

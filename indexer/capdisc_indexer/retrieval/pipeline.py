@@ -184,9 +184,7 @@ def _score_evidence(
     evidence: SearchEvidence,
     encoders: SearchEncoders,
 ) -> tuple[dict[str, float], SignalValues]:
-    """The score 0..1 of each candidate by id, for all texts together, and the signals behind
-    it.
-    """
+    """The score 0..1 of each candidate by id, for all texts together, and its signals."""
     rerankings = [
         rerank(
             index,

@@ -53,8 +53,7 @@ EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
 # A request in another language than the catalogue is left alone, since only its meaning can fit:
-# (nearly) all of its words are unknown here, or one is that says less than this, such as an
-# article.
+# (nearly) all of its words are unknown here, or one that says less than this, as an article does.
 FOREIGN_SHARE, FUNCTION_WORD_WEIGHT = 0.97, 1.0
 # So many words say what a request is about.
 MAX_SUBJECT_WORDS = 64

@@ -120,9 +120,7 @@ def _find_meant_word(index: Index, encoder: StaticEncoder, word: str) -> str:
 
 
 def _one_error(word: str) -> dict[str, float]:
-    """The words that are one letter away, each with the cost of the error that made `word` of
-    it.
-    """
+    """The words that are one letter away, each with the cost of the error that made `word`."""
     costs: dict[str, float] = {}
     for start in range(len(word) + 1):
         before, letter, tail = word[:start], word[start : start + 1], word[start + 1 :]

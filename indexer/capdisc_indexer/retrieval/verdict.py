@@ -57,10 +57,10 @@ CLEAR_LOGIT = 1.5
 # A text with a lower logit is called talk. Of any other that is refused the reason says less: to
 # call a request talk annoys more than the other mistake.
 CLEAR_TALK_LOGIT = -1.5
-# In a catalogue of at most so many capabilities, something comes near to any text.
+# In a catalogue of at most this many capabilities, something comes near to any text.
 SMALL_CATALOGUE_SIZE = 8
 # Why a turn gets nothing.
-TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = REASONS = (
+TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = (
     "talk", "unclear", "unknown-words", "nothing-fits",
 )  # fmt: skip
 # A hit with this share of the best score is near it, and as relevant as is shown at least, where

@@ -227,9 +227,7 @@ def _share_of_name(name: str, prompt_words: set[str]) -> float:
 
 
 def _nearest_use(head: bytes, vectors: Sequence[bytes], dim: int) -> float:
-    """The largest cosine of the turn with turns before which the capability was used; 0
-    without.
-    """
+    """The largest cosine of the turn with turns before a use of the capability; 0 without one."""
     rows = [vector for vector in vectors if len(vector) == dim and any(vector)]
     if not rows:
         return 0.0

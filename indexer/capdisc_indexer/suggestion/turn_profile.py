@@ -135,9 +135,7 @@ def _find_marks(text: str) -> list[float]:
 
 
 def _is_identifier(word: str) -> bool:
-    """Whether a word reads as a name in code: `userStore`, `UserStore`, `user_store`,
-    `store.get(`.
-    """
+    """Whether a word reads as a name in code: `userStore`, `user_store`, `store.get(`."""
     inner = word.strip("`\"'.,:;!?()[]{}*")
     is_camel = inner[1:] != inner[1:].lower() and not inner.isupper() and inner[:1].isalpha()
     return is_camel or "_" in inner or ".get(" in word or "()" in word

@@ -1,6 +1,5 @@
-"""Checks what Claude Code reads in the front matter of skills, agents and commands next to
-the fields of the format: fields that it does not know as they are spelt, and values that it
-ignores.
+"""Checks what Claude Code reads in the front matter of skills, agents and commands besides the
+fields of the format: fields that it does not know as they are spelt, and values that it ignores.
 
 The tables are those of Claude Code 2.1.330: its schemas of front matter, and what its loader says
 of a value in the debug log. Nobody sees that log, so a skill that is meant for users only may be

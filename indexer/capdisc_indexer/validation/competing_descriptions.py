@@ -24,8 +24,7 @@ from capdisc_indexer.text.normalization import BOILERPLATE_WORDS, STOP_WORDS, co
 COMPETING_KINDS = frozenset({"skill", "agent", "command"})
 # From 0.3 to 0.4 the share of pairs whose request finds both is the same; their number halves.
 MIN_COSINE = 0.35
-# A word of more descriptions than this leads to no pair, or a large collection would have
-# millions.
+# A word of more descriptions than this leads to no pair: a large collection would have millions.
 _MAX_LEADING = 24
 _MIN_LEADS = 3
 _MOST_OF_A_NAME = 3

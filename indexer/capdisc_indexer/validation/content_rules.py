@@ -56,7 +56,7 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
         findings = list(content_findings(part, file.path))
         parts.append(replace(part, descriptor=_with_warnings(part.descriptor, findings)))
         all_findings += findings
-    # The rules do not look at what is run, nor at extra data next to the fields.
+    # The rules do not look at what is run, nor at extra data besides the fields.
     has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)
@@ -299,7 +299,7 @@ def _stuffing_problem(texts: Sequence[capdisc_guard.CapabilityText]) -> tuple[st
 
 
 def _token_density(value: str) -> float:
-    """The tokens a character of a text that is dense in them; 0 for any other text."""
+    """The tokens per character of a text that is dense in them; 0 for any other text."""
     if (
         value.isascii()
         or len(value) < 64

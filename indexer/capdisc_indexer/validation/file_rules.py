@@ -82,22 +82,19 @@ def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
         yield finding_at(node.entries.get(key, node), path, code, message, hint)
     run = _entry_of(node, "run")
     if descriptor.run is not None:
-        for problem in find_problems(_run_schema(), {"run": descriptor.run}, closed=False)[
-            :_MAX_PROBLEMS
-        ]:
+        problems = find_problems(_run_schema(), {"run": descriptor.run}, closed=False)
+        for problem in problems[:_MAX_PROBLEMS]:
             yield finding_at(run or node, path, "run-shape", one_line(problem, 200), _RUN_HINT)
     for misuse in capdisc_guard.find_misuses(descriptor.run, descriptor.schema):
         message, hint = capdisc_guard.describe_misuse(misuse)
         steps: tuple[str | int, ...] = ("command", *misuse.at) if misuse.at else ("stdin",)
         place = place_of(run.value if run else node, steps)
         yield finding_at(place, path, "program-text", message, hint, Severity.ERROR)
+    secrets = _entry_of(node, "requiredsecrets", "secrets") or node
     for name in filter(capdisc_guard.is_steering, descriptor.secrets):
         message = f"{name} is not a secret: it decides what programs find, load or start"
-        secrets, hint = (
-            _entry_of(node, "requiredsecrets", "secrets"),
-            capdisc_guard.steering_hint(name),
-        )
-        yield finding_at(secrets or node, path, "steering-variable", message, hint, Severity.ERROR)
+        hint = capdisc_guard.steering_hint(name)
+        yield finding_at(secrets, path, "steering-variable", message, hint, Severity.ERROR)
 
 
 def _field_problems(

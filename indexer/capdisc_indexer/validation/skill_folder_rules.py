@@ -123,15 +123,11 @@ _BYTECODE_FOLDER = "__pycache__"
 
 def check_layout(file: FoundFile) -> Iterator[Finding]:
     """Findings for a folder with very many files, or with files that are not text."""
-    path, (count, opaque) = (
-        printable_path(file.path),
-        _folder_contents(os.path.dirname(file.resolved)),
-    )
+    path = printable_path(file.path)
+    count, opaque = _folder_contents(os.path.dirname(file.resolved))
     if count > MANY_FILES:
-        message, hint = (
-            f"more than {MANY_FILES:,} files lie in its folder",
-            "keep what it reads, and leave the rest out",
-        )
+        message = f"more than {MANY_FILES:,} files lie in its folder"
+        hint = "keep what it reads, and leave the rest out"
         yield finding_at(FILE_START, path, "too-many-files", message, hint)
     if opaque:
         names = ", ".join(printable_path(name) for name in opaque[:3])
@@ -140,8 +136,8 @@ def check_layout(file: FoundFile) -> Iterator[Finding]:
 
 
 def _folder_contents(top: str) -> tuple[int, list[str]]:
-    """How many files one capability's folder has, other capabilities below it left out and at most
-    those of the folder with file MANY_FILES + 1; and the names of those that are not text.
+    """How many files one capability's folder has, without other capabilities below it, and the
+    names of those that are not text. No folder is read once there are more than MANY_FILES.
     """
     count = 0
     opaque: list[str] = []

@@ -135,7 +135,7 @@ def _share_texts(value: _Value) -> _Value:
     another process sends is a new copy each time.
     """
     texts = {name: getattr(value, name) for name in fields(value) if name in _SHARED_FIELDS}
-    return replace(value, **{name: intern(text) for name, text in texts.items()})
+    return replace(value, **{name: intern(str(text)) for name, text in texts.items()})
 
 
 def check_file(file: FoundFile, data: bytes | None = None) -> CheckedFile:
@@ -196,9 +196,7 @@ def _run_plugin_checks(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]
 def _scan_roots(
     roots: Sequence[Path], declared: Sequence[DeclaredSource], links: LinkRules
 ) -> tuple[ScanResult, tuple[InputError, ...]]:
-    """The files below the roots, and an error for each root that is gone, as a hook may name
-    one.
-    """
+    """The files below the roots, and an error for each root that is gone; a hook may name one."""
     try:
         return scan_roots(roots, declared, links=links), ()
     except InputError:
@@ -278,7 +276,7 @@ def check_text(
         names = ", ".join(
             filename for declared in SOURCES.values() for filename in declared.filenames
         )
-        raise UsageError(f"{name} is not a name of a capability file", f"one of: {names}")
+        raise UsageError(f"{name} is not the name of a capability file", f"one of: {names}")
     path = f"{EMPTY_FOLDER}/{name.lstrip('/')}"
     file = FoundFile(
         path=path, resolved=path, size=len(data), mtime_ns=0, ctime_ns=0, inode=0, relative=name, root=EMPTY_FOLDER,
@@ -304,9 +302,7 @@ def check_text(
 
 
 def default_name(data: bytes) -> str:
-    """A file name for a text without one: a skill begins with `---`, anything else is a
-    manifest.
-    """
+    """A file name for a text without one: a skill's if it begins with `---`, else a manifest's."""
     return (
         "SKILL.md" if readable_text(data[:4096]).lstrip().startswith("---") else "CAPABILITY.yaml"
     )

@@ -210,11 +210,8 @@ def _find_message(value: str, unusual: str) -> tuple[int, str] | None:
         offset = value.index(selectors[0])
     elif _WIDTHLESS.search(unusual):
         strays = _STRAY.findall(value)
-        count, what, offset = (
-            len(strays),
-            "characters without width",
-            _zero_width_message(value, strays),
-        )
+        count, what = len(strays), "characters without width"
+        offset = _zero_width_message(value, strays)
     if offset is None:
         return None
     return offset, f"{count:,} {what} where none belong, which can hold a text that nobody sees"

@@ -84,9 +84,7 @@ def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Ma
 
 
 def _ordering_comment(text: CapabilityText, silenceable: Set[str]) -> int | None:
-    """The offset of the first comment that gives orders, other than to silence one of these
-    rules.
-    """
+    """The offset of the first comment with orders, other than to silence one of these rules."""
     if _COMMENT_MARK not in text.value and _DEFINITION_MARK not in text.value:
         return None
     shown = without_code(text.value) if text.is_body else text.value

@@ -146,9 +146,7 @@ class _LongText(Protocol):
 
 
 class _Part(Protocol):
-    """A capability of a file, None where it was refused, and the long texts that it was read
-    from.
-    """
+    """A capability of a file, None where it was refused, and the long texts of which it is made."""
 
     @property
     def descriptor(self) -> Descriptor | None: ...

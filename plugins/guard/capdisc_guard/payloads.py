@@ -132,10 +132,8 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
         yield text.finding("suspicious-url", what, "link to a plain https address", start)
     if key := next(key_spans(value), None):
         # The message does not quote it, as messages go into logs.
-        message, hint = (
-            "something of the shape of a secret key",
-            "remove it, and revoke it if it is real",
-        )
+        message = "something of the shape of a secret key"
+        hint = "remove it, and revoke it if it is real"
         yield text.finding("hard-coded-secret", message, hint, key[0])
 
 

@@ -75,9 +75,7 @@ _MARK = "\ufeff"
 
 @frozen(kw_only=True)
 class FixedFile:
-    """A file before and after, and the rules whose findings were fixed; without any, nothing
-    was.
-    """
+    """A file before and after, and the rules whose findings were fixed, if any."""
 
     file: FoundFile
     before: str

@@ -73,9 +73,7 @@ class FieldRegion:
 
 
 def field_region(text: str) -> FieldRegion:
-    """The region of the fields in a text. A manifest between two `---` counts as a front
-    matter.
-    """
+    """The region of the fields in a text; a manifest between two `---` is like front matter."""
     lines = tuple(text.split("\n"))
     halves = split_front_matter(text)
     if halves.block is None:
@@ -187,9 +185,7 @@ def visible_part(text: str) -> str:
 def _parts_with_lines(
     fields: FieldRegion, lines: set[int]
 ) -> Iterator[tuple[int, int, re.Pattern[str]]]:
-    """First and last line, counted from 0, and pattern of each part that holds one of the
-    lines.
-    """
+    """First and last line, from 0, and pattern of each part that holds one of the lines."""
     starts = sorted({entry.line - 1 for entry in _field_entries(fields)})
     for line in lines:
         place = bisect_right(starts, line)
@@ -203,7 +199,7 @@ def _parts_with_lines(
             )
 
 
-# Fields
+# The fixes of fields that are not written as the format has them.
 
 
 def quote_values(text: str, places: frozenset[tuple[int, int]]) -> str:
@@ -325,11 +321,8 @@ def join_tools(text: str, places: frozenset[tuple[int, int]]) -> str:
     fields = field_region(text)
     for entry in _entries_at(fields, places):
         tools = _joined_tools(entry.value)
-        first, last_line, column = (
-            entry.line - 1,
-            _last_entry_line(fields, entry),
-            entry.column - 1,
-        )
+        first, column = entry.line - 1, entry.column - 1
+        last_line = _last_entry_line(fields, entry)
         old = fields.lines[first : last_line + 1]
         is_whole = old[0].startswith(f"{entry.key}:", column) and not any(
             "#" in line for line in old

@@ -294,9 +294,7 @@ def pieces(text: str, is_coarse: bool) -> Iterator[str]:
 
 
 def piece_digest(piece: str) -> str:
-    """A digest of twelve characters over the words of a piece, whatever blanks are between
-    them.
-    """
+    """A digest of twelve characters over the words of a piece; blanks do not matter."""
     digest = hashlib.sha256(" ".join(piece.split()).encode("utf-8", "replace")).digest()
     return base64.b64encode(digest[:_DIGEST_BYTES]).decode()
 

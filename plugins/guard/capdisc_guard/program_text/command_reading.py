@@ -57,9 +57,7 @@ class State:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for equal states. By identity for the interpreter, which is one value of a
-        table.
-        """
+        """Equal for equal states; the interpreter, a value of a table, counts by its identity."""
         return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
 
 
@@ -213,9 +211,8 @@ class Reading:
                 and spec.operands in (Operands.ALL, Operands.TEXT)
                 and not state.is_given
             ):
-                self._text(
-                    word, state
-                )  # an option that it does not know may be text like the rest
+                # An option that it does not know may be text like the rest.
+                self._text(word, state)
             yield state
 
     def _rest(self, word: Word, state: State) -> State:
@@ -244,9 +241,7 @@ class Reading:
     def _role(
         self, role: Role, word: Word, state: State, has_value: bool, value: str
     ) -> Iterator[State]:
-        """The states after an option; `value` is the literal part of its value in the same
-        word.
-        """
+        """The states after an option; `value` is the literal part of a value in its word."""
         if role is Role.TURN:
             yield replace(state, is_turned=True)
         elif role is Role.REST:

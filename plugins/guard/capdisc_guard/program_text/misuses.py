@@ -17,8 +17,7 @@ from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
 
 _MAX_NAMES = 3
-# The message and the hint by the kind of misuse; the hint for program text is one without a
-# better.
+# The message and the hint by the kind of misuse; interpreters have better hints for program text.
 _WORDS = {
     "text": (
         "{program} would run {names} as a part of its program",
