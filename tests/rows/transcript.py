@@ -10,6 +10,8 @@ The lines below it say what must come, until the next `$ `:
     text            this text is on stdout, after the text of the line before
     ! text          this text is nowhere on stdout
     2> text         this text is on stderr
+    2! text         this text is nowhere on stderr
+    quiet           stderr is empty
     = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
     same            stdout is that of the line typed before
