@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def expand(text: str) -> str:
-    """The text with `<<ab*3>>` written out, `<<U+200B>>` as that character, and without `<<>>`; U+DC80 to U+DCFF are
-    bytes.
+    """The text with `<<ab*3>>` written out, `<<U+200B>>` as that character, and without `<<>>`.
+    Characters from U+DC80 to U+DCFF stand for bytes.
     """
     text = re.sub(
         r"<<U\+([0-9A-F]+)>>", lambda code: chr(int(code[1], 16)), text.replace("<<>>", "")

@@ -3,7 +3,7 @@ makes.
 
 A table of such a file is a case: its outcome with the codes, what is written, and fields of `Case`. A long text is a
 list of texts and of [text, times]. Written are: `fields`, the lines after the required ones of a sound manifest with
-this `name` and `description`; `content`, a manifest whose `skillContent` is this, beside a folder `docs`, where no
+this `name` and `description`; `content`, a manifest whose `skillContent` is this, next to a folder `docs`, where no
 output may show the first line of a password file; `manifest`, exactly this; `skill`, the body of a SKILL.md; `files`,
 `links` and `outside` by their paths; `folders` and `pipes`.
 """

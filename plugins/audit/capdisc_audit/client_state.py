@@ -62,9 +62,7 @@ class ReadFolders:
         return None
 
     def reads(self, client: str, path: str) -> bool:
-        """Whether the client reads this file; one that lies in no client's folder counts for
-        all.
-        """
+        """Whether the client reads this file; all read one that is in no client's folder."""
         own_folders = (*self.folders[client], *self.plugins[client])
         return _is_below(path, own_folders) or not _is_below(path, self.all_folders)
 

@@ -1,6 +1,6 @@
 """How many of the right answers stand in a context, and how many tokens does it spend on them?
 
-A context is what `capdisc render` prints of a query without the overview. Beside it stand three
+A context is what `capdisc render` prints of a query without the overview. It is compared with three
 ways to do without: the same ranking as a plain list, a line of name and first sentence for each
 hit, the first hits by words alone, and the list of everything, both with a whole line of name and
 description as clients print it; of each as many lines as fit the budget.

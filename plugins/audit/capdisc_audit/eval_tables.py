@@ -43,9 +43,7 @@ def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[st
 def format_comparison_table(
     summaries: Sequence[EvalSummary], limit: int, colour: bool
 ) -> list[str]:
-    """The lines of a table with a row for each mode over all queries, and its interval below
-    it.
-    """
+    """The lines of a table: a row for each mode over all queries, with its interval below."""
     headings = ["mode", *_HEADINGS, *(f"p{percent} ms" for percent in _PERCENTILES)]
     rows = []
     for summary in summaries:

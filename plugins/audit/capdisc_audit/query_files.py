@@ -49,9 +49,7 @@ class GoldStandard:
 
 
 def resolve_judgements(index: Index, grades_by_query: Mapping[str, Grades]) -> GoldStandard:
-    """The judgements with each name resolved: as an id, else as the name of a single
-    capability.
-    """
+    """The judgements with each name resolved: an id, else the name of a single capability."""
     names = list(dict.fromkeys(name for grades in grades_by_query.values() for name in grades))
     headers = index.documents.headers_for(names, Query(texts=()))
     ids_of_name = {name: _find_ids(index, name) for name in names if name not in headers}

@@ -30,7 +30,7 @@ from capdisc_indexer.store.snapshot import Index
 # A phrase of another capability is a near miss for what stands among this many of its first hits.
 NEIGHBOUR_DEPTH = 5
 _SEARCH_DEPTH = 10
-# So many hits are what a hook prints at most; the share of requests that find theirs there.
+# A hook prints at most this many hits; how many requests find theirs among them is reported.
 SHOWN_HITS = 3
 # The id of a test whose request nothing here should answer.
 NOBODY = ""

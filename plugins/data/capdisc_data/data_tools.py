@@ -1,6 +1,4 @@
-"""The tools that ask about data: databases and tables, APIs, documents, and everything by name and
-text.
-"""
+"""The tools that ask about data: tables, APIs and documents, and everything by name and text."""
 
 from __future__ import annotations
 

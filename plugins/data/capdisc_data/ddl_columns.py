@@ -143,9 +143,7 @@ def read_key(draft: TableDraft, item: Sequence[SqlToken]) -> None:
 
 
 def _read_column(draft: TableDraft, item: Sequence[SqlToken], comment_text: str, sql: str) -> None:
-    """Adds the column; `comment_text` is that of SQL comments, and a COMMENT clause replaces
-    it.
-    """
+    """Adds the column; `comment_text`, from SQL comments, yields to a COMMENT clause."""
     if len(draft.columns) >= MAX_COLUMNS:
         return
     name = item[0].name

@@ -92,9 +92,7 @@ def _markdown(text: str, path: str) -> DocumentContent:
 
 
 def _front_matter(block: str) -> Mapping[str, Json]:
-    """The fields of the front matter; none if it is not a mapping, which is not an error in a
-    document.
-    """
+    """The fields of the front matter; none, and no error, if it is not a mapping."""
     documents = read_yaml(block).documents
     value = as_written(documents[0]) if documents and isinstance(documents[0], MapNode) else {}
     return value if isinstance(value, dict) else {}

@@ -107,8 +107,7 @@ def plan(
     may read only what the plan lists as discovered, and take inputs only from earlier steps. Exit
     status 1: something does not exist, and is named. schema prints the JSON Schema of a plan.
 
-    Example: capdisc render "VIP spending by quarter" --template planner | llm | capdisc plan check
-    -
+    Example: capdisc render "VIP spending by quarter" --template planner | llm | capdisc plan check -
     """
     if verb not in VERBS:
         raise unknown_choice("verb", verb, VERBS)
@@ -206,9 +205,7 @@ class _PlanChecker:
         list(self._look_up(context, "documents", where, self._document))
 
     def check_step(self, step: Mapping[str, Any], where: str, position: int) -> None:
-        """Looks up what a step reads, whether it was discovered, and where its inputs come
-        from.
-        """
+        """Looks up what a step reads, whether it was discovered, and which step gives its inputs."""
         number = step["number"]
         if number != position + 1:
             self._add(f"{where}.number", f"is {number}, and this is step {position + 1}")

@@ -247,7 +247,7 @@ def _request_body(fields: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _parse_sample(raw: str) -> Json:
-    """The value of a body, whose variables may stand where JSON wants a number; None if it is no
+    """The value of a body, whose variables may stand where JSON wants a number; None if it is not
     JSON.
     """
     for text in (raw, _VARIABLE.sub("0", raw)):

@@ -343,9 +343,7 @@ def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[s
 
 
 def _type_schema(annotation: ast.expr | None, depth: int) -> dict[str, Json]:
-    """The JSON schema of an annotation; its own text as the title where it is not a common
-    type.
-    """
+    """The JSON schema of an annotation; for an uncommon type, its own text as the title."""
     schema: dict[str, Json] = {}
     if annotation is None or depth > _MAX_TYPE_DEPTH:
         return schema

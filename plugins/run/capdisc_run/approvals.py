@@ -245,9 +245,7 @@ def list_covered_files(descriptor: Descriptor, call: Call) -> list[str]:
 
 
 def _called_files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
-    """The files that the call names, in the capability's folder and in the one where it will
-    run.
-    """
+    """The files that the call names, in the capability's folder and in that of the run."""
     if isinstance(call, HttpCall):
         return iter(())
     folders = (os.path.dirname(descriptor.source.path), str(call.cwd))

@@ -42,10 +42,10 @@ def build_argv(
     A word whose placeholder has no value is left out; so is a list of words inside the command, as
     a whole. `{name...}` gives each item of a list a word of its own.
 
-    Raises InputError for what is not a command, or has a placeholder that is not a parameter. Raises
-    UsageError for a value that the program could take for an option: one that begins with a dash,
-    in a word that begins with it, unless `--` stands before, or the parameter's schema says that
-    it is meant (see `allows_dash`).
+    Raises InputError for what is not a command, or has a placeholder that is not a parameter.
+    Raises UsageError for a value that the program could take for an option: one that begins with a
+    dash, in a word that begins with it, unless `--` stands before, or the parameter's schema says
+    that it is meant (see `allows_dash`).
 
     >>> command = ["ls", ["--width", "{width}"], "--", "{paths...}"]
     >>> build_argv(command, {"paths": ["a b", "-c"]}, ["width", "paths"])

@@ -147,9 +147,7 @@ class Deadline:
         return time.monotonic() >= self._ends
 
     def remaining(self) -> float:
-        """The seconds that are left, always more than 0. Raises LinkRefusedError when it is
-        over.
-        """
+        """The seconds that are left, more than 0. Raises LinkRefusedError when it is over."""
         seconds = self._ends - time.monotonic()
         if seconds <= 0:
             raise self._refusal

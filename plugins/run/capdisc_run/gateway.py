@@ -160,9 +160,7 @@ class Gateway:
         arguments: Arguments,
         caller: Caller,
     ) -> None:
-        """Raises ApprovalRequiredError unless the tool is read-only, approved, or confirmed
-        now.
-        """
+        """Raises ApprovalRequiredError unless the tool is read-only, approved or confirmed."""
         if is_read_only(descriptor):
             return
         digest = approval_digest(descriptor, declaration)

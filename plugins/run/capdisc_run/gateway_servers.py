@@ -90,9 +90,7 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
 
 
 def names_servers(runtime: Runtime, config: Config) -> bool:
-    """Whether a file of the workspace names a server that is served here, or would be with
-    trust.
-    """
+    """Whether a file of the workspace names a server that is served, or would be with trust."""
     selection = select_servers(runtime, config)
     waiting = [server for server, reason in selection.left_out if TRUST_HINT in reason]
     return any(server.scope == "workspace" for server in (*selection.served, *waiting))
@@ -141,14 +139,9 @@ def waiting_reason(runtime: Runtime, config: Config, requests: Iterable[TrustReq
     return f"its files are not those that you trusted: {names}; {TRUST_HINT}"
 
 
-def split_names(texts: Sequence[str]) -> list[str]:
-    """The names in texts that separate them by commas or blanks."""
-    return [word for text in texts for word in text.replace(",", " ").split()]
-
-
 def announce_servers(runtime: Runtime, config: Config, texts: Sequence[str]) -> ServerSelection:
-    """As `select_servers`, for names that commas separate. Notices say which files
-    cannot be read, which servers wait for their user's trust, and that there is none to serve.
+    """As `select_servers`, for names that commas separate. Notices say which files cannot be read,
+    which servers wait for their user's trust, and that there is none to serve.
     """
     names = [name.strip() for text in texts for name in text.split(",")]
     selection = select_servers(runtime, config, [name for name in names if name])
@@ -227,9 +220,7 @@ def list_unasked_servers(
 
 
 def name_unasked_servers_once(runtime: Runtime) -> None:
-    """Say once for each workspace which servers of its .mcp.json were never asked for their
-    tools.
-    """
+    """Name the servers of .mcp.json that were never asked for tools, once in each workspace."""
     mark = runtime.named_servers_mark
     if mark.exists():
         return

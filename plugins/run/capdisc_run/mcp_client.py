@@ -37,8 +37,7 @@ MAX_SKILLS = 2_000
 MAX_SKILLS_BYTES = 16 * 1024 * 1024
 SKILLS_TIMEOUT_S = 120.0
 _TOO_LATE = "the server took too long"
-# Of a server that does not declare the extension, at most this much of its list of resources is
-# read.
+# How much of the list of resources is read of a server that does not declare the extension.
 _MAX_RESOURCE_PAGES = 10
 
 # A page of what a server says: {"tools": [...]}, as MCP's `tools/list` has it, or one of skills.

@@ -130,9 +130,7 @@ class ServerProcess:
         return anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError
 
     async def _read_messages(self, incoming: Any) -> None:
-        """Passes on messages, a line each, until the server ends its output or has sent too
-        much.
-        """
+        """Passes on messages, a line each, until the output ends or is too large."""
         pending: list[bytes] = []
         with suppress(*self._stream_errors):
             async with incoming:

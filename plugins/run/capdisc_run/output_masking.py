@@ -102,9 +102,7 @@ def _longest_beginning(data: bytes, spellings: Sequence[_Spelling]) -> int:
 
 
 def _beginning_at_end(data: bytes, spelling: bytes) -> int:
-    """How many bytes at the end of the data are the beginning of the spelling, and not all of
-    it.
-    """
+    """How many bytes at the end of the data begin the spelling without completing it."""
     lengths = range(len(spelling) - 1, 0, -1)
     return next((length for length in lengths if data.endswith(spelling[:length])), 0)
 

@@ -1,6 +1,4 @@
-"""How is an MCP server of a client's configuration started or reached, and what of that is
-secret?
-"""
+"""How an MCP server of a client's configuration is started or reached, and its secrets."""
 
 from __future__ import annotations
 

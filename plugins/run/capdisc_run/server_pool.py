@@ -73,9 +73,7 @@ class ServerPool:
         return pages
 
     def close(self) -> None:
-        """Ends all connections: each program gets a moment to end by itself, and is killed
-        then.
-        """
+        """Ends all connections: each program gets a moment to end, and is killed then."""
         if self._supervisor.done():
             return
         ended = self._portal.start_task_soon(self._end_all)

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class ServerTool:
-    """A tool of a served MCP server, as its list has it; `digest` is what an approval holds
-    for.
-    """
+    """A tool of a served MCP server, as its list has it; an approval holds for `digest`."""
 
     descriptor: Descriptor
     declaration: ServerDeclaration
@@ -75,9 +73,7 @@ def approve_tools(runtime: Runtime, tools: Sequence[ServerTool], yes: bool, json
 
 
 def revoke_tools(runtime: Runtime, pattern: str, json: bool) -> int:
-    """Take back the approvals of the tools with this id or pattern, also of servers that are
-    gone.
-    """
+    """Take back approvals of tools by id or pattern, also of servers that are gone."""
     folder = runtime.user_state_dir()
     fitting = [
         digest

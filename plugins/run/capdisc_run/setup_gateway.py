@@ -27,7 +27,6 @@ from capdisc_run.gateway_servers import (
     ServerSelection,
     announce_servers,
     gateway_places,
-    split_names,
 )
 from capdisc_run.server_tools import (
     ServerTool,
@@ -75,13 +74,13 @@ def plan_gateway(
     lazy_imports.mcp_sdk()
     selection = announce_servers(runtime, runtime.config(), server_names)
     _ask_servers(runtime, selection)
-    tools = list(list_tools(runtime, split_names(server_names)))
+    tools = list(list_tools(runtime, _split_names(server_names)))
     plan = GatewayPlan(
         path=path.as_posix(),
         selection=selection,
         waiting=tuple(tool for tool in tools if not is_allowed(runtime, tool)),
     )
-    words = split_names(patterns)
+    words = _split_names(patterns)
     for word in words:
         if not any(_fits(tool, word) for tool in tools):
             tool_names = console.format_names([_short_id(tool) for tool in plan.waiting])
@@ -100,7 +99,7 @@ def choose_tools(plan: GatewayPlan) -> GatewayPlan:
         "Agents are refused the tools with a number, or ask you, until you approve them."
     )
     while True:
-        words = split_names(
+        words = _split_names(
             [read_answer("Approve which? [numbers, names, SERVER.*, all; Enter: none]")]
         )
         tools = [word for word in words if not _is_choice(plan, word)]
@@ -191,6 +190,11 @@ def list_answering(runtime: Runtime, plan: GatewayPlan) -> list[ServerDeclaratio
     ]
 
 
+def _split_names(texts: Sequence[str]) -> list[str]:
+    """The names in texts that separate them by commas or blanks."""
+    return [word for text in texts for word in text.replace(",", " ").split()]
+
+
 def _ask_servers(runtime: Runtime, selection: ServerSelection) -> None:
     """Ask the servers for their tools whose list is missing or old."""
     gateway = Gateway(selection.served, gateway_places(runtime))
@@ -222,9 +226,7 @@ def _is_choice(plan: GatewayPlan, word: str) -> bool:
 
 
 def _fits(tool: ServerTool, word: str) -> bool:
-    """Whether the word is the name of the tool, its id, or a pattern that fits that; `all`
-    does.
-    """
+    """Whether the word is `all`, the name of the tool, its id, or a pattern of ids."""
     folded, name = word.casefold(), _short_id(tool).casefold()
     return (
         folded in (_ALL, tool.descriptor.name.casefold())

@@ -34,8 +34,7 @@ _LIST_CHARACTERS = re.compile(r'[,;()\[\]"]')
 def remember_printed(runtime: surroundings.Runtime, name: str, ids: Sequence[str]) -> None:
     """Record in the session that these capabilities are about to be printed.
 
-    A session that does not exist yet is begun where there is something to record, with a
-    notice.
+    Where there is something to record, a session that does not exist yet is begun, with a notice.
     """
     if ids:
         announce_new_session(runtime, name)

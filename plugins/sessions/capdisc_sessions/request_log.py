@@ -93,8 +93,8 @@ def append_event(state_dir: Path, event: LogEvent) -> None:
 
 
 def read_events(state_dir: Path) -> tuple[LogEvent, ...]:
-    """All events, oldest first; other lines are skipped. Raises InputError where others
-    may write the log.
+    """All events, oldest first; other lines are skipped. Raises InputError where others may write
+    the log.
     """
     data = state_file.read_state_file(log_path(state_dir)) or b""
     events = []

@@ -188,9 +188,8 @@ def update_session(
 ) -> Session:
     """The session after `step`, as it was written.
 
-    With `create`, a missing session is begun; with `repair`, one whose file is damaged is
-    begun again. Raises as
-    `load_session`, and BusyError when another process keeps the lock.
+    With `create`, a missing session is begun; with `repair`, one whose file is damaged is begun
+    again. Raises as `load_session`, and BusyError when another process keeps the lock.
     """
     path = _session_path(state_dir, name)
     if not create and not session_exists(state_dir, name):  # before the lock makes the folder
