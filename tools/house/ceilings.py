@@ -54,12 +54,12 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=551_786,
+        today=551_696,
         goal=400_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=389_138,
+        today=389_058,
         goal=265_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
