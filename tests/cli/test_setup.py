@@ -278,8 +278,15 @@ def test_a_hook_stands_beside_other_hooks(setup, undo, home) -> None:
     assert load(path) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
 
 
+@pytest.mark.parametrize(
+    ("word", "program"),
+    [
+        ("'/old place/bin/capdisc'", "/old/capdisc"),
+        ('"C:/old place/Scripts/capdisc.exe"', r"C:\old\Scripts\capdisc.exe"),
+    ],
+)
 def test_an_entry_of_another_capdisc_is_brought_up_to_date(
-    setup, undo, capdisc, home, place
+    setup, undo, capdisc, home, place, word, program
 ) -> None:
     old = {
         "hooks": {
@@ -288,7 +295,7 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(
                     "hooks": [
                         {
                             "type": "command",
-                            "command": "'/old place/bin/capdisc' hook claude --detail",
+                            "command": f"{word} hook claude --detail",
                             "timeout": 3,
                         }
                     ]
@@ -299,7 +306,7 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(
     before = put(home / ".claude" / "settings.json", json.dumps(old))
     server = {
         "mcpServers": {
-            "capdisc": {"command": "/old/capdisc", "args": ["mcp", "--gateway"], "env": {"A": "b"}}
+            "capdisc": {"command": program, "args": ["mcp", "--gateway"], "env": {"A": "b"}}
         }
     }
     put(place("claude"), json.dumps(server))

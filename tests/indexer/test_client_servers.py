@@ -195,6 +195,7 @@ def test_of_several_declarations_of_one_server_the_first_counts() -> None:
     [
         (["capdisc", "mcp"], True),
         (["/usr/bin/capdisc", "mcp", "--gateway"], True),
+        ([r"C:\me\Scripts\capdisc.exe", "mcp"], True),
         (["uvx", "--from", "capdisc-cli[mcp]", "capdisc", "mcp"], True),
         (["python", "-m", "capdisc", "mcp"], True),
         (["capdisc", "serve"], False),
