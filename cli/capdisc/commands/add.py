@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands.new import TOOL_FOLDER
 from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.freshness import locate_index

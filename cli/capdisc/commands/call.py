@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.context.query_execution import build_tool_context
 from capdisc.output import console, standard_streams

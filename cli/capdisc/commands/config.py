@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import names, params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.index_scope import list_declared_sources, list_scan_roots

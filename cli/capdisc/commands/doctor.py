@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.commands.setup import describe_hooks, format_states
 from capdisc.context import background_process, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option, parse_seconds
+from capdisc.args.command_line import argument, option, parse_seconds
 from capdisc.context import surroundings
 from capdisc.hook.answer import (
     HEADING,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import capdisc_indexer as cd
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import data_files, surroundings, table_finisher, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
@@ -47,10 +47,18 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
 
-# Databases of the configuration are asked for their tables where the user allows it; the answers
-# are kept.
-
 _ASK_COMMAND = "capdisc index --ask-servers"
+# Findings printed of a large collection: of each rule, and in all.
+SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
+_SHOWN_DECLARATIONS = 3
+_CHANGES = ("added", "updated", "removed")
+_COUNT_LABELS = (
+    ("failed", "failed"),
+    ("stale", "stale"),
+    ("copies", "identical copies"),
+    ("shadowed", "shadowed"),
+    ("held", "held back"),
+)
 
 
 def _ask_sources(
@@ -124,11 +132,6 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
         except CapdiscError as problem:
             stays = "; its last copy stays" if path.exists() else ""
             console.print_notice(f"notice: {problem.message}{stays}")
-
-
-# Findings printed of a large collection: of each rule, and in all.
-SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
-_SHOWN_DECLARATIONS = 3
 
 
 def index(
@@ -543,13 +546,3 @@ def _format_summary(report: BuildReport, covers: str) -> str:
     notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
     parts = [summary, work, ", ".join(notes), covers and f"covers {covers}"]
     return "; ".join(filter(None, parts))
-
-
-_CHANGES = ("added", "updated", "removed")
-_COUNT_LABELS = (
-    ("failed", "failed"),
-    ("stale", "stale"),
-    ("copies", "identical copies"),
-    ("shadowed", "shadowed"),
-    ("held", "held back"),
-)

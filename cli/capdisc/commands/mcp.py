@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.mcp_service.opening import answer_opening, take_stdin

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import config_file
 from capdisc.context import data_files, surroundings
 from capdisc.output import console

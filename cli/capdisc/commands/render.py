@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode

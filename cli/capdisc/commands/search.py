@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import check_finite, option
 from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
@@ -70,7 +70,7 @@ def search(
         option(
             min=0,
             max=1,
-            callback=params.check_finite,
+            callback=check_finite,
             help="Raise what the log says is used, by up to this share of its score.",
             panel="Searching",
         ),
@@ -80,7 +80,7 @@ def search(
         option(
             min=0,
             max=1,
-            callback=params.check_finite,
+            callback=check_finite,
             help="The share of its partners' scores that a hit gains [by the setting, else 0.15].",
             panel="Searching",
         ),

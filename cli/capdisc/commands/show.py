@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import names, params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode

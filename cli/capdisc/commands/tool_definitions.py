@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution, session_memory
 from capdisc.output import console
 from capdisc.render.gate import Gate, describe_refusal, print_unmatched

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import Filters, option, query_texts
+from capdisc.args.command_line import option
+from capdisc.args.params import Filters, query_texts
 from capdisc.commands.tool_definitions import (
     CODE_FORMATS,
     FORMATS,

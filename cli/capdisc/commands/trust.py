@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import trust_grants
 from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import user_files
 from capdisc.output import console
 from capdisc.output.console import gather

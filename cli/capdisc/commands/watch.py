@@ -11,7 +11,7 @@ from typing import Annotated
 
 import capdisc_indexer as cd
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import BadValueError, argument, option, parse_seconds
 from capdisc.context import surroundings, table_finisher, workspace_trust
 from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
 from capdisc.output import console, standard_streams
@@ -75,10 +75,10 @@ def parse_debounce(text: str) -> float:
     """The seconds as `parse_seconds` reads them. Raises BadValueError for a large number without a
     unit, too.
     """
-    seconds, text = params.parse_seconds(text), text.strip()
+    seconds, text = parse_seconds(text), text.strip()
     # From ten on it is likelier meant as milliseconds, which other watchers count.
     if seconds >= 10 and text[-1].isdigit():
-        raise params.BadValueError(f"{text!r} has no unit: give {text}ms or {text}s")
+        raise BadValueError(f"{text!r} has no unit: give {text}ms or {text}s")
     return seconds
 
 
@@ -94,7 +94,7 @@ class WatchRequest:
         float | None,
         option(
             metavar="TIME",
-            parser=params.parse_seconds,
+            parser=parse_seconds,
             help="Scan this often, also without events [1m; 2s where there are none].",
         ),
     ] = None

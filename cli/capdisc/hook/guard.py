@@ -96,7 +96,7 @@ def _read_deadline(words: Sequence[str]) -> float:
     for position, word in enumerate(words):
         name, equals, text = word.partition("=")
         if name == _DEADLINE:
-            from capdisc.args.params import parse_seconds
+            from capdisc.args.command_line import parse_seconds
 
             try:
                 return parse_seconds(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.output import console
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Ranking, Verdict

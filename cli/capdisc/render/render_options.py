@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.render.gate import Gate
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen

@@ -24,13 +24,25 @@ from capdisc_indexer.model.version import __version__
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.rules import load_rules
 
-# For a person, `full`: where, how bad, what, the line itself with a mark, and what to do.
-
+# The lines of `full`.
 MAX_COLUMNS = 120
 # Lines of these findings hold a secret, so nobody repeats them.
 SECRET_CODES = frozenset({"hard-coded-secret", "secret-file", "secret-value"})
 _MARGIN = "  | "
 _ELLIPSIS = "…"
+
+# The escapes are those of the documentation of GitHub's workflow commands: what would end a value,
+# and the percent sign itself.
+_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_DATA_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+SARIF_SCHEMA_URL = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# What GitHub lists apart from mistakes of form.
+_SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
 
 
 def format_full(report: Report) -> Iterator[str]:
@@ -145,13 +157,7 @@ def format_json_lines(report: Report) -> Iterator[str]:
     return (f"{console.format_json_text(finding, None)}\n" for finding in report.findings)
 
 
-# Workflow commands of GitHub Actions, which show each finding at its line of a change. The
-# escapes are those of the documentation of workflow commands: what would end a value, and the
-# percent sign itself.
-
-_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-_DATA_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+# Workflow commands of GitHub Actions, which show each finding at its line of a change.
 
 
 def format_github(report: Report) -> Iterator[str]:
@@ -182,13 +188,6 @@ def _escape_value(value: str, table: dict[int, str]) -> str:
 # Findings as SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative
 # addresses, a location for each result.
 
-SCHEMA_URL = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
-# What GitHub lists apart from mistakes of form.
-_SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-
 
 def format_sarif(report: Report) -> Iterator[str]:
     """One run with the rules that were broken and every finding."""
@@ -203,7 +202,7 @@ def format_sarif(report: Report) -> Iterator[str]:
             "silenced": report.silenced_count,
         },
     }
-    document = {"$schema": SCHEMA_URL, "version": "2.1.0", "runs": [run]}
+    document = {"$schema": SARIF_SCHEMA_URL, "version": "2.1.0", "runs": [run]}
     return console.json_pieces(document, "results", _result_documents(report, codes))
 
 
@@ -222,7 +221,7 @@ def _rule_document(explanation: RuleExplanation) -> JsonObject:
         "shortDescription": {"text": explanation.summary},
         "fullDescription": {"text": f"{explanation.summary} {explanation.why}"},
         "help": {"text": f"{explanation.why} {explanation.fix}"},
-        "defaultConfiguration": {"level": _LEVELS[explanation.severity]},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[explanation.severity]},
         "properties": {
             "tags": [
                 explanation.group,
@@ -245,7 +244,7 @@ def _result_documents(report: Report, codes: list[str]) -> Iterator[JsonObject]:
         yield {
             "ruleId": finding.code,
             "ruleIndex": codes.index(finding.code),
-            "level": _LEVELS[finding.severity],
+            "level": _SARIF_LEVELS[finding.severity],
             "message": {
                 "text": f"{finding.message} ({finding.hint})" if finding.hint else finding.message
             },

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import setup_changes
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console, terminal

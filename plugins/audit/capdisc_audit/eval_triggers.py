@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode

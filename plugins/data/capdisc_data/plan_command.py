@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import argument
+from capdisc.args.command_line import argument
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console
 from capdisc.output.failures import ExitCode

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import surroundings
 from capdisc.hook import use_memory
 from capdisc.output import console
