@@ -13,7 +13,7 @@ from typing import Annotated
 
 from capdisc.args.command_line import argument, check_finite, option, parse_seconds
 from capdisc.context import surroundings
-from capdisc.output import standard_streams
+from capdisc.output import command_process
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
 from capdisc_indexer.model.types import Query
@@ -96,6 +96,14 @@ Mode = Annotated[
         help="Search by words, by meaning or both; no-graph: without relations; rerank: both, reordered by the reranker.",
         panel="Searching",
         choices=("auto", "hybrid", "lexical", "vector", "no-graph", "rerank"),
+    ),
+]
+Gate = Annotated[
+    str,
+    option(
+        help='auto: print nothing for talk such as "thanks!"; off: answer every query.',
+        panel="Searching",
+        choices=("auto", "off"),
     ),
 ]
 SessionName = Annotated[
@@ -196,7 +204,7 @@ def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tupl
     """
     typed_words = list(words or ())
     joined_words = " ".join(word for word in typed_words if word != "-").strip()
-    piped = standard_streams.read_stdin_text() if "-" in typed_words else ""
+    piped = command_process.read_stdin_text() if "-" in typed_words else ""
     lines = [line for line in piped.splitlines() if line.strip()]
     texts = (joined_words, *(also or ()), *(lines if len(lines) <= MAX_LINES else (piped,)))
     return tuple(text.strip() for text in texts if text.strip())
@@ -213,6 +221,6 @@ def prompt_texts(
     texts = (
         " ".join(typed_words),
         *(also or ()),
-        standard_streams.read_stdin_text() if reads_stdin else "",
+        command_process.read_stdin_text() if reads_stdin else "",
     )
     return tuple(text.strip() for text in texts if text.strip())

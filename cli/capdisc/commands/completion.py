@@ -6,7 +6,7 @@ from typing import Annotated
 
 from capdisc.args.command_line import argument
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.text.similar_names import unknown_choice
 
 # bash splits words at `:` and `=`, so the pieces of one word are put together again, and what

@@ -29,7 +29,7 @@ from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.help_panels import value_name
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.version import __version__
 

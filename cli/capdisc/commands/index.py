@@ -12,7 +12,7 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.command_line import argument, option
-from capdisc.context import data_files, surroundings, table_finisher, workspace_trust
+from capdisc.context import data_files, housekeeping, surroundings, workspace_trust
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
     add_paths,
@@ -25,7 +25,6 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.index_collection import collect_indexes
 from capdisc.context.index_scope import list_declared_sources
 from capdisc.context.index_update import (
     WAITING_CODES,
@@ -33,8 +32,8 @@ from capdisc.context.index_update import (
     describe_missing,
     short_path,
 )
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import PreviousBuild, recover_settings
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
@@ -271,7 +270,7 @@ def index(
             return cd.build(existing, folder, build_options, progress)
 
         with (
-            standard_streams.silence_native_stderr(),
+            command_process.silence_native_stderr(),
             console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
         ):
             report = (
@@ -313,8 +312,8 @@ def index(
     if not shared:
         # What a hook builds, or another index gave most of, stays small: no table unasked.
         is_new = not last.roots and 2 * report.counts["embedded"] > report.counts["added"]
-        table_finisher.start_finisher(config, where, builder_id, is_first=is_new and not quiet)
-        collect_indexes(runtime, config, where, is_quiet=quiet)
+        housekeeping.start_table_update(config, where, builder_id, is_first=is_new and not quiet)
+        housekeeping.collect_indexes(runtime, config, where, is_quiet=quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
@@ -348,9 +347,9 @@ def _wait_for_table(
     """Bring the LanceDB table up to date, where the option or the setting says to wait for it.
     Returns a notice where that fails.
     """
-    if not wait and table_finisher.choose_mode(config) != "wait":
+    if not wait and housekeeping.choose_table_mode(config) != "wait":
         return ()
-    problem = table_finisher.finish_table(where, builder_id, verify=wait and verify)
+    problem = housekeeping.finish_table(where, builder_id, verify=wait and verify)
     return (problem,) if problem else ()
 
 

@@ -16,7 +16,7 @@ from capdisc.commands.tool_definitions import (
 )
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
 

@@ -13,8 +13,8 @@ from capdisc.args import params
 from capdisc.args.command_line import argument, option
 from capdisc.context import user_files
 from capdisc.output import console
+from capdisc.output.command_process import ExitCode
 from capdisc.output.console import gather
-from capdisc.output.failures import ExitCode
 from capdisc.validate.check_request import (
     ValidateRequest,
     check_fix_options,

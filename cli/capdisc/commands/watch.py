@@ -12,9 +12,9 @@ from typing import Annotated
 import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.command_line import BadValueError, argument, option, parse_seconds
-from capdisc.context import surroundings, table_finisher, workspace_trust
+from capdisc.context import housekeeping, surroundings, workspace_trust
 from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
-from capdisc.output import console, standard_streams
+from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -135,7 +135,7 @@ def watch(request: WatchRequest = WatchRequest()) -> int:
     """
     pace = _watch_options(request)
     system.limit_malloc_arenas()
-    with standard_streams.silence_native_stderr():
+    with command_process.silence_native_stderr():
         while _watch_until_outdated(request, pace):
             console.print_notice(
                 "notice: the settings or what the index covers changed: reading them again"
@@ -221,7 +221,7 @@ def _print_updates(
         elif update.report:
             console.print_lines([_format_update(update.report)])
         if update.report and update.report.published:
-            table_finisher.start_finisher(config, where, builder_id)
+            housekeeping.start_table_update(config, where, builder_id)
             if request.command:
                 number = update.report.generation.number
                 _run_exec_command(request.command, number, runtime, where)

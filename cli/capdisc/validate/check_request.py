@@ -10,7 +10,7 @@ from capdisc.context import surroundings, user_files, workspace_trust
 from capdisc.context.client_places import find_plugins_here, link_rules
 from capdisc.context.coverage import USUAL, name_absent_roots
 from capdisc.context.index_scope import list_declared_sources, list_scan_roots, place_sources
-from capdisc.output import console, standard_streams
+from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest
@@ -211,7 +211,7 @@ def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | 
         raise UsageError("stdin is checked alone", "name the files in a call of their own")
     from capdisc_indexer.validation.validate import default_name
 
-    data = standard_streams.read_stdin_bytes(MAX_READ_BYTES + 1)
+    data = command_process.read_stdin_bytes(MAX_READ_BYTES + 1)
     # With a folder, the name is that of a file here, whose text is not yet saved.
     return data, system.abspath(name) if "/" in name else name or default_name(data)
 

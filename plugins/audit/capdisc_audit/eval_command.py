@@ -10,7 +10,7 @@ from capdisc.args import params
 from capdisc.args.command_line import BadValueError, argument, option, parse_count
 from capdisc.context import open_index, query_execution, user_files
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_audit import evaluation, query_files
 from capdisc_audit.eval_tables import (
     format_comparison_table,
