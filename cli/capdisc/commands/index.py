@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.command_line import argument, option
 from capdisc.context import data_files, housekeeping, surroundings, workspace_trust
-from capdisc.context.client_places import read_plugins_once
+from capdisc.context.client_places import read_plugins_once, server_files
 from capdisc.context.coverage import (
     add_paths,
     complete_coverage,
@@ -25,7 +26,7 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.index_scope import list_declared_sources
+from capdisc.context.index_scope import folder_requests, list_declared_sources
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
@@ -70,7 +71,8 @@ def _ask_sources(
     """Ask the servers and databases that sources name, and fetch their documents, as far as
     options and declarations ask for it.
     """
-    if lists := registry.find_service("server-lists"):
+    names_servers = any(source.format == "mcp-servers" for source in sources)
+    if names_servers and (lists := registry.find_service("server-lists")):
         lists.ask_servers(runtime, config, sources, ask_servers)
     ask_databases(runtime, sources, ask_servers)
     if network:
@@ -219,7 +221,7 @@ def index(
     ):
         console.print_notice(f"notice: {one_line(problem, 300)}")
     with read_plugins_once():
-        waiting = workspace_trust.announce_all(runtime, config)
+        waiting = _announce_left_out(runtime, config)
         shared = runtime.shared_index(index_dir, config)
         where = runtime.index_dir(index_dir, config)
         place = IndexPlace(index_dir=where, runtime=runtime, config=config)
@@ -230,9 +232,8 @@ def index(
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = list_declared_sources(runtime, config, paths or ())
-        if lists := registry.find_service("server-lists"):
-            asks_clients = not paths and (ask_servers or not quiet)
-            lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)
+        asks_clients = not paths and (ask_servers or not quiet)
+        _refresh_server_lists(runtime, config, declared, ask_servers, asks_clients)
         builder_id = None if shared else runtime.ensure_builder_id(where)
         named_paths = [runtime.expand(path) for path in paths or ()]
         last = PreviousBuild() if shared else recover_settings(where, builder_id)
@@ -316,6 +317,31 @@ def index(
         housekeeping.collect_indexes(runtime, config, where, is_quiet=quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _announce_left_out(runtime: surroundings.Runtime, config: Config) -> tuple[str, ...]:
+    """Print what is left out until the user trusts the workspace. Returns the notices."""
+    folders = folder_requests(runtime, config)
+    if not (folders or config.waiting or config.strays):
+        return ()
+    where = runtime.workspace.as_posix()
+    return workspace_trust.announce_settings(config, folders, where=where)
+
+
+def _refresh_server_lists(
+    runtime: surroundings.Runtime,
+    config: Config,
+    declared: Sequence[DeclaredSource],
+    is_asked_for: bool,
+    asks_clients: bool,
+) -> None:
+    """Bring the kept tools of MCP servers up to date; without a kept list and a client's file that
+    names a server there are none.
+    """
+    has_files = asks_clients and any(os.path.lexists(file.path) for file in server_files(runtime))
+    has_servers = has_files or runtime.has_tool_lists()
+    if has_servers and (lists := registry.find_service("server-lists")):
+        lists.refresh_lists(runtime, config, declared, is_asked_for, asks_clients)
 
 
 def _choose_coverage(

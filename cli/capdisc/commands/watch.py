@@ -14,6 +14,7 @@ from capdisc.args import params
 from capdisc.args.command_line import BadValueError, argument, option, parse_seconds
 from capdisc.context import housekeeping, surroundings, workspace_trust
 from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
+from capdisc.context.index_scope import folder_requests
 from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
@@ -152,7 +153,9 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
     if shared := runtime.shared_index(index_dir, config):
         hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
         raise UsageError(f"watch does not publish to {shared.url}", hint)
-    waiting = workspace_trust.announce_all(runtime, config)
+    waiting = workspace_trust.announce_settings(
+        config, folder_requests(runtime, config), where=runtime.workspace.as_posix()
+    )
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
     named_paths = [runtime.expand(path) for path in request.paths or ()]

@@ -25,7 +25,8 @@ from capdisc.context.coverage import (
     name_absent_roots,
 )
 from capdisc.context.freshness import Freshness, IndexPlace
-from capdisc.context.workspace_trust import announce, folder_requests
+from capdisc.context.index_scope import folder_requests
+from capdisc.context.workspace_trust import announce
 from capdisc.output import command_process, console
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (

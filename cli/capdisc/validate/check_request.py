@@ -9,7 +9,12 @@ import capdisc_indexer as cd
 from capdisc.context import surroundings, user_files, workspace_trust
 from capdisc.context.client_places import find_plugins_here, link_rules
 from capdisc.context.coverage import USUAL, name_absent_roots
-from capdisc.context.index_scope import list_declared_sources, list_scan_roots, place_sources
+from capdisc.context.index_scope import (
+    folder_requests,
+    list_declared_sources,
+    list_scan_roots,
+    place_sources,
+)
 from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import fixed_part
@@ -119,7 +124,7 @@ def _waiting_requests(
         and not grant.covers(request, config.digest)
     ]
     if not has_paths:
-        folders = (*config.waiting, *workspace_trust.folder_requests(runtime, config))
+        folders = (*config.waiting, *folder_requests(runtime, config))
         waiting += [
             request for request in folders if request.setting in ("roots", "source", LINK, OWNER)
         ]
