@@ -19,7 +19,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.indexing.build_plan import BuildPlan
-from capdisc_indexer.indexing.change_detection import StatesByPath
+from capdisc_indexer.indexing.changes import StatesByPath
 from capdisc_indexer.indexing.previous_build import check_digests
 from capdisc_indexer.model.errors import (
     ENDING_ERRORS,

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from capdisc_indexer import encoders
-from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
     DamagedIndexError,
@@ -353,6 +352,9 @@ def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[
     """How many findings of each severity the build of a generation reported: of its scan, of its
     files and about ids.
     """
+    # Brings the rules for names: only `status` counts.
+    from capdisc_indexer.indexing.id_resolution import find_collisions
+
     counts = Counter(severity for severity, _, _ in scan.get("findings", ()))
     for state in files.values():
         counts.update(str(finding.severity) for finding in state.findings)

@@ -90,7 +90,7 @@ def detail_text(descriptor: Descriptor) -> str:
             has_heading = heading == "Content" and body.startswith("#")
             lines += ["", *([] if has_heading else [f"## {_section_heading(d, heading)}"]), body]
     joined = "\n".join(lines).strip() + "\n"
-    # No token may join it with the line before it (see `formats.format`).
+    # No token may join it with the line before it (see `render_format`).
     return f" {joined}" if joined.startswith("/") else joined
 
 

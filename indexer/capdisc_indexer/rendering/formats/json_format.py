@@ -9,14 +9,19 @@ from collections.abc import Callable, Mapping
 
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import UNLIMITED, Block, Context, Tier
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.formats.text import (
     LINE_BEGINNING,
     TEXT,
     imitates_frame,
     text_inside,
 )
-from capdisc_indexer.rendering.layout import format_full_text, format_halves
+from capdisc_indexer.rendering.render_format import (
+    APPENDED,
+    MEMORY,
+    RenderFormat,
+    format_full_text,
+    format_halves,
+)
 from capdisc_indexer.text.normalization import one_line
 
 SCHEMA_VERSION = 1

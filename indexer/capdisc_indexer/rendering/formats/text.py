@@ -13,8 +13,7 @@ from collections.abc import Callable
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Context, Descriptor
 from capdisc_indexer.rendering.capability_text import availability_note
-from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
-from capdisc_indexer.rendering.layout import format_layout
+from capdisc_indexer.rendering.render_format import RenderFormat, format_layout, frame_mark
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late, one_line
 
 _BACKTICK_RUN = compile_late(r"`{4,}")
