@@ -121,6 +121,7 @@ def describe_request(request: BuildRequest) -> str:
         max_changes=None,
         encoder_required=False,
         last_coverage=None,
+        same_release=False,
         seeds=(),
         only_new_findings=False,
         rebuild=False,

@@ -47,6 +47,7 @@ from capdisc_indexer.indexing.previous_build import (
     after_failed_reuse,
     check_changed_digests,
     check_digests,
+    find_other_release,
     load_previous_build,
     load_published,
     load_seed,
@@ -63,11 +64,13 @@ from capdisc_indexer.model.errors import (
     CoverageChangedError,
     DamagedIndexError,
     IndexStateError,
+    OtherReleaseError,
     UnusableFilesError,
     WiderChangeError,
 )
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Finding
+from capdisc_indexer.plugins.entry_points import describe_release
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.folder_tree import is_inside
@@ -98,6 +101,11 @@ def build_changes(request: BuildRequest, comparison: TreeComparison | None) -> B
     """
     reason = ""
     options = request.options
+    if options.same_release and (release := find_other_release(request.index_dir)):
+        raise OtherReleaseError(
+            f"capdisc {release} has written this index, and this process is capdisc {describe_release()}",
+            "start it again, so that it is the release that is installed now",
+        )
     previous = load_previous_build(
         request.index_dir,
         options.rebuild,

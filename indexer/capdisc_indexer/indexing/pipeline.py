@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from capdisc_indexer import encoders
 from capdisc_indexer.indexing.build_request import (
     BuildRequest,
     Progress,
@@ -24,11 +23,10 @@ from capdisc_indexer.indexing.build_request import (
     describe_reranker,
     select_encoder,
 )
-from capdisc_indexer.indexing.previous_build import stored_limits
+from capdisc_indexer.indexing.previous_build import find_difference
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, CapdiscError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
-from capdisc_indexer.plugins.entry_points import describe_release
+from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store import (
     durable_files,
     file_states,
@@ -78,10 +76,30 @@ def build_index(
     return replace(report, seconds=time.monotonic() - started)
 
 
+def find_no_change(
+    roots: Sequence[Path], index_dir: Path, options: BuildOptions
+) -> BuildReport | None:
+    """The report of `build_index` where it would find no change, without the lock for writing; None
+    where it may find one, or where another writer is at work or was killed.
+    """
+    request = BuildRequest(
+        roots=roots, index_dir=index_dir, options=options, progress=_ignore_progress
+    )
+    comparison = compare_tree(request)
+    if (
+        comparison is None
+        or comparison.changed
+        or publication.list_unfinished(index_dir)
+        or publication.surplus_generations(index_dir, comparison.published.number)
+    ):
+        return None
+    generation.mark_use(index_dir)
+    return report_no_change(comparison)
+
+
 def compare_tree(request: BuildRequest) -> TreeComparison | None:
     """What changed since the last build of this request, where it asks for errors only and the
-    stamps tell everything about a few changes at most; else None. Its caller holds the lock for
-    writing.
+    stamps tell everything about a few changes at most; else None.
     """
     options = request.options
     if not options.only_new_findings or options.rebuild or options.verify:
@@ -93,7 +111,11 @@ def compare_tree(request: BuildRequest) -> TreeComparison | None:
         if record is None or record["key"] != describe_request(request):
             return None
         published = generation.load_current(request.index_dir, options.builder_id)
-        if published is None or not _is_reusable(published, options):
+        if (
+            published is None
+            or not pointer.startswith(f"{published.number} ")  # another one was published just now
+            or find_difference(published, options.passage_limits)
+        ):
             return None
         now_ns = time.time_ns()
         changed = folder_stamps.find_changes(request.index_dir, pointer, MAX_CHANGES)
@@ -128,13 +150,6 @@ def _read_record(data: bytes) -> TreeRecord | None:
             for name, (changed_ns, size, inode) in record["stored"].items()
         },
     }
-
-
-def _is_reusable(published: Generation, options: BuildOptions) -> bool:
-    """Whether the next build takes over this generation; see `load_previous_build`."""
-    made_by = (published.made_by, published.pieces)
-    has_same_limits = options.passage_limits in (None, stored_limits(published))
-    return has_same_limits and made_by == (describe_release(), encoders.shipped_fingerprint())
 
 
 def report_no_change(comparison: TreeComparison) -> BuildReport:
