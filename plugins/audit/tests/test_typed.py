@@ -14,7 +14,11 @@ from typed_cases import load_cases
 HERE = Path(__file__).parent
 # Variables of clients that change what an audit says.
 _VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "SKILL_CHAR_BUDGET")
-CASES = [case for name in ("audit", "eval", "savings", "stubs") for case in load_cases(HERE / f"{name}.toml")]
+CASES = [
+    case
+    for name in ("audit", "eval", "savings", "stubs")
+    for case in load_cases(HERE / f"{name}.toml")
+]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -10,7 +10,6 @@ import pytest
 from rows.table import REPOSITORY, Row
 from typed_cases import load_cases
 
-
 HERE = Path(__file__).parent
 CASES = [case for name in ("readers", "sqlite") for case in load_cases(HERE / f"{name}.toml")]
 

@@ -12,6 +12,7 @@ from capdisc_data import sqlite
 from capdisc_indexer.model.types import LoadedFile
 from found_files import found
 
+
 def make(path: Path, script: str) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
