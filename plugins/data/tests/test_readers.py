@@ -11,7 +11,11 @@ from rows.table import REPOSITORY, Row
 from typed_cases import load_cases
 
 HERE = Path(__file__).parent
-CASES = [case for name in ("readers", "sqlite") for case in load_cases(HERE / f"{name}.toml")]
+CASES = [
+    case
+    for name in ("readers", "sqlite", "documents")
+    for case in load_cases(HERE / f"{name}.toml")
+]
 
 
 @pytest.mark.parametrize("case", CASES)
