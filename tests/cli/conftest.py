@@ -64,3 +64,16 @@ def shipped(clone: Path, write_skill) -> Path:
     build_index([outside], clone / "shipped", BuildOptions())
     (clone / "capdisc.toml").write_text('index_dir = "shipped"\n')
     return clone / "shipped"
+
+
+@pytest.fixture
+def agents(capdisc, hermetic: Path, home: Path, write_skill) -> Path:
+    """AGENTS.md of a project with a skill for two clients and a tool, and a user with a skill."""
+    for folder in (".claude/skills", ".agents/skills"):
+        write_skill(hermetic / folder, "merge-pdfs", "Merges PDF files. Use when asked to.", "Do.")
+    tool = hermetic / ".capdisc" / "capabilities" / "sql" / "CAPABILITY.yaml"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("name: run-sql\nkind: tool\ndescription: Runs a query.\n")
+    write_skill(home / ".claude" / "skills", "my-notes", "Takes notes. Use when asked.", "Do.")
+    assert capdisc("index").code == 0
+    return hermetic / "AGENTS.md"
