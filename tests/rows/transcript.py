@@ -9,9 +9,9 @@ The lines below it say what must come, until the next `$ `:
 
     text            this text is on stdout, after the text of the line before
     ! text          this text is nowhere on stdout
-    2> text         this text is on stderr
+    2> text         this text is on stderr, which is empty where no line says so
     2! text         this text is nowhere on stderr
-    quiet           stderr is empty
+    2?              stderr may have anything else
     = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
     same            stdout is that of the line typed before
@@ -158,8 +158,11 @@ def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
     exact = [line[2:] for line in step.expected if line == "=" or line.startswith("= ")]
     if exact and exact != [line.rstrip() for line in printed.out.splitlines()]:
         yield "stdout is not exactly this"
+    says_stderr = any(line.startswith(("2> ", "2?")) for line in step.expected)
+    if printed.err and not says_stderr:
+        yield "stderr is not empty"
     for line in step.expected:
-        if line == "=" or line.startswith("= "):
+        if line in ("=", "2?") or line.startswith("= "):
             continue
         if line.startswith("exit "):
             code = int(line[5:])
@@ -169,9 +172,6 @@ def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
         elif line.startswith("2! "):
             if line[3:] in printed.err:
                 yield f"on stderr: {line[3:]}"
-        elif line == "quiet":
-            if printed.err:
-                yield "stderr is not empty"
         elif line.startswith("! "):
             if line[2:] in printed.out:
                 yield f"on stdout: {line[2:]}"
