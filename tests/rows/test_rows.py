@@ -130,6 +130,7 @@ def test_a_transcript_holds(expected: str) -> None:
         ("$ capdisc fail", "stderr is not empty"),
         ("$ capdisc fail\n2?", "exit 2 and not 0"),
         ("$ capdisc one\nexit 1", "exit 0 and not 1"),
+        ("$ capdisc one two\ntokens > 9", "tokens > 9: it has 3"),
         ("$ capdisc one\n.a == 1", "no JSON on stdout for: .a == 1"),
         (f"$ capdisc '{JSON}'\n.tables[0].rows == 3", ".tables[0].rows == 3: it is 2"),
         (f"$ capdisc '{JSON}'\n.tables[0].size == 3", ".tables[0].size == 3: nothing is there"),

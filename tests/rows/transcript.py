@@ -15,6 +15,7 @@ The lines below it say what must come, until the next `$ `:
     = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
     same            stdout is that of the line typed before
+    tokens <= 500   how many tokens stdout has; also == != < > >=
     exit 1          the exit status, which is 0 where nothing is said
     .a[0].b == 3    a value of the JSON on stdout; also != < <= > >= ~ (contains) !~ (does not);
                     [*] takes every item, .length counts
@@ -34,6 +35,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.lazy_imports import load_token_counter
+
 # `python` is the one that runs the tests.
 PROGRAMS = Path(sys.executable).parent
 Json = Any
@@ -43,6 +46,7 @@ _PATH = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]"
 )
 _JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
+_TOKENS_LINE = re.compile(r"tokens (?P<sign>==|!=|<=|>=|<|>) (?P<limit>\d+)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
 
 
@@ -178,6 +182,11 @@ def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
         elif line == "nothing":
             if printed.out:
                 yield "stdout is not empty"
+        elif limit := _TOKENS_LINE.fullmatch(line):
+            if not _SIGNS[limit["sign"]](
+                count := load_token_counter()(printed.out), int(limit["limit"])
+            ):
+                yield f"{line}: it has {count}"
         elif line == "same":
             if printed.out != before or not before:
                 yield "stdout is not that of the line before"
