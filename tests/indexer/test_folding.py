@@ -7,6 +7,7 @@ from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.embedding_text import is_english
+from case_rows import read_rows
 
 SKILLS = {
     "rechnung": "Erstellt eine Rechnung und verschickt sie an den Kunden.",
@@ -28,14 +29,7 @@ def catalogue(hermetic, write_skill):
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [
-        ("Rechnungen verschicken", "rechnung"),
-        ("Vorhersagen", "wetter"),
-        ("wystawianie faktur klientom", "faktury"),
-        ("prognozy", "pogoda"),
-        ("заказчику", "schet"),
-        ("invoicing customers", "invoices"),
-    ],
+    read_rows(__file__, "another_ending_finds_the_word_by_words_alone"),
 )
 def test_another_ending_finds_the_word_by_words_alone(catalogue, query, expected) -> None:
     """A word with another ending finds by words alone, in four languages (S260)."""

@@ -4,14 +4,9 @@ import pytest
 
 from capdisc_indexer import graph
 from capdisc_indexer.model.types import ProducerEdge
+from case_rows import read_rows
 
-HEADS = {
-    "tool:send": {"id": "tool:send", "name": "send", "requires": ["render"]},
-    "tool:render": {"id": "tool:render", "name": "render", "requires": ["tool:read"]},
-    "tool:read": {"id": "tool:read", "name": "read", "requires": ["send"]},
-    "tool:other": {"id": "tool:other", "name": "other", "composed_with": ["tool:send"]},
-    "tool:next": {"id": "tool:next", "name": "next", "related": ["send", "elsewhere"]},
-}
+HEADS = read_rows(__file__, "heads")
 
 
 def resolve(name):

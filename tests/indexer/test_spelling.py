@@ -8,6 +8,7 @@ from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.query_analysis import content_clauses, remove_payload
 from capdisc_indexer.store.snapshot import Index
+from case_rows import read_rows
 
 
 @pytest.fixture
@@ -26,14 +27,7 @@ def catalogue(hermetic, write_skill):
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [
-        ("kubernetse", "kubernetes-rollout"),
-        ("invocie", "invoice-archive"),
-        ("foercast", "weather-forecast"),
-        ("mergepdf", "merge-pdf"),
-        ("invoicearchive", "invoice-archive"),
-        ("weatherforecast", "weather-forecast"),
-    ],
+    read_rows(__file__, "a_slip_of_the_finger_and_a_squeezed_name_still_find_it"),
 )
 def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(
     catalogue, typed, expected
@@ -64,34 +58,15 @@ def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_sk
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [
-        ("merge two PDF files", ()),
-        (
-            "check the weather and then send an e-mail",
-            ("check the weather", "then send an e-mail"),
-        ),
-        ("查看天气,然后发送邮件", ("查看天气", "发送邮件")),
-        ("Öffne die Datei und drucke sie", ("Öffne die Datei", "drucke sie")),
-        ("salt and pepper", ()),
-        ("", ()),
-    ],
+    read_rows(__file__, "clauses"),
 )
 def test_clauses(text, parts) -> None:
-    assert content_clauses(text) == parts
+    assert content_clauses(text) == tuple(parts)
 
 
 @pytest.mark.parametrize(
     ("payload", "kind"),
-    [
-        ('"a sea; of, troubles and so on"', "a literal"),
-        ("`rm -rf node_modules`", "code"),
-        ("```\nfor x in y:\n    print(x)\n```", "a block of code"),
-        ("https://example.org/a?b=c", "an address"),
-        ("jo.doe@example.org", "an address of mail"),
-        ("/var/log/nginx/access.log", "a path"),
-        ("W2378156", "a number"),
-        ("\n| name | price |\n| tea | low |\n", "a table"),
-    ],
+    read_rows(__file__, "what_a_long_request_hands_over_is_left_out"),
 )
 def test_what_a_long_request_hands_over_is_left_out(payload, kind) -> None:
     request = f"please read what I paste here, {payload} and tell me in a few words what to do"
@@ -158,12 +133,7 @@ def test_short_names_are_not_taken_for_made_up_words() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "expected", "corrections"),
-    [
-        ("find the custmer", "invoice-archive", {"custmer": "customer"}),
-        ("teh weahter for tommorow", "weather-forecast", {"teh": "the", "weahter": "weather"}),
-        ("join my dcouemnts", "merge-pdf", {"dcouemnts": "documents"}),
-        ("deploy a contianer to hte clsuter", "kubernetes-rollout", {"hte": "the"}),
-    ],
+    read_rows(__file__, "words_and_meaning_are_searched_for_what_a_mistyped_word_means"),
 )
 def test_words_and_meaning_are_searched_for_what_a_mistyped_word_means(
     catalogue, typed, expected, corrections

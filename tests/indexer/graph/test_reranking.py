@@ -6,6 +6,7 @@ from capdisc_indexer.graph.capability_graph import add_neighbours
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
+from case_rows import read_rows
 
 
 def asked(index, text, mode="lexical", **filters):
@@ -16,18 +17,7 @@ def ids(ranking):
     return [hit.id for hit in ranking.hits]
 
 
-HUB = [
-    {
-        "name": "news",
-        "description": "Reads the latest news headlines of the day.",
-        "composedWith": ["hub"],
-    },
-    *(
-        {"name": f"reader-{n}", "description": f"Reads number {n}.", "composedWith": ["hub"]}
-        for n in range(6)
-    ),
-    {"name": "hub", "description": "Reads dispatches to others."},
-]
+HUB = read_rows(__file__, "hub")
 
 
 def test_a_partner_of_many_does_not_pass_what_fits_better(indexed) -> None:
@@ -36,15 +26,7 @@ def test_a_partner_of_many_does_not_pass_what_fits_better(indexed) -> None:
         assert ids(asked(index, "latest news headlines"))[0] == "tool:news"
 
 
-NEEDY = [
-    {
-        "name": "letter",
-        "description": "Writes a formal letter to a customer.",
-        "requires": ["zebra", "note"],
-    },
-    {"name": "zebra", "description": "Stripes."},
-    {"name": "note", "kind": "document", "description": "Paper."},
-]
+NEEDY = read_rows(__file__, "needy")
 
 
 def test_what_a_hit_requires_comes_along_and_says_through_what(indexed) -> None:
@@ -76,17 +58,7 @@ def test_the_order_of_the_catalogue_changes_no_score(indexed, catalogue) -> None
         ] == first
 
 
-RELATED = [
-    {
-        "name": "paint",
-        "description": "Paints a fence green.",
-        "related": ["brush", "note", "gone", "ladder", "tape"],
-    },
-    {"name": "brush", "description": "Bristles."},
-    {"name": "ladder", "description": "Rungs."},
-    {"name": "tape", "description": "Sticky.", "hidden": True},
-    {"name": "note", "kind": "document", "description": "Paper."},
-]
+RELATED = read_rows(__file__, "related")
 
 
 def test_related_ones_are_added_only_on_request_with_a_quota_of_their_own(indexed) -> None:

@@ -18,6 +18,7 @@ from capdisc_indexer.tools.provider_formats import (
     parameter_renames,
 )
 from capdisc_indexer.validation.arguments import find_problems
+from case_rows import read_rows
 from forms_of_providers import FORMS as SHAPES
 
 TREE = {
@@ -39,16 +40,7 @@ TREE = {
         }
     },
 }
-CHOICE = {
-    "anyOf": [
-        {
-            "type": "object",
-            "properties": {"id": {"type": "string"}, "x": {}},
-            "required": ["id", "x"],
-        },
-        {"type": "object", "properties": {"id": {"type": "string"}, "y": {}}, "required": ["id"]},
-    ]
-}
+CHOICE = read_rows(__file__, "choice")
 
 
 def defined(*pairs: tuple[str, str], schema: object = None, **more: object) -> list[Definition]:
@@ -166,17 +158,7 @@ def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
     assert names["tool:a.Summarize Detection"] == "Summarize_Detection"
 
 
-ODD = {
-    "properties": {
-        "filter[name]": {},
-        "filter_name": {},
-        "page[size]": {},
-        "词": {},
-        "x" * 65: {},
-        "ok": {},
-    },
-    "required": ["page[size]", "ok"],
-}
+ODD = read_rows(__file__, "odd")
 
 
 def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again() -> None:

@@ -3,16 +3,14 @@
 import pytest
 
 from capdisc_indexer.tools.discovery_tools import summary
+from case_rows import read_rows
 
 SPELLINGS = "base_readQuery BASE_READQUERY base_readquery base-read-query baseReadQuery tool:base_readQuery"
 
 
 @pytest.mark.parametrize(
     ("typed", "name"),
-    [
-        *((each, "base_readQuery") for each in SPELLINGS.split()),
-        ("base-table-list", "base_tableList"),
-    ],
+    read_rows(__file__, "a_name_in_any_spelling_is_exact"),
 )
 def test_a_name_in_any_spelling_is_exact(ask, typed, name) -> None:
     """Case, camel, snake and kebab spellings and ids are exact (S96, S125)."""
@@ -93,13 +91,7 @@ def test_the_discovery_tools_are_documented_too(ask) -> None:
 
 @pytest.mark.parametrize(
     ("description", "expected"),
-    [
-        ("\n\nArguments:\nRuns it. Then stops.", "Runs it."),
-        ("One line without an end", "One line without an end"),
-        ("Only a heading:", "Only a heading:"),
-        ("", ""),
-        ("word " * 100, "word " * 22 + "word…"),
-    ],
+    read_rows(__file__, "a_summary_is_the_first_line_that_says_something"),
 )
 def test_a_summary_is_the_first_line_that_says_something(description, expected) -> None:
     """A summary is the first sentence of the first line that is not a heading, cut on a word at 120
