@@ -11,6 +11,7 @@ from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.snapshot import Index
+from case_rows import read_rows
 
 HERE = generation.SCHEMA_VERSION
 
@@ -39,18 +40,7 @@ def _manifest(index_dir, **changes) -> bytes:
     ).encode()
 
 
-CHANGES = [
-    *(
-        {"schema_version": version}
-        for version in (0, 1, 2, HERE - 1, HERE + 1, 10**9, -1, "4", None)
-    ),
-    {"encoder": None},
-    {"later": 1},
-    {"counts": {"capabilities": 1}},
-    {"counts": []},
-    {"files": []},
-    {"files": {"a": {"size": "1"}}},
-]
+CHANGES = read_rows(__file__, "changes")
 
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
