@@ -76,7 +76,7 @@ def find_unknown_files(gen: Path, files: Mapping[str, FileEntry]) -> list[str]:
     would read some of them.
     """
     paths = (path for path in gen.rglob("*") if path.suffix != ".lock" and not path.is_dir())
-    names = {str(path.relative_to(gen)) for path in paths}
+    names = {path.relative_to(gen).as_posix() for path in paths}
     return sorted(names - set(files) - {"MANIFEST"})
 
 

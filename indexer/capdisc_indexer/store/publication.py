@@ -181,7 +181,7 @@ def link_file(source: Path, target: Path) -> None:
 def _file_names(top: Path) -> list[str]:
     # A lock belongs to an inode: a lock file linked into two generations would lock both.
     return [
-        str(path.relative_to(top))
+        path.relative_to(top).as_posix()
         for path in top.rglob("*")
         if path.is_file() and path.suffix != ".lock"
     ]
