@@ -293,15 +293,12 @@ def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Cli
         manifest = reader.table(folder / _MANIFESTS["codex"])
         skills = _merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills")))
         servers = _merge(_paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers")))
-        yield _make_plugin(
-            "codex",
-            plugin_id,
-            folder,
-            manifest,
-            "",
+        yield ClientPlugin(
+            client="codex",
+            id=plugin_id,
+            name=_text(manifest, "name") or name,
+            folder=folder,
             skills=skills,
-            agents=(),
-            commands=(),
             servers=servers,
         )
 
