@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import BadValueError, argument, option, parse_count
 from capdisc.context import open_index, query_execution, user_files
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_audit import evaluation, query_files
 from capdisc_audit.eval_tables import (
     format_comparison_table,
@@ -243,8 +243,8 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
     """The budgets of `300,1200`, smallest first. Raises UsageError for another text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        budgets = {params.parse_count(part, 1, _MAX_BUDGET) for part in parts}
-    except params.BadValueError:
+        budgets = {parse_count(part, 1, _MAX_BUDGET) for part in parts}
+    except BadValueError:
         budgets = set()
     if text and not 0 < len(budgets) == len(set(parts)) <= _MAX_BUDGETS:
         raise UsageError(

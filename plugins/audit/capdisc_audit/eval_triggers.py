@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution, surroundings, user_files
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_audit.triggers import (
     FAILING_NEW,
     NOBODY,
@@ -145,7 +145,7 @@ def evaluate_triggers(
     runtime = surroundings.current_runtime()
     with (
         ExitStack() as stack,
-        standard_streams.silence_native_stderr(),
+        command_process.silence_native_stderr(),
         console.progress_bar(runtime.stderr_is_terminal and not (quiet or json)) as progress,
     ):
         places = [runtime.expand(Path(name)) for name in names]
