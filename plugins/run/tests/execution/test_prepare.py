@@ -60,14 +60,6 @@ def test_defaults_are_filled_in(prepared, tmp_path) -> None:
     assert call.cwd == tmp_path
 
 
-def test_everything_that_is_wrong_with_the_arguments_is_said_at_once(prepared) -> None:
-    """All mistakes are reported together: missing, unknown, wrong type or choice (S109)."""
-    with pytest.raises(UsageError) as raised:
-        prepared(COMMAND, {"size": "x", "mode": "odd", "pth": "a"})
-    lines = raised.value.message.splitlines()
-    assert [line.split(":")[0].strip() for line in lines[1:]] == ["path", "size", "mode", "pth"]
-
-
 @pytest.mark.parametrize(
     ("run", "arguments", "unused"),
     [
