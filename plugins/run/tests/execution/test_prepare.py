@@ -32,7 +32,6 @@ SCHEMA = {
 }
 COMMAND = {"command": ["echo", "{path}", "{size}"]}
 HERE = ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
-URL = "https://a.example.com/"
 
 
 @pytest.fixture
@@ -60,17 +59,7 @@ def test_defaults_are_filled_in(prepared, tmp_path) -> None:
     assert call.cwd == tmp_path
 
 
-@pytest.mark.parametrize(
-    ("run", "arguments", "unused"),
-    [
-        (COMMAND, {"path": "a", "mode": "fast"}, "mode"),
-        (
-            {"http": {"url": URL, "parameters": [{"name": "path", "in": "query"}]}},
-            {"path": "a", "size": 1},
-            "size",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("run", "arguments", "unused"), read_rows(__file__, "unused"))
 def test_arguments_that_the_call_has_no_use_for_are_refused(
     prepared, run, arguments, unused
 ) -> None:
