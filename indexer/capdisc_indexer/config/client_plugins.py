@@ -182,7 +182,8 @@ def _make_plugin(
         id=plugin_id,
         name=name,
         folder=folder,
-        **{**usual, "servers": servers, **parts},
+        servers=servers,
+        **(usual | parts),
     )
 
 
@@ -291,18 +292,15 @@ def _codex_plugins(reader: _Reader, folders: Mapping[str, Path]) -> Iterator[Cli
             continue
         folder = versions[-1]
         manifest = reader.table(folder / _MANIFESTS["codex"])
-        skills = _merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills")))
-        servers = _merge(_paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers")))
-        yield _make_plugin(
-            "codex",
-            plugin_id,
-            folder,
-            manifest,
-            "",
-            skills=skills,
-            agents=(),
-            commands=(),
-            servers=servers,
+        yield ClientPlugin(
+            client="codex",
+            id=plugin_id,
+            name=_text(manifest, "name") or name,
+            folder=folder,
+            skills=_merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills"))),
+            servers=_merge(
+                _paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers"))
+            ),
         )
 
 

@@ -262,7 +262,7 @@ def _plan_saving(
     folders: client_state.ReadFolders,
     settings: ListingSettings,
 ) -> savings.Saving | str:
-    """What `_choose_saving` gives, or why there is none."""
+    """What `_choose_saving` gives, or the reason why there is nothing to save."""
     try:
         return _choose_saving(runtime, client, headers, folders, settings)
     except InputError as error:

@@ -154,9 +154,9 @@ def eval_(
     QRELS has the judgements: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
     "id", "grade"}.
 
-    With --budgets 150,300,600: how many of the right answers stand in what render prints for so
-    many tokens, beside a plain list of its ranking, the first hits by words alone, and the list of
-    everything.
+    With --budgets 150,300,600: the share of the right answers in what render prints for that many
+    tokens, compared with a plain list of its ranking, the first hits by words alone, and the list
+    of everything.
 
     With --triggers: whether the phrases of each capability find it, whether near misses do not
     (phrases of its neighbours, what it is not for, requests of files), and what won instead. A

@@ -88,7 +88,7 @@ class TriggerOptions:
 
     @property
     def typed_without_triggers(self) -> str:
-        """The first option that needs `--triggers`, "" where none is typed."""
+        """The first typed option that needs `--triggers`, or ""."""
         typed = {
             "--since": self.since,
             "--min-precision": self.min_precision is not None,
@@ -117,7 +117,7 @@ class TriggerRun:
 
     @property
     def refusals(self) -> Sequence[TriggerResult]:
-        """The tests whose request nothing here should answer."""
+        """The tests with requests that should find nothing."""
         return [result for result in self.results if result.test.id == NOBODY]
 
     @property

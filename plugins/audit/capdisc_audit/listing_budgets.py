@@ -304,7 +304,7 @@ def _share_characters(
 def stop_at_first(
     rule: ClientListing, skills: Sequence[ListedSkill], budget: int, own: int
 ) -> list[ListingEntry]:
-    """Skills in full as long as they fit; from the first that does not on, none is listed."""
+    """Skills in full, up to the first that does not fit; that one and all later ones are left out."""
     room, entries = budget - own, []
     for skill in skills:
         entry = _make_entry(rule, skill, _cut_description(rule, skill))

@@ -1,5 +1,5 @@
-"""Which capabilities compete for the same requests, which are copies, and whose own example
-requests find something else.
+"""Finds capabilities that compete for the same requests, copies, and capabilities that are not
+found by their own example requests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_COSINE = 0.74
 # Both win when the second has at least this share of the first one's score.
 MIN_SCORE_SHARE = 0.8
 _REQUEST_WORDS = 5
-# A word of more capabilities than this asks for nothing in particular.
+# A word that more capabilities than this have does not tell them apart.
 _MAX_WORD_SHARE, _MIN_COMMON = 0.1, 8
 _PHRASES_OF_PAIR = 3
 # Rows of the matrix that are compared at once: 16 MB for 4,000 capabilities.
@@ -170,7 +170,7 @@ def _try_pair(
     second: CapabilityHeader,
     cosine: float,
 ) -> Overlap | None:
-    """The overlap of two capabilities, by the first request that both win; None where none is."""
+    """The overlap of two capabilities, by the first request that both win; None where there is no such request."""
     phrases = [
         *first.get("phrases", ())[:_PHRASES_OF_PAIR],
         *second.get("phrases", ())[:_PHRASES_OF_PAIR],

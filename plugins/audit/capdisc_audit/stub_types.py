@@ -295,7 +295,7 @@ class _TypeReader:
 
 
 def join_types(types: list[StubType]) -> StubType:
-    """One type for a value of any of these; UNKNOWN where one of them is, or none is left."""
+    """The union of these types; UNKNOWN if one of them is unknown, or if there are none."""
     options: list[StubType] = []
     for member in types:
         options += member.options if isinstance(member, UnionType) else [member]

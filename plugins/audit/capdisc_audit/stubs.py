@@ -1,8 +1,8 @@
-"""How does code call what was found: typed functions in TypeScript or Python, one for each tool.
+"""Typed functions in TypeScript or Python for code that calls what was found, one for each tool.
 
-Every function hands its id and arguments to one function that the caller provides. The texts come
-from files that nobody vouches for: names are made of ASCII letters, everything else stands in
-escaped literals or in comments that it cannot leave.
+Every function passes its id and arguments to one function that the caller provides. The texts come
+from untrusted files: names consist of ASCII letters, and everything else goes into escaped
+literals or into comments that it cannot leave.
 """
 
 from __future__ import annotations

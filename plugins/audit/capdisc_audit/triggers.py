@@ -32,7 +32,7 @@ NEIGHBOUR_DEPTH = 5
 _SEARCH_DEPTH = 10
 # A hook prints at most this many hits; how many requests find theirs among them is reported.
 SHOWN_HITS = 3
-# The id of a test whose request nothing here should answer.
+# The id of a test with a request that should find nothing.
 NOBODY = ""
 # What a test comes from, as reports name it; a file is named by its path.
 PHRASE, EXCLUSION, NEIGHBOUR = "phrase", "not for", "neighbour"

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import os
 import re
 import time
 from html.parser import HTMLParser
@@ -74,19 +73,6 @@ def shop(capdisc, hermetic, write_skill, monkeypatch) -> Path:
 def page(capdisc, shop) -> Path:
     assert capdisc("audit", "--html", "page.html").code == 0
     return shop / "page.html"
-
-
-def test_the_page_takes_the_place_of_the_report_and_is_said_where(capdisc, shop) -> None:
-    written = capdisc("audit", "claude", "--html", "page.html")
-    assert (written.code, written.out) == (0, "")
-    assert written.err == "notice: wrote page.html; open it in a browser\n"
-    first = (shop / "page.html").read_text(encoding="utf-8")
-    assert capdisc("audit", "claude", "--html", "-").out == first
-    # Every account may read it as the umask says, and no temporary file is left behind.
-    assert [path.name for path in shop.iterdir()] == ["page.html"]
-    both = capdisc("audit", "claude", "--html", "page.html", "--json", "--error", "dropped")
-    assert both.code == 1 and both.json["skills"] == 11
-    assert "| skill |" in capdisc("audit", "--html", "p", "--format", "markdown").out
 
 
 def test_its_data_are_those_of_the_report(capdisc, page) -> None:
@@ -282,11 +268,3 @@ def test_without_vectors_there_is_no_map_and_the_rest_stays(
         assert "volcano" in _text(browser, "#entries")
         assert browser.evaluate("document.querySelectorAll('.skill, #map').length") == 0
         assert browser.errors == []
-
-
-def test_the_page_replaces_a_file_in_one_step_and_keeps_a_link(capdisc, shop) -> None:
-    (shop / "real.html").write_text("old")
-    os.symlink("real.html", shop / "link.html")
-    assert capdisc("audit", "--html", "link.html").code == 0
-    assert (shop / "link.html").is_symlink()
-    assert (shop / "real.html").read_text().startswith("<!DOCTYPE html>")

@@ -217,7 +217,7 @@ def _risk(method: str) -> dict[str, Json]:
 
 
 def _prerequisites(operation: Mapping[str, Json], api: str) -> dict[str, Json]:
-    """Operations that have to come first, if the document names them; none is guessed."""
+    """Operations that have to come first, as far as the document names them; nothing is guessed."""
     required = operation.get("x-requires")
     required_ids: list[Json] = [
         f"operation:{api}.{plain_part(operation_id)}"

@@ -38,7 +38,7 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
     "titles": (),
 }
 _PAGE_KINDS = frozenset({"document", "section"})
-_MAX_PAGES = 2_000  # whose text is read for keywords
+_MAX_PAGES = 2_000  # the most whose text is read for keywords
 # The index terms of each word of a query.
 _QueryTerms: TypeAlias = Mapping[str, set[str]]
 

@@ -28,8 +28,8 @@ def database(hermetic: Path) -> str:
 
 @pytest.fixture
 def declared(capdisc, hermetic: Path) -> Callable[..., None]:
-    def write(line: str = "") -> None:
-        text = f'[[source]]\nformat = "sql"\nname = "crm"\nurl_secret = "CRM_URL"\n{line}\n'
+    def write() -> None:
+        text = '[[source]]\nformat = "sql"\nname = "crm"\nurl_secret = "CRM_URL"\n'
         (hermetic / "capdisc.toml").write_text(text)
         assert capdisc("trust", "--yes").code == 0
 
@@ -39,17 +39,6 @@ def declared(capdisc, hermetic: Path) -> Callable[..., None]:
 @pytest.fixture
 def sqlalchemy() -> None:
     pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
-
-
-def test_nothing_is_asked_before_somebody_says_so(
-    capdisc, declared, database: str, monkeypatch
-) -> None:
-    """A database is asked for its tables only if the user's own configuration allows it (S26)."""
-    monkeypatch.setenv("CRM_URL", database)
-    declared("ask = true")
-    result = capdisc("index")
-    assert "the database crm was not asked for its tables yet" in result.err
-    assert "ask = true counts in your own configuration only" in result.err
 
 
 @needs_sqlalchemy
@@ -98,21 +87,6 @@ def test_no_message_repeats_the_address(
     result = capdisc("index", "--ask-servers")
     assert "could not be asked" in result.err
     assert "Geheim77" not in result.err + result.out
-
-
-def test_an_address_in_the_place_of_its_name_is_refused_unrepeated(
-    capdisc, hermetic: Path
-) -> None:
-    text = '[[source]]\nformat = "sql"\nurl_secret = "postgresql://me:Geheim77@h/x"\n'
-    (hermetic / "capdisc.toml").write_text(text)
-    result = capdisc("index")
-    assert result.code == 3 and "must be the name" in result.err
-    assert "Geheim77" not in result.err
-
-
-def test_a_name_that_is_not_set_is_said(capdisc, declared) -> None:
-    declared()
-    assert "CRM_URL is not set" in capdisc("index", "--ask-servers").err
 
 
 def test_without_the_extra_the_notice_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ from capdisc_guard.placed_text import CapabilityText
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import compile_late
 
-# Patterns for characters that show nothing, where nothing gives them a cause. They are texts, so
-# that larger patterns can be composed of them.
+# Patterns of invisible characters that nothing justifies. They are texts, so that larger patterns
+# can be composed of them.
 
-# Scripts and emoji whose letters joiners and zero-width blanks stand between.
+# Scripts and emoji in which joiners and zero-width blanks between letters have a use.
 _JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _ANY_STRAY = f"(?<![{_JOINING}])[\u200b-\u200d\u2060-\u2064\ufeff\u180e]"
 # Fillers are parts of old Korean syllables, and an empty cell is a blank to readers of Braille.
@@ -232,7 +232,7 @@ def _first_invisible(value: str, unusual: str) -> re.Match[str] | None:
 
 
 def _line_break(text: CapabilityText) -> int | None:
-    """The offset of the end of a line that a list shows as a line of its own."""
+    """The offset of the line end that would start another line in a list."""
     if text.is_body:
         return None
     match: re.Match[str] | None = _BREAKS.search(text.value)

@@ -186,7 +186,7 @@ def mask_descriptor(descriptor: Descriptor, beginnings: frozenset[str]) -> Descr
         for name, value in _masked_values(descriptor).items()
         if (new := mask_strings(value, mask)) != value
     }
-    # The digest of a section is that of its own text.
+    # The digest of a section is the one of its own text.
     if "content" in changed and descriptor.source.content_hash == _digest(descriptor.content):
         changed["source"] = replace(descriptor.source, content_hash=_digest(changed["content"]))
     return replace(descriptor, **changed) if changed else descriptor

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from capdisc_guard import hidden_text, injection_phrases, markup, payloads
 from capdisc_indexer.text.markdown import without_code
+from case_rows import read_rows
 
 HIDDEN = st.text(
     st.sampled_from(
@@ -26,26 +27,7 @@ ORDERS = st.lists(
     ),
     max_size=25,
 ).map(" ".join)
-COMMENTS = st.lists(
-    st.sampled_from(
-        [
-            "<!--",
-            "-->",
-            "[a]: # (",
-            '  [b c]: <> "',
-            "]:",
-            "[",
-            "\n",
-            "    [d]: # (",
-            " x",
-            "`",
-            "```\n",
-            "!",
-            ")",
-        ]
-    ),
-    max_size=20,
-).map("".join)
+COMMENTS = st.lists(st.sampled_from(read_rows(__file__, "comments")), max_size=20).map("".join)
 
 
 @settings(max_examples=300)
@@ -114,30 +96,7 @@ def test_long_codes_are_seen_in_a_quarter_of_the_text(
     assert not payloads._LONG_CODE.search(text) or payloads._may_hold_long_code(text)
 
 
-LINKS = st.lists(
-    st.sampled_from(
-        [
-            "](",
-            "[a]:",
-            "<",
-            "href",
-            "=",
-            " ",
-            "  ",
-            "\n",
-            '"',
-            "'",
-            "javascript:",
-            "file:",
-            "data:",
-            "x",
-            "image/png;",
-            "metadata:",
-            "![",
-        ]
-    ),
-    max_size=12,
-).map("".join)
+LINKS = st.lists(st.sampled_from(read_rows(__file__, "links")), max_size=12).map("".join)
 
 
 @settings(max_examples=500)

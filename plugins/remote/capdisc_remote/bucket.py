@@ -95,7 +95,7 @@ class Bucket:
             return b"".join(_limit_bytes(answer.stream(CHUNK_BYTES), max_bytes))
 
     def read_chunks(self, name: str, size: int) -> Iterator[bytes]:
-        """An object of `size` bytes in chunks, each by a request of its own, which is made again
+        """An object of `size` bytes in chunks, each by its own request, which is repeated
         if it fails.
         """
         for start in range(0, size, CHUNK_BYTES):

@@ -1,7 +1,7 @@
 """Which index on an object store a command uses, who may name one, how it is reached, and how its
 copy here is kept the generation that is published.
 
-A command whose copy is fresh imports nothing that looks at the store, or copies from it: that is
+A command with a fresh copy imports nothing that queries the store or copies from it: that is
 imported where it is used.
 """
 

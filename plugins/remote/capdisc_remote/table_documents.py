@@ -1,8 +1,8 @@
 """Reads capabilities out of the LanceDB table, where the text index of a generation is not at
 hand: an index on an object store that is queried in place.
 
-Each question reads the rows that it needs and no others. How many capabilities have a term comes
-from a list of all terms beside the table, since LanceDB does not tell.
+Each query reads only the rows that it needs. LanceDB does not say how many capabilities have a
+term, so these counts come from a separate list of all terms.
 """
 
 from __future__ import annotations
@@ -146,14 +146,14 @@ class TableDocuments(Documents):
         return [self._headers_by_id[key] for key in sorted(ids)]
 
     def body(self, identifier: str) -> bytes:
-        """The long parts of one capability as JSON; b"" when there is no such capability."""
+        """The long parts of one capability as JSON; b"" for an unknown one."""
         condition = f"{_FIRST_PART} AND {lance_table.any_of('id', [identifier])}"
         for (body,) in lance_table.read_columns(self._table, ("body",), condition):
             return bytes(body)
         return b""
 
     def line(self, identifier: str) -> bytes:
-        """What the lines of a capability need beside its header, and more, as JSON."""
+        """What the lines of a capability need in addition to its header, and more, as JSON."""
         return self.body(identifier)
 
     def full_records(

@@ -15,28 +15,10 @@ from capdisc_remote import store_layout
 from capdisc_remote.store_layout import parse_address
 from case_rows import read_rows
 
-COUNTS = dict.fromkeys(
-    "capabilities rows dim deleted files passages passage_dim deleted_passages "
-    "passage_limit passage_bytes reranker_dim".split(),
-    1,
-)
-FACTS = {
-    "made_by": "1",
-    "builder_id": "",
-    "encoder": "",
-    "fingerprint": "",
-    "pieces": "",
-    "reranker": "",
-    "reranker_fingerprint": "",
-    "background": 0.0,
-    "built_at": "",
-}
-
 
 def manifest(files):
-    return json.dumps(
-        {"schema_version": SCHEMA_VERSION, "counts": COUNTS, "files": files, **FACTS}
-    ).encode()
+    facts = read_rows(__file__, "facts")
+    return json.dumps({"schema_version": SCHEMA_VERSION, "files": files, **facts}).encode()
 
 
 @pytest.mark.parametrize("name", read_rows(__file__, "names"))

@@ -176,7 +176,7 @@ def require_approval(
 
 
 def approval_scope(descriptor: Descriptor, call: Call) -> str:
-    """The note on the files by whose bytes a yes holds."""
+    """The note on the files whose bytes a yes covers."""
     names = [quote_word(path) for path in approvals.list_covered_files(descriptor, call)]
     if not names:
         return "note: it names no file whose bytes a yes would hold for"

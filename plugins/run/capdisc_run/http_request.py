@@ -183,7 +183,7 @@ def _build_cookie_header(values: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _encode_body(values: Mapping[str, object], is_form: bool) -> tuple[str, bytes | None]:
-    """Content type and bytes; no bytes where there are no values."""
+    """Content type and bytes; no bytes without values."""
     from urllib.parse import urlencode
 
     if not values:

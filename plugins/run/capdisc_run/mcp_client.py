@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from capdisc_indexer import lazy_imports
@@ -75,18 +76,11 @@ async def _call_tool(
 ) -> Outcome:
     began = time.monotonic()
     server = ServerProcess(sdk, call.argv, call.cwd, environment, limits.max_bytes)
-    result, problem = None, ""
-    with sdk.anyio.move_on_after(limits.seconds) as scope:
-        try:
-            async with sdk.anyio.create_task_group() as tasks:
-                tasks.start_soon(end_when_stopped, sdk, limits, scope)
-                result = await _request_tool(sdk, server, call)
-                tasks.cancel_scope.cancel()
-        except Exception as errors:
-            if isinstance(error := first_error(errors), CapdiscError):
-                raise error from errors
-            problem = first_line(error)
-    status = "stopped" if limits.is_stopped() else "timeout" if scope.cancelled_caught else ""
+    request = partial(_request_tool, sdk, server, call)
+    result, error, status = await request_within(sdk, limits, request)
+    if isinstance(error, CapdiscError):
+        raise error
+    problem = first_line(error) if error else ""
     status = "too-large" if server.is_too_large else status
     return build_outcome(result, status, problem, server.stderr, time.monotonic() - began)
 
@@ -101,7 +95,26 @@ def client_info(sdk: Any) -> Any:
     return sdk.types.Implementation(name="capdisc", version=__version__)
 
 
-async def end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
+async def request_within(
+    sdk: Any, limits: CallLimits, request: Callable[[], Awaitable[Any]]
+) -> tuple[Any, BaseException | None, str]:
+    """The result of the request or None, its first error, and the status where we ended it, as it
+    took too long or its caller is gone.
+    """
+    result, error = None, None
+    with sdk.anyio.move_on_after(limits.seconds) as scope:
+        try:
+            async with sdk.anyio.create_task_group() as tasks:
+                tasks.start_soon(_end_when_stopped, sdk, limits, scope)
+                result = await request()
+                tasks.cancel_scope.cancel()
+        except Exception as errors:
+            error = first_error(errors)
+    is_ended = scope.cancelled_caught
+    return result, error, ("stopped" if limits.is_stopped() else "timeout") if is_ended else ""
+
+
+async def _end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
     """Cancels the scope as soon as the caller is gone."""
     while not limits.is_stopped():
         await sdk.anyio.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""An MCP server in a process of its own, as a transport for the SDK's client.
+"""An MCP server in its own process, as a transport for the SDK's client.
 
 The SDK's own transport gives the server more of the environment, and reads lines of any length.
 """

@@ -1,5 +1,5 @@
-"""Running a program in a process group of its own, in an environment of few variables. It is read
-as it writes; when it ends, or passes a limit, everything that it started is ended with it.
+"""Runs a program in its own process group, in an environment of few variables. Its output is read
+as it is written; when it ends, or exceeds a limit, everything that it started is ended, too.
 """
 
 from __future__ import annotations

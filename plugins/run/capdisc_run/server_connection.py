@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from capdisc_indexer import lazy_imports
@@ -20,11 +21,10 @@ from capdisc_run.mcp_client import (
     MAX_BYTES,
     ToolsPage,
     client_info,
-    end_when_stopped,
-    first_error,
     first_line,
     request_pages,
     request_skills,
+    request_within,
 )
 from capdisc_run.mcp_server_process import ServerProcess
 from capdisc_run.server_launch import ServerLaunch
@@ -183,38 +183,29 @@ class ServerConnection:
         """The result of the SDK's client or None, the status of a call that we ended ("" for
         another one), and what went wrong.
         """
-        anyio, result, problem = self._sdk.anyio, None, ""
         self._meter.reset()
         if self._process:
             self._process.forget_log()
         if request.elicit:
             self._elicits.append(request.elicit)
-        with anyio.move_on_after(request.limits.seconds) as scope:
-            try:
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(end_when_stopped, self._sdk, request.limits, scope)
-                    result = await self._client.call_tool(
-                        request.tool,
-                        dict(request.arguments),
-                        progress_callback=_progress_callback(self._sdk, request.progress),
-                    )
-                    tasks.cancel_scope.cancel()
-            except Exception as error:
-                problem = self._read_problem(error)
+        call_tool = partial(
+            self._client.call_tool,
+            request.tool,
+            dict(request.arguments),
+            progress_callback=_progress_callback(self._sdk, request.progress),
+        )
+        result, error, status = await request_within(self._sdk, request.limits, call_tool)
+        problem = self._read_problem(error) if error else ""
         if request.elicit:
             self._elicits.remove(request.elicit)
-        status = ""
-        if scope.cancelled_caught:
-            status = "stopped" if request.limits.is_stopped() else "timeout"
-            if self.calls == 1:  # it may be stuck for good; others of its calls may go on
-                self.end()
+        if status and self.calls == 1:  # it may be stuck for good; others of its calls may go on
+            self.end()
         if self._meter.is_too_large or (self._process and self._process.is_too_large):
             status = "too-large"
         return result, status, problem
 
     def _read_problem(self, error: BaseException) -> str:
         """What went wrong, on one line; notes whether the session is lost with it."""
-        error = first_error(error)
         text = first_line(error)
         self.was_not_reached = text == _SESSION_LOST or isinstance(error, ConnectionError)
         is_answer = isinstance(error, self._sdk.Error) and text != _SESSION_LOST

@@ -1,8 +1,8 @@
 """MCP servers that are started by their first call and kept for the next ones.
 
-All connections live in one thread with an event loop of its own, so that callers in any thread
-share them. Of a server that is not called for a while the connection ends, and with it the program
-and all that it started; so do all of them when the pool is closed.
+All connections live in one thread with its own event loop, so that callers in any thread share
+them. The connection to a server that is not called for a while ends, and with it the program and
+all that it started; all of them end when the pool is closed.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ class ServerTool:
 
 
 def find_tools(runtime: Runtime, pattern: str) -> list[ServerTool]:
-    """The tools of served servers with this id, or whose ids fit the pattern (`tool:server.*`)."""
+    """The tools of served servers with this id, or with ids that match the pattern
+    (`tool:server.*`).
+    """
     tools = list(list_tools(runtime))
     exact = [tool for tool in tools if tool.descriptor.id == pattern]
     return exact or [tool for tool in tools if fnmatchcase(tool.descriptor.id, pattern)]

@@ -50,7 +50,7 @@ def announce_new_session(runtime: surroundings.Runtime, name: str) -> None:
 
 
 def remember_request(runtime: surroundings.Runtime, name: str, text: str) -> None:
-    """Store the mode that a request asks for in the session, if it is begun."""
+    """Store the mode that a request sets, if the session exists."""
     session_files.record_request(runtime.state_dir(), name, text)
 
 
@@ -99,7 +99,7 @@ def load_ids(state_dir: Path, name: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def choose_session_mode(state_dir: Path, name: str | None, text: str) -> ModeChoice:
-    """The mode that a request asks for, or that of the session where it asks for none."""
+    """The mode that a request sets, or else that of the session."""
     session = session_files.find_session(state_dir, name) if name else None
     return choose_mode(text, session.mode if session else "")
 

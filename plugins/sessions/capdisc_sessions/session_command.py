@@ -96,7 +96,7 @@ _VERBS_WITH_WORDS = ("turn", "use", "observe", "add", "drop", "note")
 
 
 def print_verb_help(verb: str) -> bool:
-    """Print the help of one verb; False for a word that is none."""
+    """Print the help of the verb; False for an unknown one."""
     if verb not in _VERB_HELP:
         return False
     typed, about, example = _VERB_HELP[verb]

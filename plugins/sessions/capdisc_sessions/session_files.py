@@ -40,8 +40,8 @@ SCHEMA_VERSION = 1
 _MAX_COUNT = 10**9
 # Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-# What stands in a field that is neither a text nor a count: a mapping by id or a list of entries,
-# the longest that is read, and the longest text in an entry.
+# Fields that are neither a text nor a count, but a mapping by id or a list: the class of an entry,
+# how many are read, and the longest text in one.
 _CONTAINERS: Mapping[str, tuple[Any, int, int]] = {
     "discovered": (Discovery, MAX_IDS, MAX_TEXT),
     "used": (Usage, MAX_IDS, MAX_TEXT),

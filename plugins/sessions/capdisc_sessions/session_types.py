@@ -47,7 +47,7 @@ MAX_NOTE = 2_000
 
 
 def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
-    """The mode that a request asks for, or the last one where it asks for none.
+    """The mode that the words of a request set, or the last one if they set none.
 
     >>> choose_mode("prove and verify that x")
     ModeChoice(mode='auditable', words=('prove', 'verify'), confidence=0.7)

@@ -122,7 +122,7 @@ def _value_at(value: Any, path: Sequence[str]) -> Any:
 
 
 def _build_entity(rule: ExtractionRule, item: Any, result: Any, source: str) -> Entity | str:
-    """The entity that an item describes, or why there is none."""
+    """The entity that an item describes, or the reason why it describes none."""
     if not isinstance(item, Mapping):
         return "an item is not an object"
     kind = _clean_text(item.get(rule.type_field)) if rule.type_field else ""

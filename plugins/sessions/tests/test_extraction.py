@@ -31,13 +31,6 @@ def test_a_rule_finds_what_it_names(declared, result, named) -> None:
     assert [[each.type, each.id, each.name] for each in entities] == named
 
 
-def test_of_six_items_five_are_kept_and_it_is_said() -> None:
-    """Of six items five are kept, and the reason says so (S284)."""
-    items = found({**PAGES, "path": "$root.items"}, {"items": [{"id": n} for n in range(6)]})
-    assert [each.id for each in items.entities] == ["0", "1", "2", "3", "4"]
-    assert (items.total, items.why) == (6, "6 items at items, the first 5 are kept")
-
-
 @pytest.mark.parametrize(
     ("result", "why"),
     [

@@ -76,7 +76,7 @@ class Interpreter:
     reads_stdin: bool = False
     takes_closed: bool = False
     takes_assignments: bool = False
-    has_own_program: bool = False  # what stands in its place may be words for that program
+    has_own_program: bool = False  # what is in its place may be words for that program
     hint: str = ""
 
     @property

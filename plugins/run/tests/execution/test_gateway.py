@@ -21,7 +21,7 @@ from capdisc_indexer.model.errors import ApprovalRequiredError, InputError, Usag
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.tools.call_context import Caller, Consent
-from capdisc_run import approvals, gateway_lists, server_connection, server_pool
+from capdisc_run import approvals, gateway_lists, server_pool
 from capdisc_run.gateway import Gateway
 from capdisc_run.server_launch import GatewayPlaces
 
@@ -184,31 +184,12 @@ def test_a_caller_who_is_gone_ends_the_call(desk) -> None:
     assert desk().call("hang", caller=caller)["status"] == "stopped"
 
 
-def test_a_server_that_does_not_start_in_time_is_a_problem(desk, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(server_connection, "START_SECONDS", 0.3)
-    opened = desk(declare(tmp_path, command="/bin/sleep", args=("60",)))
-    problems = opened.gateway.refresh_lists(["notes"]).problems
-    assert "did not answer within 0.3 seconds" in problems["notes"]
-
-
 def test_an_answer_that_is_too_large_is_not_passed_on(desk) -> None:
     opened = desk()
     answer = opened.call("flood")
     assert answer["status"] == "too-large"
     assert "content" not in answer
     assert opened.text("tell_pid")
-
-
-def test_a_tool_that_writes_needs_an_approval_by_name(desk) -> None:
-    opened = desk()
-    with pytest.raises(ApprovalRequiredError, match="does not say that it only reads") as raised:
-        opened.call("write_note", text="x")
-    assert "capdisc trust tool:notes.write_note" in raised.value.hint
-    with pytest.raises(ApprovalRequiredError, match="may destroy something"):
-        opened.call("drop_notes")
-    approve(opened, "write_note")
-    assert opened.text("write_note", text="x") == 'write_note: {"text": "x"}'
-    assert opened.text("write_note", text="y") == 'write_note: {"text": "y"}'
 
 
 def approve(opened: Desk, tool: str) -> None:
@@ -281,12 +262,6 @@ def test_a_server_gets_only_what_its_entry_names_and_its_token_is_masked(desk, t
     assert opened.text("tell_secret") == "it is <secret API_TOKEN> in /srv/notes"
     names = set(opened.text("tell_names").split()) - {"LC_CTYPE"}
     assert names == {"API_TOKEN", "CAPDISC_GATEWAY", "LANG", "PATH", "PLACE"}
-
-
-def test_a_variable_that_is_not_set_is_a_problem_with_its_name(desk, tmp_path) -> None:
-    opened = desk(declare(tmp_path, env={"PLACE": "${NOT_SET}"}))
-    assert "NOT_SET" in opened.gateway.refresh_lists(["notes"]).problems["notes"]
-    assert count_starts(tmp_path) == 0
 
 
 def test_a_server_of_the_users_own_starts_in_the_home_folder(desk, tmp_path) -> None:

@@ -32,7 +32,6 @@ SCHEMA = {
 }
 COMMAND = {"command": ["echo", "{path}", "{size}"]}
 HERE = ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
-URL = "https://a.example.com/"
 
 
 @pytest.fixture
@@ -60,25 +59,7 @@ def test_defaults_are_filled_in(prepared, tmp_path) -> None:
     assert call.cwd == tmp_path
 
 
-def test_everything_that_is_wrong_with_the_arguments_is_said_at_once(prepared) -> None:
-    """All mistakes are reported together: missing, unknown, wrong type or choice (S109)."""
-    with pytest.raises(UsageError) as raised:
-        prepared(COMMAND, {"size": "x", "mode": "odd", "pth": "a"})
-    lines = raised.value.message.splitlines()
-    assert [line.split(":")[0].strip() for line in lines[1:]] == ["path", "size", "mode", "pth"]
-
-
-@pytest.mark.parametrize(
-    ("run", "arguments", "unused"),
-    [
-        (COMMAND, {"path": "a", "mode": "fast"}, "mode"),
-        (
-            {"http": {"url": URL, "parameters": [{"name": "path", "in": "query"}]}},
-            {"path": "a", "size": 1},
-            "size",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("run", "arguments", "unused"), read_rows(__file__, "unused"))
 def test_arguments_that_the_call_has_no_use_for_are_refused(
     prepared, run, arguments, unused
 ) -> None:
