@@ -286,10 +286,10 @@ def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObj
     """
     from capdisc_indexer.tools import provider_formats
 
-    form, ctx = caller.options.format or "", caller.tool_ctx
-    if form not in provider_formats.DEFERRING_FORMATS:
+    format_name, ctx = caller.options.format or "", caller.tool_ctx
+    if format_name not in provider_formats.DEFERRING_FORMATS:
         raise UsageError(
-            f"the format {form!r} has no tool search",
+            f"the format {format_name!r} has no tool search",
             f"one of: {', '.join(provider_formats.DEFERRING_FORMATS)}",
         )
     ready, session = _bind_call(caller, name, arguments)
@@ -306,7 +306,7 @@ def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObj
     sources = {"sources": [definition.id for definition in definitions]}
     session_memory.record_call(caller.ctx, ready, sources, session)
     answer: JsonObject = provider_formats.format_search_answer(
-        form, definitions, names, caller.options.call_id
+        format_name, definitions, names, caller.options.call_id
     )
     return answer
 

@@ -98,11 +98,11 @@ class DefinitionOptions:
 
 @frozen(kw_only=True)
 class DefinitionSet:
-    """The definitions in the format `form`; `names` are the names that it has for ids,
+    """The definitions in the format `format_name`; `names` are the names that it has for ids,
     `parameters` the own names of renamed parameters by id, and `choice` says how they were chosen.
     """
 
-    form: str
+    format_name: str
     value: Any
     names: dict[str, str]
     parameters: dict[str, dict[str, str]]
@@ -172,7 +172,7 @@ def _defer_definitions(
     )
     value, names = provider_formats.defer_definitions(options.format, request)
     return DefinitionSet(
-        form=options.format,
+        format_name=options.format,
         value=value,
         names=names,
         parameters=parameter_renames(options.format, [*loaded, *deferred_definitions]),
@@ -362,7 +362,7 @@ def _encode_definitions(
         value, names = encode_definitions(options.format, definitions)
         parameters = parameter_renames(options.format, definitions)
     return DefinitionSet(
-        form=options.format, value=value, names=names, parameters=parameters, choice=choice
+        format_name=options.format, value=value, names=names, parameters=parameters, choice=choice
     )
 
 
@@ -370,9 +370,9 @@ def format_definitions(definition_set: DefinitionSet) -> str:
     """The definitions as their provider takes them; our own format is a document with a version
     and its tokens, and a language is its own text.
     """
-    if definition_set.form in CODE_FORMATS:
+    if definition_set.format_name in CODE_FORMATS:
         return str(definition_set.value)
-    if definition_set.form != "json":
+    if definition_set.format_name != "json":
         return console.format_json_text(definition_set.value)
     tokens = load_token_counter()(console.format_json_text(definition_set.value, None))
     document = {

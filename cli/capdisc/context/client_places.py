@@ -159,7 +159,7 @@ def link_rules(runtime: Runtime) -> LinkRules:
 def list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
     """Scope, format, folder and pattern ("": every file) of each place of agents and commands."""
     places = conventional_places(config["folders"], runtime.cwd, runtime.workspace, runtime.home)
-    return [(scope, form, *_split_pattern(path)) for scope, form, path in places]
+    return [(scope, format_name, *_split_pattern(path)) for scope, format_name, path in places]
 
 
 def _split_pattern(path: Path) -> tuple[Path, str]:

@@ -97,14 +97,14 @@ def place_sources(
     waiting = waiting_places(runtime, config)
     sources = [
         DeclaredSource(
-            format=form,
+            format=format_name,
             path=(path / pattern).as_posix() if pattern else path.as_posix(),
             origin=scope,
             trusted=scope != "workspace",
             within=within,
             is_conventional=True,
         )
-        for scope, form, path, pattern in list_places(runtime, config)
+        for scope, format_name, path, pattern in list_places(runtime, config)
         if path.as_posix() not in waiting
     ]
     for plugin in find_plugins_here(runtime, config["folders"])[0]:
@@ -112,7 +112,7 @@ def place_sources(
         parts += [("command", path) for path in plugin.commands]
         sources += [
             DeclaredSource(
-                format=form,
+                format=format_name,
                 path=path.as_posix(),
                 name=plugin.name,
                 origin=plugin.id,
@@ -121,7 +121,7 @@ def place_sources(
                 confined_to=resolve_path(plugin.folder),
                 is_conventional=True,
             )
-            for form, path in parts
+            for format_name, path in parts
         ]
     return tuple(sources)
 

@@ -331,12 +331,12 @@ def _read_choice(path: Path, key: str) -> tuple[str, ...] | None:
     from capdisc_indexer.store import state_file
 
     try:
-        record = parse_json(state_file.read_state_file(path) or b"{}")
+        stored = parse_json(state_file.read_state_file(path) or b"{}")
     except (CapdiscError, ValueError):
         return None
-    if not isinstance(record, dict) or record.get("key") != key:
+    if not isinstance(stored, dict) or stored.get("key") != key:
         return None
-    ids = record.get("ids")
+    ids = stored.get("ids")
     return tuple(str(identifier) for identifier in ids) if isinstance(ids, list) else None
 
 
