@@ -725,7 +725,7 @@ def test_the_log_is_bounded_and_survives_damage(tmp_path) -> None:
 def test_a_person_sees_what_went_wrong(process, small) -> None:
     done = process("hook", "claude", *PATIENCE, "--explain", stdin="{")
     assert (done.code, done.out) == (0, "")
-    assert done.err.startswith("error: what is on stdin is not JSON\nhint: ")
+    assert done.err.startswith("error: stdin is not JSON\nhint: ")
     other = json.dumps({"hook_event_name": "PreToolUse", "prompt": REQUEST})
     done = process("hook", "claude", *PATIENCE, "--explain", stdin=other)
     assert (done.code, done.out) == (0, "")

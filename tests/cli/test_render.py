@@ -110,7 +110,7 @@ MISTAKES = """
 --format skills-xml --split both -> --split does not go with skills-xml
 --format skills-xml --append x.txt -> --append does not go with skills-xml
 --format skills-xml --auto -> --auto does not go with skills-xml
---format messages --budget 45 -> 40 are needed besides it: 45 are too few
+--format messages --budget 45 -> 40 more are needed: 45 are too few
 """
 
 
@@ -205,7 +205,7 @@ def test_what_is_pinned_passes_the_filters_and_is_there(capdisc, small, monkeypa
     monkeypatch.setenv("CAPDISC_PIN", "git-status:nothing-like-it")
     done = capdisc("render", QUERY)
     assert (done.code, done.out.count(LINE)) == (0, 1)
-    assert "there is no nothing-like-it, which is pinned" in done.err
+    assert "the pinned nothing-like-it does not exist" in done.err
     for flags in (("--kind", "skill"), ("--exclude", "git-status")):
         assert LINE not in capdisc("render", QUERY, *flags).out
 

@@ -121,9 +121,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_count(text: str, low: float | None = None, high: float | None = None) -> int:
-    """The number in `200`, `200k` or `1m`. Raises BadValueError for another text, and for a number
-    out of the range.
-    """
+    """The number in `200`, `200k` or `1m`. Raises BadValueError for any other text."""
     if match := re.fullmatch(r"([+-]?\d{1,9})([km]?)", text.strip().lower()):
         number = int(match[1]) * _COUNT_UNITS.get(match[2], 1)
         if (low is None or number >= low) and (high is None or number <= high):
@@ -252,9 +250,7 @@ def _convert(parameter: CommandParameter, text: str) -> Any:
 
 
 def call_command(command: Command, values: ArgumentValues) -> int:
-    """Run the command with these values; the fields of a group become one value of its class.
-    Returns the exit code.
-    """
+    """Run the command with these values, those of a group as one. Returns the exit code."""
     arguments, groups = dict(values), dict[str, ArgumentValues]()
     if _is_quietable(command) and arguments.pop(_QUIET_NAME, False):
         console.silence_notices()

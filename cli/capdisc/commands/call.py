@@ -1,6 +1,4 @@
-"""capdisc call: ask one discovery tool, or many in one go, and print the answers within a limit of
-tokens.
-"""
+"""capdisc call: ask discovery tools, and print their answers within a limit of tokens."""
 
 from __future__ import annotations
 

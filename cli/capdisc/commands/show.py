@@ -319,9 +319,7 @@ _LINK_STYLES = {"file": "ok", "url": "skill", "anchor": "detail", "refused": "er
 
 
 def _draw_links(screen: terminal.Screen, identifier: str, links: list[Link]) -> None:
-    """Draw a tree of the links: a branch for each kind, what is missing or refused in its
-    colour.
-    """
+    """Draw a tree of the links, a branch for each kind; missing and refused ones are coloured."""
     branches = []
     for kind in dict.fromkeys(link.kind for link in links):
         leaves = [_link_branch(link) for link in links if link.kind == kind]

@@ -39,9 +39,7 @@ _FILE_PATTERN = f"{'?' * 24}.json"
 
 @frozen
 class Printed:
-    """What was printed of a capability: a digest of its text, in which turn, and how likely it was
-    wanted, 0..1.
-    """
+    """What was printed of a capability: its text's digest, the turn, and its probability."""
 
     digest: str
     turn: int

@@ -171,9 +171,7 @@ def empty_ranking(query: Query) -> Ranking:
 
 
 def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
-    """All capabilities that pass the filters and are not hidden, with their long parts, in the
-    order of their ids.
-    """
+    """All capabilities that pass the filters and are not hidden, in full, ordered by id."""
     ids = [ctx.index.columns.ids[place] for place in offered_places(ctx, query)]
     return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))
 

@@ -165,9 +165,7 @@ def find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[st
 
 
 def find_own_plugin(runtime: surroundings.Runtime, client: str) -> str:
-    """The id of capdisc's own plugin, which has the hook and the MCP server, where this client has
-    it switched on; else "".
-    """
+    """The id of capdisc's own plugin (hook and MCP server) if the client has it enabled, else ""."""
     plugins = find_plugins_here(runtime, "all")[0] if client in _OWN_PLUGINS else ()
     own = (client, _OWN_PLUGINS.get(client))
     return next((plugin.id for plugin in plugins if (plugin.client, plugin.name) == own), "")
