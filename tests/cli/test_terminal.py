@@ -15,7 +15,7 @@ from capdisc.context import freshness
 from capdisc.context.surroundings import Runtime
 from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
+from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.retrieval.verdict import GATE_MODES
 from pseudo_terminal import run_on_terminal

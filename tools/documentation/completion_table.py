@@ -96,7 +96,8 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_data import plan_command as plan
     from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
-    from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+    from capdisc_indexer.rendering.prompt_templates import STYLE_NAMES
+    from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.verdict import GATE_MODES
     from capdisc_indexer.text.token_counts import TOKENIZERS

@@ -549,11 +549,11 @@ def _print_group(shown: Sequence[Finding], left_out: int) -> None:
 def _format_for_person(finding: Finding) -> Iterator[str]:
     """The place and the text of a finding on lines of their own, below the heading of its rule."""
     runtime = surroundings.current_runtime()
-    path = finding.path
-    if path.startswith(f"{runtime.cwd}/"):
-        path = path[len(f"{runtime.cwd}/") :]
-    elif path.startswith(f"{runtime.home}/"):
-        path = f"~/{path[len(f'{runtime.home}/') :]}"
+    path, cwd, home = finding.path, f"{runtime.cwd.as_posix()}/", f"{runtime.home.as_posix()}/"
+    if path.startswith(cwd):
+        path = path.removeprefix(cwd)
+    elif path.startswith(home):
+        path = f"~/{path.removeprefix(home)}"
     yield f"  {one_line(path)}:{finding.line}:{finding.column}"
     yield f"    {one_line(finding.message)}"
     if finding.hint:

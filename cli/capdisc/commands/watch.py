@@ -135,15 +135,19 @@ def watch(request: WatchRequest = WatchRequest()) -> int:
     pace = _watch_options(request)
     system.limit_malloc_arenas()
     with command_process.silence_native_stderr():
-        while _watch_until_outdated(request, pace):
+        same_release = False
+        while _watch_until_outdated(request, pace, same_release):
+            same_release = True
             console.print_notice(
                 "notice: the settings or what the index covers changed: reading them again"
             )
     return 0
 
 
-def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
-    """Watch what settings and index name now. Returns whether it ended because that changed."""
+def _watch_until_outdated(request: WatchRequest, pace: WatchOptions, same_release: bool) -> bool:
+    """Watch what settings and index name now. Returns whether it ended because that changed. With
+    `same_release`, an index that another release has written meanwhile is an error.
+    """
     runtime, index_dir = surroundings.current_runtime(), request.index_dir
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
@@ -166,6 +170,7 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
         encoder=runtime.encoder_name(request.encoder or config["encoder"]) or None,
         encoder_required=bool(request.encoder),
         last_coverage=last,
+        same_release=same_release,
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
 

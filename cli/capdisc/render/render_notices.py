@@ -17,9 +17,9 @@ from capdisc.render.render_context import RenderContext
 from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
+from capdisc_indexer.rendering.render_format import APPENDED, MEMORY
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 

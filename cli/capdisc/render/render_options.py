@@ -11,7 +11,8 @@ from capdisc.args.command_line import option
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.rendering.formats import FORMATS, find_format, list_added_formats
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+from capdisc_indexer.rendering.prompt_templates import STYLE_NAMES
+from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS, SPLIT_MODES
 
 DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")

@@ -45,6 +45,11 @@ class JudgedQueries:
     unasked_queries: tuple[str, ...]
 
 
+DEFAULT_LIMIT = 100
+CHART_SUFFIXES = (".svg", ".png")
+_MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
+
+
 def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str) -> JudgedQueries:
     """The queries and judgements of the two files. Raises InputError for a file that cannot be
     read, and where nothing can be measured.
@@ -93,10 +98,6 @@ def print_skipped(judged: JudgedQueries) -> None:
     for names, text in skipped:
         if names:
             console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
-
-
-DEFAULT_LIMIT = 100
-CHART_SUFFIXES = (".svg", ".png")
 
 
 def eval_(
@@ -236,9 +237,6 @@ def eval_(
                 "\n".join(format_mode_table(summaries[0], limit, ctx.runtime.colour))
             )
     return ExitCode.OK
-
-
-_MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
 
 
 def _parse_budgets(text: str) -> tuple[int, ...]:

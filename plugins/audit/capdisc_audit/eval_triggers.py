@@ -126,6 +126,9 @@ class TriggerRun:
         return [result for result in self.refusals if not result.has_passed]
 
 
+_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+
+
 def evaluate_triggers(
     options: TriggerOptions,
     names: Sequence[str],
@@ -254,9 +257,6 @@ def _load_tests(
     if not tests:
         raise InputError(problem, hint)
     return tests
-
-
-_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
 def _files_next_to(path: Path) -> list[Path]:

@@ -13,8 +13,9 @@ from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.render_job import RenderInputs
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
