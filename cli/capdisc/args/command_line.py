@@ -144,7 +144,7 @@ def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
         parameters = list_parameters(command)
         option_texts, positionals = _split_options(
             words,
-            {name: parameter for parameter in parameters for name in _option_names(parameter)},
+            {name: parameter for parameter in parameters for name in _plain_names(parameter)},
         )
         bound = [
             (parameter, option_texts[parameter.name])
@@ -166,7 +166,7 @@ def rename_options(command: Command, words: Sequence[str]) -> list[str]:
     options = {
         name: parameter
         for parameter in list_parameters(command)
-        for name in _option_names(parameter)
+        for name in _plain_names(parameter)
     }
     renamed: list[str] = []
     remaining = iter(words)
@@ -359,7 +359,7 @@ def _build_parameter(
     )
 
 
-def _option_names(parameter: CommandParameter) -> Iterator[str]:
+def _plain_names(parameter: CommandParameter) -> Iterator[str]:
     """The names that a plain command line may have; of a pair of opposites the first."""
     if parameter.param.names is not None:
         yield from (name.partition("/")[0] for name in option_names(parameter))
