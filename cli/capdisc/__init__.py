@@ -1,3 +1,1 @@
-"""The terminal side of capdisc: one file per command, streams and exit codes. All the work is in
-capdisc_indexer.
-"""
+"""The terminal side of capdisc: commands, streams, exit codes. capdisc_indexer does the work."""

@@ -29,9 +29,9 @@ def main() -> None:
 
         os._exit(completion.print_candidates(sys.argv[2:]))
     if sys.argv[1:2] == ["hook"]:
-        from capdisc.hook import guard
+        from capdisc.hook import supervisor
 
-        os._exit(guard.run_guarded(sys.argv[2:], run_in_process))
+        os._exit(supervisor.run_supervised(sys.argv[2:], run_in_process))
     _read_pager_option()
     os._exit(run_in_process())
 

@@ -237,7 +237,7 @@ def test_a_mend_of_a_conventional_index_names_no_folders(capdisc, hermetic, writ
 def test_the_mend_of_a_hook_runs_as_it_is_printed(process, small) -> None:
     assert process("hook", "claude", stdin="{").code == 0
     checks = {check["name"]: check for check in process("doctor", "--json").json["checks"]}
-    assert checks["hook"]["text"].startswith("claude, just now: what is on stdin is not JSON")
+    assert checks["hook"]["text"].startswith("claude, just now: stdin is not JSON")
     command = checks["hook"]["fix"].replace("capdisc", f"{sys.executable} -m capdisc")
     # Patience is for a busy machine.
     command += " --deadline 60s"

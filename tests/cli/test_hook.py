@@ -18,7 +18,7 @@ import pytest
 from capdisc.args.command_table import run_command
 from capdisc.context import background_build, background_process, coverage
 from capdisc.context.surroundings import current_runtime
-from capdisc.hook import client_session, guard, suggestion_lines
+from capdisc.hook import client_session, suggestion_lines, supervisor
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
 
@@ -393,14 +393,14 @@ def test_a_damaged_index_costs_the_client_nothing(
 GUARDED = """
 import os, signal, sys, time
 from capdisc.context import background_process
-from capdisc.hook import guard
+from capdisc.hook import supervisor
 def hang(): sys.stdout.write("half an ans"); sys.stdout.flush(); time.sleep(60); return 0
 def crash(): os.write(1, b"half an ans"); os.kill(os.getpid(), signal.SIGSEGV)
 def fail(): os.write(1, b"half an ans"); raise RuntimeError("no")
 def leave(): os.write(1, b"half an ans"); os._exit(2)
 def flood(): [os.write(1, b"x" * 65536) for _ in range(1000)]; return 0
 def answer(): os.write(1, b"an answer"); return 0
-sys.exit(guard.run_guarded(["claude", "--deadline", sys.argv[2]], globals()[sys.argv[1]]))
+sys.exit(supervisor.run_supervised(["claude", "--deadline", sys.argv[2]], globals()[sys.argv[1]]))
 """
 
 
@@ -450,13 +450,13 @@ def test_a_hook_imports_no_more_of_the_core_than_a_search(small) -> None:
     assert done.stdout.splitlines()[1:] == ["", ""]
 
 
-def test_a_direct_call_answers_as_a_guarded_one(hook, small, monkeypatch, capsys) -> None:
+def test_a_direct_call_answers_as_a_supervised_one(hook, small, monkeypatch, capsys) -> None:
     import io
 
-    guarded = hook(event(REQUEST))
+    supervised = hook(event(REQUEST))
     monkeypatch.setattr(sys, "stdin", io.StringIO(event(REQUEST)))
     assert run_command(["hook", "claude"]) == 0
-    assert capsys.readouterr().out == guarded
+    assert capsys.readouterr().out == supervised
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_doctor_says_why_a_hook_was_late_and_what_helps(
     hermetic, capdisc, processor_s, cause, advice
 ) -> None:
     folder = hermetic.parent / "home/.local/state/capdisc"
-    background_process.log_failure(folder, "claude", guard._describe_delay(0.8, processor_s))
+    background_process.log_failure(folder, "claude", supervisor._describe_delay(0.8, processor_s))
     printed = capdisc("doctor").out
     assert (
         f"no answer in time (0.8 s, {processor_s:.2f} s of the processor): late {cause}" in printed

@@ -64,7 +64,7 @@ def option_names(command):
     return [
         name
         for one in command_line.list_parameters(command)
-        for name in command_line._option_names(one)
+        for name in command_line._plain_names(one)
     ]
 
 

@@ -52,7 +52,7 @@ MISTAKES = """
 --format skills-xml --split both -> --split does not go with skills-xml
 --format skills-xml --append x.txt -> --append does not go with skills-xml
 --format skills-xml --auto -> --auto does not go with skills-xml
---format messages --budget 45 -> 40 are needed besides it: 45 are too few
+--format messages --budget 45 -> 40 more are needed: 45 are too few
 """
 
 

@@ -119,7 +119,7 @@ def test_a_backslash_of_a_path_stays_in_the_words_of_a_command():
 def test_nothing_is_called_as_a_device_of_windows(capdisc, hermetic, name):
     done = capdisc("new", "skill", name)
     assert (done.code, done.out) == (2, "")
-    assert f"{name!r} is not a good name" in done.err
+    assert f"{name!r} is not a valid name" in done.err
     assert "Windows" in done.err
     assert not list(hermetic.rglob("SKILL.md"))
 

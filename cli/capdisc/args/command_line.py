@@ -121,9 +121,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_count(text: str, low: float | None = None, high: float | None = None) -> int:
-    """The number in `200`, `200k` or `1m`. Raises BadValueError for another text, and for a number
-    out of the range.
-    """
+    """The number in `200`, `200k` or `1m`. Raises BadValueError for any other text."""
     if match := re.fullmatch(r"([+-]?\d{1,9})([km]?)", text.strip().lower()):
         number = int(match[1]) * _COUNT_UNITS.get(match[2], 1)
         if (low is None or number >= low) and (high is None or number <= high):
@@ -146,7 +144,7 @@ def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
         parameters = list_parameters(command)
         option_texts, positionals = _split_options(
             words,
-            {name: parameter for parameter in parameters for name in _option_names(parameter)},
+            {name: parameter for parameter in parameters for name in _plain_names(parameter)},
         )
         bound = [
             (parameter, option_texts[parameter.name])
@@ -168,7 +166,7 @@ def rename_options(command: Command, words: Sequence[str]) -> list[str]:
     options = {
         name: parameter
         for parameter in list_parameters(command)
-        for name in _option_names(parameter)
+        for name in _plain_names(parameter)
     }
     renamed: list[str] = []
     remaining = iter(words)
@@ -252,9 +250,7 @@ def _convert(parameter: CommandParameter, text: str) -> Any:
 
 
 def call_command(command: Command, values: ArgumentValues) -> int:
-    """Run the command with these values; the fields of a group become one value of its class.
-    Returns the exit code.
-    """
+    """Run the command with these values, those of a group as one. Returns the exit code."""
     arguments, groups = dict(values), dict[str, ArgumentValues]()
     if _is_quietable(command) and arguments.pop(_QUIET_NAME, False):
         console.silence_notices()
@@ -363,7 +359,7 @@ def _build_parameter(
     )
 
 
-def _option_names(parameter: CommandParameter) -> Iterator[str]:
+def _plain_names(parameter: CommandParameter) -> Iterator[str]:
     """The names that a plain command line may have; of a pair of opposites the first."""
     if parameter.param.names is not None:
         yield from (name.partition("/")[0] for name in option_names(parameter))

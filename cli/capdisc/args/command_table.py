@@ -160,7 +160,7 @@ def _drop_server_options(argv: Sequence[str]) -> list[str]:
                 next(remaining, None)  # its value
     if ignored and not {"-q", "--quiet"} & set(words):
         console.print_notice(
-            f"notice: {ignored} has no effect any more: the warm server is gone; "
+            f"notice: {ignored} no longer has an effect: the warm server is gone; "
             "for a process that stays warm: capdisc mcp"
         )
     return words
@@ -199,9 +199,7 @@ def _dispatch(argv: list[str]) -> int:
 def _print_help(
     argv: Sequence[str], name: str | None, command: Command | None, seldom: Collection[str]
 ) -> bool:
-    """Draw the help on a terminal that obeys codes, and the overview everywhere; False where typer
-    prints it.
-    """
+    """Draw help on a capable terminal, and the overview anywhere; False where typer prints it."""
     from capdisc.args import help_panels
     from capdisc.context import surroundings
     from capdisc.output import terminal

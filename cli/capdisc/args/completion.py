@@ -40,9 +40,7 @@ _STORED = ("ids", "kinds", "categories", "tags", "sessions")
 
 
 def print_candidates(words: Sequence[str]) -> int:
-    """Print what can stand in the place of the last word. Returns the exit code, which is always
-    0.
-    """
+    """Print what can replace the last word. Always returns exit code 0."""
     try:
         lines = [
             f"{word}\t{about}" if about else word
@@ -109,9 +107,7 @@ def _describe_added_command(entry: PluginCommand) -> JsonObject:
 def describe_command(
     command: Command, about: str, find_values: Callable[[CommandParameter], str | list[str]]
 ) -> JsonObject:
-    """The entry of a command in the table; `find_values` says where values of a parameter come
-    from.
-    """
+    """The table's entry for a command; `find_values` says where a parameter's values come from."""
     from capdisc.args.command_line import option_words, split_parameters
 
     positionals, options = split_parameters(command)
@@ -263,9 +259,7 @@ def _list_trusted(prefix: str) -> list[Candidate]:
 def _read_index(
     runtime: Runtime, config: Config, typed_dir: str | None, kind: str, prefix: str
 ) -> Iterable[str]:
-    """The names of one kind in the published index. Raises CapdiscError where there is none, or
-    somebody else built it.
-    """
+    """The names of one kind in the published index. Raises ForeignIndexError if it is not ours."""
     import json
     from pathlib import Path
 

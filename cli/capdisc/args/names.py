@@ -13,7 +13,7 @@ from capdisc_indexer.platforms import system
 
 
 @frozen(kw_only=True)
-class NameForm:
+class NamePrinter:
     """Whether a command prints paths instead of ids or opens a file, and whether each name ends
     with a null byte. No id and no path holds that, so no blank or line end in a name splits it.
     """
@@ -41,10 +41,10 @@ class NameForm:
             console.print_long_lines(different_names)
 
 
-def choose_form(
+def choose_printer(
     *, ids: bool, paths: bool, null: bool, json: bool, opens: bool = False
-) -> NameForm | None:
-    """The form of names that the options ask for; None where they ask for something else. Raises
+) -> NamePrinter | None:
+    """The printer of names that the options ask for; None where they ask for something else. Raises
     UsageError for options that exclude each other, and for --open outside a terminal.
     """
     options = {"--open": opens, "--ids": ids, "--paths": paths, "--json": json}
@@ -57,7 +57,7 @@ def choose_form(
         _check_terminal(surroundings.current_runtime())
     if not (ids or paths or null or opens):
         return None
-    return NameForm(paths=paths, null=null, opens=opens)
+    return NamePrinter(paths=paths, null=null, opens=opens)
 
 
 def _open_file(runtime: surroundings.Runtime, path: str) -> None:

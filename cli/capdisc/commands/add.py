@@ -169,7 +169,7 @@ def _file_name(name: str) -> str:
     """The name as that of a folder. Raises UsageError where nothing of it can be used."""
     plain = _FILE_NAME.sub("-", name).strip("-.")[:64]
     if not plain:
-        raise UsageError(f"{name[:40]!r} is not a good name", "use letters, digits and hyphens")
+        raise UsageError(f"{name[:40]!r} is not a valid name", "use letters, digits and hyphens")
     return plain
 
 
@@ -183,7 +183,7 @@ def _write_checked(path: Path, text: str) -> bool:
         replace_file(path, text.encode())
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written ({error.strerror})", "mend the rights of its folder"
+            f"{path} cannot be written ({error.strerror})", "check the permissions of its folder"
         ) from error
     findings = cd.validate([path.parent]).chosen.findings
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]

@@ -1,6 +1,4 @@
-"""capdisc call: ask one discovery tool, or many in one go, and print the answers within a limit of
-tokens.
-"""
+"""capdisc call: ask discovery tools, and print their answers within a limit of tokens."""
 
 from __future__ import annotations
 
@@ -286,10 +284,10 @@ def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObj
     """
     from capdisc_indexer.tools import provider_formats
 
-    form, ctx = caller.options.format or "", caller.tool_ctx
-    if form not in provider_formats.DEFERRING_FORMATS:
+    format_name, ctx = caller.options.format or "", caller.tool_ctx
+    if format_name not in provider_formats.DEFERRING_FORMATS:
         raise UsageError(
-            f"the format {form!r} has no tool search",
+            f"the format {format_name!r} has no tool search",
             f"one of: {', '.join(provider_formats.DEFERRING_FORMATS)}",
         )
     ready, session = _bind_call(caller, name, arguments)
@@ -306,7 +304,7 @@ def _answer_search(caller: CallingCommand, name: str, arguments: Any) -> JsonObj
     sources = {"sources": [definition.id for definition in definitions]}
     session_memory.record_call(caller.ctx, ready, sources, session)
     answer: JsonObject = provider_formats.format_search_answer(
-        form, definitions, names, caller.options.call_id
+        format_name, definitions, names, caller.options.call_id
     )
     return answer
 

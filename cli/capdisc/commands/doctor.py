@@ -26,7 +26,7 @@ from capdisc.context.index_update import (
     forget_command,
     refresh_command,
 )
-from capdisc.hook import guard
+from capdisc.hook import supervisor
 from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
 from capdisc.output import command_process, console, terminal
@@ -296,9 +296,9 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
     fix = "capdisc hook --help"
     if is_of_build:
         fix = "capdisc index, which has no limits of memory and time"
-    elif client and guard.LATE in str(newest["error"]):
+    elif client and supervisor.LATE in str(newest["error"]):
         fix = f"give it longer in the settings of the client: capdisc hook {client} --deadline 2s"
-        if guard.WAITED not in str(newest["error"]):
+        if supervisor.WAITED not in str(newest["error"]):
             fix += "; or index less: see roots and folders in capdisc config"
     elif client:
         fix = f"""echo '{{"prompt": "merge two PDF files"}}' | capdisc hook {client} --explain"""

@@ -159,10 +159,12 @@ FORMATS: dict[str, GraphFormatter] = {
 }
 
 
-def print_stats(graph: CapabilityGraph, form: str, screen: terminal.Screen | None = None) -> None:
+def print_stats(
+    graph: CapabilityGraph, format_name: str, screen: terminal.Screen | None = None
+) -> None:
     """Print how many capabilities, edges and pairs there are, in plain lines without a screen."""
     stats = capability_graph.graph_stats(graph)
-    if form == "json":
+    if format_name == "json":
         console.print_document(dict(stats))
         return
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in stats["kinds"].items())
@@ -256,12 +258,13 @@ def graph(
 
     Example: capdisc graph send-invoice --depth 2 --format mermaid
     """
-    form = "json" if json else format
-    if form not in FORMATS:
+    format_name = "json" if json else format
+    if format_name not in FORMATS:
         raise unknown_choice("format", format, FORMATS)
-    if stats and form not in ("table", "json"):
+    if stats and format_name not in ("table", "json"):
         raise UsageError(
-            f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json"
+            f"--stats are numbers, not a picture ({format_name})",
+            "leave --format out, or print --json",
         )
     with open_index.open_index(index_dir, fresh) as ctx:
         roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
@@ -277,20 +280,20 @@ def graph(
     )
     subgraph = capability_graph.select_neighbourhood(subgraph, roots, depth) if roots else subgraph
     if stats:
-        print_stats(subgraph, form, terminal.find_screen(ctx.runtime))
+        print_stats(subgraph, format_name, terminal.find_screen(ctx.runtime))
         return ExitCode.OK
     shown = capability_graph.limit_graph(
         subgraph if roots else capability_graph.drop_isolated(subgraph),
         limit,
         EDGES_PER_NODE * limit,
     )
-    screen = terminal.find_screen(ctx.runtime) if form == "table" else None
+    screen = terminal.find_screen(ctx.runtime) if format_name == "table" else None
     if screen and roots and shown.relations:
         _draw_trees(screen, shown, roots)
     elif screen and shown.relations:
         _draw_edges(screen, shown)
     else:
-        console.print_result(FORMATS[form](shown, roots))
+        console.print_result(FORMATS[format_name](shown, roots))
     print_notices(shown)
     return ExitCode.OK if shown.relations else ExitCode.FINDINGS
 

@@ -73,7 +73,7 @@ def list_(
 
     Example: capdisc list --cost
     """
-    name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
+    name_printer = names.choose_printer(ids=ids, paths=paths, null=null, json=json)
     with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
             return _print_shadowed(ctx, terminal.find_screen(ctx.runtime), json)
@@ -92,12 +92,12 @@ def list_(
             console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
-        elif name_form and name_form.paths:
-            name_form.print_names(
+        elif name_printer and name_printer.paths:
+            name_printer.print_names(
                 header["source"]["path"] for header in _load_headers(ctx, places)
             )
-        elif name_form:
-            name_form.print_names(columns.ids[place] for place in places)
+        elif name_printer:
+            name_printer.print_names(columns.ids[place] for place in places)
         elif screen := terminal.find_screen(ctx.runtime):
             console.print_pieces(_draw_listing(ctx, screen, places))
         else:

@@ -152,9 +152,7 @@ def mcp(
 
 
 def _explain_to_person() -> None:
-    """Print what this is for somebody who typed it at a terminal, where it would wait in
-    silence.
-    """
+    """Explain the command to a person at a terminal, where it would wait in silence."""
     console.print_notice(
         "notice: this server is for an agent's client, which starts it and sends it JSON on stdin"
     )

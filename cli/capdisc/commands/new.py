@@ -143,7 +143,7 @@ def new(
         raise unknown_choice("kind", kind, TEMPLATES)
     if not _VALID_NAME.fullmatch(name) or len(name) > 64:
         raise UsageError(
-            f"{name!r} is not a good name",
+            f"{name!r} is not a valid name",
             "at most 64 lower case letters, digits and single hyphens, and no device of Windows such as con",
         )
     runtime = surroundings.current_runtime()

@@ -101,11 +101,11 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
-    name_form = None
+    name_printer = None
     if ids or paths or null or open:
         from capdisc.args import names  # which other searches need not import
 
-        name_form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
+        name_printer = names.choose_printer(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh, engine=engine) as ctx:
         if ctx.runtime.stderr_is_terminal:
             _name_servers_once(ctx.runtime)
@@ -131,8 +131,8 @@ def search(
                 _result_document(ctx, ranking, shown_ids, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
-        elif name_form:
-            name_form.print_or_open(
+        elif name_printer:
+            name_printer.print_or_open(
                 ctx.runtime, ((key, headers[key]["source"]["path"]) for key in printed_ids)
             )
         else:

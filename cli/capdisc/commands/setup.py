@@ -132,7 +132,7 @@ def setup(
     is_restricted = bool(options.hook or options.mcp or options.scope or server_words)
     if options.every:
         if names or is_restricted or not undo:
-            raise UsageError("--all goes with --undo alone", "say: capdisc setup --undo --all")
+            raise UsageError("--all goes with --undo alone", "run: capdisc setup --undo --all")
         return _undo_all(runtime, options)
     if not names:
         if is_restricted or undo or options.yes:

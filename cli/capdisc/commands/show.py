@@ -116,14 +116,14 @@ def show(
             "--max-tokens goes with the text of a capability alone",
             "leave it out, or the other option",
         )
-    name_form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
+    name_printer = names.choose_printer(ids=False, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         ids_shown = [descriptor.id for descriptor in descriptors]
         if ctx.config["log"]:
             session_memory.log_event(ctx.runtime, "show", ids_shown)
-        if name_form:
-            name_form.print_or_open(
+        if name_printer:
+            name_printer.print_or_open(
                 ctx.runtime,
                 ((descriptor.id, descriptor.source.path) for descriptor in descriptors),
             )
@@ -319,9 +319,7 @@ _LINK_STYLES = {"file": "ok", "url": "skill", "anchor": "detail", "refused": "er
 
 
 def _draw_links(screen: terminal.Screen, identifier: str, links: list[Link]) -> None:
-    """Draw a tree of the links: a branch for each kind, what is missing or refused in its
-    colour.
-    """
+    """Draw a tree of the links, a branch for each kind; missing and refused ones are coloured."""
     branches = []
     for kind in dict.fromkeys(link.kind for link in links):
         leaves = [_link_branch(link) for link in links if link.kind == kind]

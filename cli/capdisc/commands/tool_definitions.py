@@ -98,11 +98,11 @@ class DefinitionOptions:
 
 @frozen(kw_only=True)
 class DefinitionSet:
-    """The definitions in the format `form`; `names` are the names that it has for ids,
+    """The definitions in the format `format_name`; `names` are the names that it has for ids,
     `parameters` the own names of renamed parameters by id, and `choice` says how they were chosen.
     """
 
-    form: str
+    format_name: str
     value: Any
     names: dict[str, str]
     parameters: dict[str, dict[str, str]]
@@ -151,9 +151,7 @@ def _defer_definitions(
     query: Query,
     options: DefinitionOptions,
 ) -> DefinitionSet:
-    """Everything: what fits the query or is pinned loads at once, the others when they are
-    found.
-    """
+    """All definitions: those that fit the query or are pinned load at once, others when found."""
     from capdisc_indexer.tools import provider_formats
 
     matches = _query_definitions(ctx, tool_ctx, query, options) if query.texts else []
@@ -172,7 +170,7 @@ def _defer_definitions(
     )
     value, names = provider_formats.defer_definitions(options.format, request)
     return DefinitionSet(
-        form=options.format,
+        format_name=options.format,
         value=value,
         names=names,
         parameters=parameter_renames(options.format, [*loaded, *deferred_definitions]),
@@ -219,7 +217,7 @@ def _add_pinned(
     names = [*ctx.config["pin"], *active_ids]
     pinned, missing = tool_table.pinned_definitions(tool_ctx, names)
     for name in missing:
-        console.print_notice(f"notice: there is no {name}, which is to be in every list")
+        console.print_notice(f"notice: the pinned {name} does not exist")
     found = tool_table.define_ids(tool_ctx, discovered_ids)
     offered = (*found, *matches) if options.budget is None else (*matches, *found)
     return list(
@@ -256,7 +254,7 @@ def _query_definitions(
             readers = tool_table.reader_definitions(tool_ctx, text, list(kinds))
         names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
-            f"notice: found too, and no functions: {console.format_names(not_callable)} (read by {names})"
+            f"notice: also found, but not functions: {console.format_names(not_callable)} (read by {names})"
         )
         definitions = [*definitions, *readers]
     if ids:
@@ -267,9 +265,7 @@ def _query_definitions(
 
 
 def _is_progressive(ctx: open_index.CommandContext, options: DefinitionOptions) -> bool:
-    """Whether to print the few tools that find the others; True with `auto`, too, where the size
-    of everything decides.
-    """
+    """Whether to print the few tools that find the others; True with `auto`, where size decides."""
     if options.progressive is not None:
         return options.progressive
     return _is_auto(ctx, options) or _SWITCH_VALUES[_progressive_setting(ctx)]
@@ -314,7 +310,7 @@ def _build_definition_set(
     # Our own form and code have ids next to the names.
     if changed and options.format not in ("json", *CODE_FORMATS):
         console.print_notice(
-            f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
+            f"notice: renamed here: {console.format_names(changed)} (--map lists all)"
         )
     if changed_parameters := [
         f"{own_name} is {new}"
@@ -322,7 +318,7 @@ def _build_definition_set(
         for new, own_name in renames.items()
     ]:
         console.print_notice(
-            f"notice: parameters called otherwise here: {console.format_names(changed_parameters)} (--map lists all)"
+            f"notice: parameters renamed here: {console.format_names(changed_parameters)} (--map lists all)"
         )
     return definition_set
 
@@ -330,9 +326,7 @@ def _build_definition_set(
 def _fit_budget(
     options: DefinitionOptions, definitions: list[Definition], choice: str
 ) -> list[Definition]:
-    """As many of the definitions, from the first, as fit into the budget. Raises UsageError where
-    not even one fits.
-    """
+    """The first definitions that fit the budget. Raises UsageError where not even one does."""
     if options.budget is None:
         return definitions
     count, budget_tokens = load_token_counter(), options.budget
@@ -362,7 +356,7 @@ def _encode_definitions(
         value, names = encode_definitions(options.format, definitions)
         parameters = parameter_renames(options.format, definitions)
     return DefinitionSet(
-        form=options.format, value=value, names=names, parameters=parameters, choice=choice
+        format_name=options.format, value=value, names=names, parameters=parameters, choice=choice
     )
 
 
@@ -370,9 +364,9 @@ def format_definitions(definition_set: DefinitionSet) -> str:
     """The definitions as their provider takes them; our own format is a document with a version
     and its tokens, and a language is its own text.
     """
-    if definition_set.form in CODE_FORMATS:
+    if definition_set.format_name in CODE_FORMATS:
         return str(definition_set.value)
-    if definition_set.form != "json":
+    if definition_set.format_name != "json":
         return console.format_json_text(definition_set.value)
     tokens = load_token_counter()(console.format_json_text(definition_set.value, None))
     document = {

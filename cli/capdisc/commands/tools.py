@@ -73,17 +73,17 @@ def tools(
 
 def _check_options(options: DefinitionOptions) -> None:
     """Raises UsageError for options that do not go together, or not with the format."""
-    form, selects = options.format, options.all_tools or options.auto
-    if form not in FORMATS:
-        raise unknown_choice("format", form, FORMATS)
+    format_name, selects = options.format, options.all_tools or options.auto
+    if format_name not in FORMATS:
+        raise unknown_choice("format", format_name, FORMATS)
     if options.hosted and not options.defer:
         raise UsageError("--hosted needs --defer", "add --defer")
     if options.defer:
         from capdisc_indexer.tools.provider_formats import DEFERRING_FORMATS
 
-        if form not in DEFERRING_FORMATS:
+        if format_name not in DEFERRING_FORMATS:
             raise UsageError(
-                f"the format {form} has no deferred definitions",
+                f"the format {format_name} has no deferred definitions",
                 f"add --format {' or '.join(DEFERRING_FORMATS)}",
             )
         if (
@@ -96,7 +96,7 @@ def _check_options(options: DefinitionOptions) -> None:
                 "--defer defines everything, so the options that choose definitions do not apply",
                 "leave out --only, --all, --auto, --budget, --progressive and --static",
             )
-    if form in CODE_FORMATS and (selects or options.progressive):
+    if format_name in CODE_FORMATS and (selects or options.progressive):
         raise UsageError(
             "code calls capabilities, not the tools that find them",
             "leave out --all, --auto and --progressive",

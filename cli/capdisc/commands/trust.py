@@ -63,9 +63,7 @@ def approve_definitions(runtime: surroundings.Runtime, pattern: str, yes: bool, 
 
 
 def _accept_changes(memory: Path, changes: Sequence[Pending]) -> None:
-    """Accept all of them, or raise ApprovalRequiredError where one changed again since it was
-    printed.
-    """
+    """Accept all of them. Raises ApprovalRequiredError where one changed after it was printed."""
     with definition_memory.changing(memory) as opened:
         for change in changes:
             if not opened.approve(change):
@@ -186,9 +184,7 @@ def _is_index(path: Path) -> bool:
 
 
 def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
-    """Whether the path is a link that a scan may follow, rather than another name of a workspace
-    or an index.
-    """
+    """Whether the path is a link that a scan may follow, not a name of a workspace or index."""
     if not path.is_symlink():
         return False
     if not (is_workspace(path.as_posix()) or _is_index(path)):

@@ -173,9 +173,7 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
 
 
 def list_trusted(runtime: Runtime, json: bool) -> int:
-    """Print the workspaces and index folders that are trusted, and the tools of MCP servers that
-    are approved.
-    """
+    """Print the trusted workspaces and index folders, and the approved tools of MCP servers."""
     workspaces = [
         {
             "workspace": stored.workspace,

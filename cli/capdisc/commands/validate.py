@@ -259,9 +259,7 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
 def print_notices(
     request: ValidateRequest, check_result: ValidationResult, tail: str = ""
 ) -> None:
-    """Print on stderr how much was checked, and how many findings are not shown. `tail` follows
-    the number of findings.
-    """
+    """Print on stderr what was checked, and how many findings are hidden; `tail` follows a count."""
     chosen = check_result.chosen
     if chosen.unwanted:
         where = ", ".join(request.origins)

@@ -73,9 +73,7 @@ MIN_INTERVAL_S = 0.1
 
 
 def parse_debounce(text: str) -> float:
-    """The seconds as `parse_seconds` reads them. Raises BadValueError for a large number without a
-    unit, too.
-    """
+    """The seconds, as `parse_seconds` reads them. A large number without a unit is refused, too."""
     seconds, text = parse_seconds(text), text.strip()
     # From ten on it is likelier meant as milliseconds, which other watchers count.
     if seconds >= 10 and text[-1].isdigit():
@@ -147,9 +145,8 @@ def watch(request: WatchRequest = WatchRequest()) -> int:
 
 
 def _watch_until_outdated(request: WatchRequest, pace: WatchOptions, same_release: bool) -> bool:
-    """Watch what the settings and the index name now. Returns whether it ended because one of them
-    names something else. With `same_release`, an index that another release has written meanwhile is
-    an error.
+    """Watch what settings and index name now. Returns whether it ended because that changed. With
+    `same_release`, an index that another release has written meanwhile is an error.
     """
     runtime, index_dir = surroundings.current_runtime(), request.index_dir
     config = runtime.config()
@@ -212,9 +209,7 @@ def _print_updates(
     builder_id: str | None,
     waiting: tuple[str, ...],
 ) -> bool:
-    """Print the updates. Returns True once there are no more: what is watched has to be chosen
-    again.
-    """
+    """Print the updates. Returns True when what is watched has to be chosen again."""
     for update in updates:
         for text in update.notices:
             console.print_notice(f"notice: {text}")

@@ -164,7 +164,9 @@ def _lock_build(place: IndexPlace) -> int | None:
     try:
         lock = system.open_or_create(folder / f"{digits}.build")
     except OSError as error:
-        raise InputError(f"cannot write in {folder}: {error.strerror}", "free it") from error
+        raise InputError(
+            f"cannot write in {folder}: {error.strerror}", "check its permissions"
+        ) from error
     try:
         system.lock_file(lock)
     except OSError:

@@ -36,9 +36,7 @@ _READ: ContextVar[dict[object, tuple[Sequence[ClientPlugin], Sequence[str]]] | N
 
 @contextmanager
 def read_plugins_once() -> Iterator[None]:
-    """Inside, the files about plugins are read once: a build asks for folders, sources and rules,
-    each of which needs them.
-    """
+    """Inside, files about plugins are read once: folders, sources and rules all need them."""
     token = _READ.set({})
     try:
         yield
@@ -83,9 +81,7 @@ def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
 
 
 def plugin_switches(runtime: Runtime) -> list[Path]:
-    """The files and folders that say which plugins are installed and switched on; they need not
-    exist.
-    """
+    """The files and folders that say which plugins are enabled; they need not exist."""
     return _plugin_paths(runtime, "switches")
 
 
@@ -99,9 +95,7 @@ def _plugin_paths(runtime: Runtime, key: str) -> list[Path]:
 
 
 def server_files(runtime: Runtime) -> list[ClientFile]:
-    """The files of clients, and of their plugins that are switched on, which may name MCP servers;
-    they need not exist.
-    """
+    """The files of clients and enabled plugins that may name MCP servers; they need not exist."""
     from capdisc_indexer.config.client_servers import ClientFile, client_files
 
     return [
@@ -159,7 +153,7 @@ def link_rules(runtime: Runtime) -> LinkRules:
 def list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
     """Scope, format, folder and pattern ("": every file) of each place of agents and commands."""
     places = conventional_places(config["folders"], runtime.cwd, runtime.workspace, runtime.home)
-    return [(scope, form, *_split_pattern(path)) for scope, form, path in places]
+    return [(scope, format_name, *_split_pattern(path)) for scope, format_name, path in places]
 
 
 def _split_pattern(path: Path) -> tuple[Path, str]:

@@ -54,9 +54,7 @@ def load_coverage(
 def complete_coverage(
     runtime: surroundings.Runtime, config: Config, previous: PreviousBuild
 ) -> Coverage:
-    """What the last build covered, also where an earlier release made it; the usual folders where
-    there was none.
-    """
+    """What the last build covered, even one of an earlier release; else the usual folders."""
     if previous.coverage:
         return previous.coverage
     usual = _real_usual_paths(runtime, config)
@@ -236,9 +234,7 @@ def require_something(
     roots: Sequence[Path],
     named_paths: Sequence[Path] = (),
 ) -> None:
-    """Raises InputError where nothing of what is to be covered exists, nothing was indexed, and
-    nobody names a path.
-    """
+    """Raises InputError where nothing to cover exists, nothing was indexed and no path is named."""
     if named_paths or previous.is_known or list_existing_roots(roots):
         return
     if not coverage.is_conventional or not has_other_sources(runtime, config):

@@ -67,9 +67,8 @@ class IndexPlace:
 
 
 def locate_index(runtime: Runtime, config: Config, option: Path | None) -> IndexPlace:
-    """The place of the index that option, setting or workspace name; of a shared index, of its
-    copy. The user's own index stands in for that of a workspace that has none and would only hold
-    the same.
+    """The place of the index that option, setting or workspace name; of a shared index, that of
+    its copy. A workspace without an index uses the user's own where its own would hold the same.
     """
     place = IndexPlace(index_dir=runtime.index_dir(option, config), runtime=runtime, config=config)
     if (
@@ -104,9 +103,7 @@ def choose_mode(option: str | None, config: Config) -> str:
 
 
 def look_around(place: IndexPlace) -> Look:
-    """What changed on disk since the index was built, and which folders appeared or are not asked
-    for any more.
-    """
+    """What changed on disk since the build, and which folders appeared or are no longer covered."""
     look = look_at_disk(place.index_dir, read_pointer(place.index_dir))
     if not look.is_known:
         return look

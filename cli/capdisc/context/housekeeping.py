@@ -50,9 +50,7 @@ _REMOVED_FILE = "removed-indexes"
 
 
 def choose_table_mode(config: Config) -> str:
-    """When the table follows the index: aside, wait or off. Raises UsageError for another value of
-    the setting `table`.
-    """
+    """When the table follows the index: aside, wait or off. Raises UsageError for anything else."""
     mode: str = config["table"]
     if mode not in TABLE_MODES:
         raise UsageError(
@@ -82,9 +80,7 @@ def start_table_update(
 
 
 def finish_table(index_dir: Path, builder_id: str | None, *, verify: bool = False) -> str:
-    """Bring the table up to date now; with `verify`, compare every row first. Returns why that
-    failed, "" where it did not.
-    """
+    """Update the table now; with `verify`, compare every row first. Returns why it failed, or ""."""
     from capdisc_indexer.indexing.table_update import update_table
 
     try:
@@ -154,9 +150,7 @@ def _is_own_index(runtime: Runtime, folder: Path) -> bool:
 
 
 def _is_abandoned(runtime: Runtime, folder: Path) -> bool:
-    """Whether the index was built for a folder that is gone. Collections are named by people, who
-    may want them elsewhere.
-    """
+    """Whether the folder that the index was built for is gone; a collection is for no folder."""
     published = generation.load_unchecked(folder)
     if published is None:
         return False
@@ -172,9 +166,7 @@ def _has_added_paths(folder: Path) -> bool:
 
 
 def _remove(runtime: Runtime, folder: Path) -> None:
-    """Remove the index. Raises BusyError where somebody writes it, and IndexStateError where
-    somebody reads it.
-    """
+    """Remove the index. Raises BusyError while it is written, IndexStateError while it is read."""
     with locks.write_lock(folder, 0):
         for lease in folder.glob("gens/*/LEASE"):
             with locks.try_exclusive(lease) as is_free:

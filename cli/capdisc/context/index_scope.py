@@ -45,9 +45,8 @@ _TEXT_ENDINGS = {
 
 
 def list_scan_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
-    """The configured roots, then the conventional ones and those of plugins, as pairs of
-    origin and path; they need not exist. Those of the workspace that wait for trust are left
-    out.
+    """The configured roots, then conventional ones and those of plugins, as pairs of origin and
+    path; they need not exist. Roots of the workspace that wait for trust are left out.
     """
     return _own_roots(runtime, config) + plugin_roots(runtime, config)
 
@@ -97,14 +96,14 @@ def place_sources(
     waiting = waiting_places(runtime, config)
     sources = [
         DeclaredSource(
-            format=form,
+            format=format_name,
             path=(path / pattern).as_posix() if pattern else path.as_posix(),
             origin=scope,
             trusted=scope != "workspace",
             within=within,
             is_conventional=True,
         )
-        for scope, form, path, pattern in list_places(runtime, config)
+        for scope, format_name, path, pattern in list_places(runtime, config)
         if path.as_posix() not in waiting
     ]
     for plugin in find_plugins_here(runtime, config["folders"])[0]:
@@ -112,7 +111,7 @@ def place_sources(
         parts += [("command", path) for path in plugin.commands]
         sources += [
             DeclaredSource(
-                format=form,
+                format=format_name,
                 path=path.as_posix(),
                 name=plugin.name,
                 origin=plugin.id,
@@ -121,7 +120,7 @@ def place_sources(
                 confined_to=resolve_path(plugin.folder),
                 is_conventional=True,
             )
-            for form, path in parts
+            for format_name, path in parts
         ]
     return tuple(sources)
 
@@ -222,9 +221,7 @@ def confined_roots(runtime: Runtime, config: Config) -> dict[str, tuple[str, ...
 
 
 def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
-    """The real folders that folders of the workspace may lead into: the workspace, and those
-    that are scanned anyway.
-    """
+    """The real folders that links in the workspace may lead into: itself, and scanned ones."""
     user_folders = (path for scope, path in runtime.conventional(config) if scope != "workspace")
     return (runtime.real_workspace, *(resolve_path(path) for path in user_folders))
 
@@ -235,9 +232,8 @@ def _allowed_places(runtime: Runtime, config: Config) -> tuple[str, ...]:
 def list_declared_sources(
     runtime: Runtime, config: Config, paths: Sequence[Path] = ()
 ) -> tuple[DeclaredSource, ...]:
-    """The declared sources with absolute paths; where `paths` are named, only what lies in
-    them. Raises InputError for a source that waits for trust and is wrong, as reading it
-    would.
+    """The declared sources with absolute paths; with `paths`, only those inside them. Raises
+    InputError for an invalid source even while it waits for trust.
     """
     if config.left_out:
         from capdisc_indexer.sources.scan.declared_files import check_declaration

@@ -219,9 +219,7 @@ def _build_first(place: IndexPlace, is_allowed: bool) -> Freshness | None:
 
 
 def refresh_index(place: IndexPlace, index: Index, mode: str) -> Freshness:
-    """How the index stands to the disk, after changes were indexed where the mode says so; without
-    a mode, none are.
-    """
+    """How the index compares with the disk, once changes are indexed as the mode says ("": none)."""
     look = look_around(place)
     is_current = look.is_known and not look.changed
     if not mode or (is_current and (look.is_complete or mode != "require")):
@@ -258,9 +256,7 @@ def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> boo
 
 
 def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> tuple[str, ...]:
-    """The secrets that are not set, the programs that are not on PATH, and the systems where this
-    is another one, each once.
-    """
+    """Secrets not set, programs not on PATH, and required systems other than this, each once."""
     return missing_prerequisites(
         needs, runtime.environ, runtime.environ.get("PATH"), runtime.system
     )

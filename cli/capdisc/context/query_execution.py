@@ -299,9 +299,7 @@ def is_talk(ranking: Ranking) -> bool:
 
 
 def describe_refusal(ranking: Ranking) -> str:
-    """Why a query gets nothing: what the gate says of its hits, that it is talk, or that the
-    search found nothing.
-    """
+    """Why a query gets nothing: it is talk, the gate refused its hits, or none was found."""
     decision, unmatched = ranking.gate, format_unmatched(ranking)
     if decision and (has_lost_hits(ranking) or is_talk(ranking)):
         detail = f"score {decision.score:.2f}"

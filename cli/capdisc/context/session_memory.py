@@ -48,25 +48,19 @@ def log_event(
 def record_call(
     ctx: CommandContext, call: BoundCall, answer: JsonObject, session: str | None = None
 ) -> None:
-    """Record a call of a discovery tool in the session, if one is named, and in the log, if it is
-    on.
-    """
+    """Record a call of a discovery tool in the named session, and in the log if it is on."""
     if session is not None or ctx.config["log"]:
         _service("calls").record_call(ctx, call, answer, session)
 
 
 def load_memory(state_dir: Path, name: str) -> tuple[SessionMemory | None, Sequence[str]]:
-    """The lines that a session adds to a prompt, and the ids of its active capabilities; nothing
-    of a new one.
-    """
+    """A session's lines for a prompt, and the ids of its active capabilities; none if it is new."""
     memory: tuple[SessionMemory | None, Sequence[str]] = _service().load_memory(state_dir, name)
     return memory
 
 
 def load_ids(state_dir: Path, name: str) -> tuple[Sequence[str], Sequence[str]]:
-    """The ids of the active capabilities of a session, and of those that were found in it; none of
-    a new one.
-    """
+    """The ids of a session's active capabilities, and of those found in it; none if it is new."""
     ids: tuple[Sequence[str], Sequence[str]] = _service().load_ids(state_dir, name)
     return ids
 

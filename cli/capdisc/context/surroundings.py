@@ -1,6 +1,4 @@
-"""What a command may know of its process: streams, terminal, environment, folders. No other module
-reads them.
-"""
+"""What a command may know of its process, read only here: streams, environment, folders."""
 
 from __future__ import annotations
 
@@ -206,9 +204,8 @@ class Runtime:
         return ensure_builder_id(self.trust_dir, index_dir)
 
     def state_dir(self) -> Path:
-        """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the
-        user's state folder. No file of the workspace decides it, since prompts print what is
-        there.
+        """The folder of this workspace's sessions and facts: CAPDISC_STATE_DIR, else one below the
+        user's state folder. No file of the workspace decides it, since prompts print its contents.
         """
         if variable := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(variable))
@@ -325,14 +322,12 @@ def _find_own_users() -> frozenset[int]:
 
 
 def enter_folder(folder: str) -> None:
-    """Make the folder the current one, by this name of it. Raises InputError where it cannot be
-    entered.
-    """
+    """Make the folder the current one, under this name. Raises InputError where that fails."""
     try:
         os.chdir(folder)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not the name of a folder"
-        raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
+        raise InputError(f"cannot enter {folder}: {why}", "check that it exists") from error
     os.environ["PWD"] = folder
 
 

@@ -78,8 +78,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
-    """Replace the file by the blocks in one step. A pipe, a device or a link is written to and
-    stays what it is.
+    """Replace the file in one step. A pipe, a device or a link is written to and stays.
 
     A link is never replaced: /dev/stdout is one, and root would take it from the whole system.
     """

@@ -23,8 +23,7 @@ _MAX_CHARACTERS = 300
 
 
 def announce(requests: Iterable[TrustRequest], where: str) -> tuple[str, ...]:
-    """Print a notice of one line about what is left out. Returns the notices for JSON output, none
-    where nothing is left out.
+    """Print one line about what is left out, if anything. Returns the notices for JSON output.
 
     A model may read the JSON: it names settings, and repeats nothing from the workspace's file.
     """
@@ -104,9 +103,7 @@ def index_requests(runtime: Runtime, config: Config) -> list[str]:
 
 
 def rule_requests(config: Config) -> Iterator[TrustRequest]:
-    """A request for each part of the workspace's choice of rules that silences a rule which guards
-    the reader.
-    """
+    """A request for each setting of the workspace that silences a rule guarding the reader."""
     if not config.file or config.file not in (
         config.origins[name] for name in ("validate.select", "validate.ignore")
     ):

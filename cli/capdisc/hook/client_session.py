@@ -39,9 +39,7 @@ _FILE_PATTERN = f"{'?' * 24}.json"
 
 @frozen
 class Printed:
-    """What was printed of a capability: a digest of its text, in which turn, and how likely it was
-    wanted, 0..1.
-    """
+    """What was printed of a capability: its text's digest, the turn, and its probability."""
 
     digest: str
     turn: int
@@ -114,26 +112,26 @@ def record_turn(
     """
     path = _session_path(folder, client, session)
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
-        record = _read_session(path)
-        number = record.turns + bool(turn or offers)
+        memory = _read_session(path)
+        number = memory.turns + bool(turn or offers)
         new = {
             name: Printed(digest, number, round(probability, 4))
             for name, (digest, probability) in offers.items()
-            if _is_due(record.printed.get(name), digest, probability, number)
+            if _is_due(memory.printed.get(name), digest, probability, number)
         }
         if not path.exists():
             _drop_old_sessions(path.parent)
         # The newest come last.
-        printed = {name: line for name, line in record.printed.items() if name not in new} | new
-        record = replace(
-            record,
+        printed = {name: line for name, line in memory.printed.items() if name not in new} | new
+        memory = replace(
+            memory,
             turns=number,
             printed=dict(list(printed.items())[-MAX_ENTRIES:]),
             lines=tuple(lines),
             client=client,
             reason="" if new else reason,
         )
-        _write_session(path, _add_turn(record, turn) if turn else record)
+        _write_session(path, _add_turn(memory, turn) if turn else memory)
     return tuple(new)
 
 
@@ -145,11 +143,11 @@ def take_lines(folder: Path, client: str, session: str, agent: str) -> tuple[str
     if not path.exists():
         return ()
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
-        record = _read_session(path)
-        if agent in record.agents or not record.lines:
+        memory = _read_session(path)
+        if agent in memory.agents or not memory.lines:
             return ()
-        _write_session(path, replace(record, agents=(*record.agents, agent)[-MAX_ENTRIES:]))
-    return record.lines
+        _write_session(path, replace(memory, agents=(*memory.agents, agent)[-MAX_ENTRIES:]))
+    return memory.lines
 
 
 def record_name(folder: Path, client: str, session: str, name: str) -> None:
@@ -158,9 +156,9 @@ def record_name(folder: Path, client: str, session: str, name: str) -> None:
     """
     path = _session_path(folder, client, session)
     with state_file.lock_folder(path.parent, _LOCK_TIMEOUT_S):
-        record = _read_session(path)
-        names = dict.fromkeys((*record.used_names, name.casefold()))
-        _write_session(path, replace(record, used_names=tuple(names)[-MAX_ENTRIES:]))
+        memory = _read_session(path)
+        names = dict.fromkeys((*memory.used_names, name.casefold()))
+        _write_session(path, replace(memory, used_names=tuple(names)[-MAX_ENTRIES:]))
 
 
 def forget_session(folder: Path, client: str, session: str) -> None:
@@ -180,11 +178,11 @@ def _is_due(before: Printed | None, digest: str, probability: float, number: int
     )
 
 
-def _add_turn(record: ClientSession, turn: SessionTurn) -> ClientSession:
-    vectors = record.recent_vectors if record.encoder == turn.encoder else ()
+def _add_turn(memory: ClientSession, turn: SessionTurn) -> ClientSession:
+    vectors = memory.recent_vectors if memory.encoder == turn.encoder else ()
     return replace(
-        record,
-        coding_sum=record.coding_sum + turn.coding,
+        memory,
+        coding_sum=memory.coding_sum + turn.coding,
         encoder=turn.encoder,
         recent_vectors=(*vectors, turn.vector)[-MAX_VECTORS:],
     )
@@ -198,23 +196,23 @@ def _session_path(folder: Path, client: str, session: str) -> Path:
 def _read_session(path: Path) -> ClientSession:
     """The session of the file; an empty one where it is damaged, since it is written whole."""
     try:
-        record = parse_json(state_file.read_state_file(path) or b"{}")
-        if record.get("version") != _VERSION:
+        stored = parse_json(state_file.read_state_file(path) or b"{}")
+        if stored.get("version") != _VERSION:
             return ClientSession()
         return ClientSession(
-            turns=int(record["turns"]),
-            coding_sum=float(record["coding_sum"]),
-            encoder=str(record["encoder"]),
-            recent_vectors=tuple(map(a2b_base64, record["recent_vectors"])),
+            turns=int(stored["turns"]),
+            coding_sum=float(stored["coding_sum"]),
+            encoder=str(stored["encoder"]),
+            recent_vectors=tuple(map(a2b_base64, stored["recent_vectors"])),
             printed={
                 str(name): Printed(str(digest), int(turn), float(probability))
-                for name, (digest, turn, probability) in record["printed"].items()
+                for name, (digest, turn, probability) in stored["printed"].items()
             },
-            used_names=tuple(map(str, record["used_names"])),
-            lines=tuple(map(str, record["lines"])),
-            agents=tuple(map(str, record["agents"])),
-            client=str(record["client"]),
-            reason=str(record["reason"]),
+            used_names=tuple(map(str, stored["used_names"])),
+            lines=tuple(map(str, stored["lines"])),
+            agents=tuple(map(str, stored["agents"])),
+            client=str(stored["client"]),
+            reason=str(stored["reason"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, Base64Error, CapdiscError):
         return ClientSession()
@@ -224,14 +222,14 @@ def _write_session(path: Path, session: ClientSession) -> None:
     printed = {
         name: [line.digest, line.turn, line.probability] for name, line in session.printed.items()
     }
-    record = asdict(replace(session, printed={}, recent_vectors=())) | {
+    document = asdict(replace(session, printed={}, recent_vectors=())) | {
         "version": _VERSION,
         "printed": printed,
         "recent_vectors": [
             b2a_base64(vector, newline=False).decode() for vector in session.recent_vectors
         ],
     }
-    state_file.replace_state_file(path, json.dumps(record).encode())
+    state_file.replace_state_file(path, json.dumps(document).encode())
 
 
 def _drop_old_sessions(folder: Path) -> None:

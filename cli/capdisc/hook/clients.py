@@ -158,9 +158,7 @@ class HookClient:
 
 
 def find_name(text: str) -> str:
-    """The name of a capability without that of its plugin, as in "plugin:skill"; "" for a text
-    that is not a name.
-    """
+    """The name without its plugin, as in "plugin:skill"; "" for a text that is not a name."""
     name = text.rpartition(":")[2].strip().lstrip("/")
     return name if _NAME.fullmatch(name) else ""
 
@@ -184,7 +182,7 @@ def _parse_object(data: bytes, client: str) -> Mapping[str, object]:
     try:
         fields = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise InputError("what is on stdin is not JSON", hint) from error
+        raise InputError("stdin is not JSON", hint) from error
     if not isinstance(fields, dict):
         raise InputError("the JSON on stdin is not an object", hint)
     return fields

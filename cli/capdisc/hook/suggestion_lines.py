@@ -240,9 +240,7 @@ def _select_best(prompt: str, texts: Sequence[str], score: Scorer) -> str:
 
 
 def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
-    """The parts of the text; one that is too short to say something is joined to the one before
-    it.
-    """
+    """The parts of the text; one too short to say anything is joined to the one before."""
     parts: list[str] = []
     for part in filter(None, map(str.strip, ends.split(text))):
         if parts and min(len(part), len(parts[-1])) < _MIN_REASON_CHARACTERS:
@@ -253,9 +251,7 @@ def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
 
 
 def _join_clauses(sentence: str, length: int) -> list[str]:
-    """Runs of the sentence's clauses, each as long as `length` allows; none begins within
-    brackets.
-    """
+    """Runs of the sentence's clauses, each at most `length` long; none begins in brackets."""
     runs: list[str] = []
     clauses, depth = _split_text(sentence, _CLAUSE_END), 0
     for start in range(len(clauses)):

@@ -227,9 +227,8 @@ def describe_decision(model: SuggestionModel, turn: TurnProfile, decision: Decis
 
 
 def _is_offered(ctx: open_index.CommandContext, header: CapabilityHeader) -> bool:
-    """Whether a model may get the capability without a person who looks at it first: its author
-    has not switched it off, no rule asks for a review before use, and it is one of this
-    workspace's.
+    """Whether a model may get the capability before a person has reviewed it: its author has not
+    disabled that, no rule requires a review, and it is one of this workspace's.
     """
     is_usable = bool(header.get("available", True)) and not header.get("warnings")
     return is_usable and ctx.covers(header["source"]["path"])

@@ -1,5 +1,4 @@
-"""What can the client of our MCP server be asked while it waits for a call, and what did it
-answer?
+"""What can an MCP client be asked while it waits for a call, and what did it answer?
 
 Up to the version of 2025-11-25 a server sends its questions while the call is open. From that of
 2026-07-28 on, the call ends with the questions (`InputNeededError`), and the client makes it again

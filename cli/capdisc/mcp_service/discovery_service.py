@@ -135,7 +135,7 @@ class DiscoveryService:
         """The definitions of the tools as `tools/list` of MCP has them."""
         offer = self._offer_tools()
         for name in offer.missing:
-            console.print_notice(f"notice: there is no {name}, which is pinned")
+            console.print_notice(f"notice: the pinned {name} does not exist")
         return offer.documents
 
     def _offer_tools(self) -> ToolOffer:
@@ -232,9 +232,7 @@ class DiscoveryService:
             ][:_MAX_COMPLETIONS]
 
     def overview(self) -> str:
-        """A line for each category, within the budget of tier 0; where they are too many, for the
-        largest ones.
-        """
+        """A line for each category within the budget of tier 0; if too many, for the largest ones."""
         with self.live.open_newest() as current:
             categories = current.ctx.index.overview["categories"]
             budget_tokens = int(current.ctx.config["tier0_budget"])
@@ -290,7 +288,7 @@ def build_executor(
     def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
         if doubt := distrust_reason(index.index_dir):
             raise ApprovalRequiredError(
-                f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
+                f"nothing is run from this index: {doubt}", "capdisc doctor says how to fix it"
             )
         if gateway and gateway.serves(descriptor):
             yes_caller = replace(caller, confirm=lambda *_: Consent.ONCE)

@@ -43,9 +43,7 @@ class OpenGeneration:
 
 
 class BackgroundBuild:
-    """The first build of the server's index, as `capdisc index` makes it, in a process of its own
-    that outlives the server.
-    """
+    """The server's first build, as by `capdisc index`, in a process that outlives the server."""
 
     def __init__(self, place: IndexPlace) -> None:
         self._place = place
@@ -129,9 +127,8 @@ class LiveIndex:
     def open_newest(
         self, builds: bool = False, is_stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[OpenGeneration]:
-        """The newest generation, which stays open inside. Where none is published, `builds` makes
-        one in the background and waits a while for it. Raises IndexStateError where there is none
-        yet.
+        """The newest generation, open inside. Where none is published, `builds` makes one in the
+        background and waits briefly. Raises IndexStateError where that is not enough.
         """
         self._follow_place(builds)
         if builds and not self.version():
@@ -169,9 +166,7 @@ class LiveIndex:
         return False
 
     def _follow_place(self, builds: bool) -> None:
-        """Answer from the index of another place, if that is the right one now and is there, or
-        `builds` makes it.
-        """
+        """Answer from the index of another place where that is now right, and exists or is built."""
         if self._find_place is None or self._config["fresh"] == "off":
             return
         try:

@@ -143,9 +143,7 @@ def _build_server(
     subscriptions: Any,
     sessions: set[Any],
 ) -> Any:
-    """The server. Sessions of the older versions of the protocol are added to `sessions` as they
-    begin.
-    """
+    """The server. Sessions of older protocol versions are added to `sessions` as they begin."""
     types = sdk.types
 
     async def list_tools(context: Any, params: Any) -> Any:
@@ -376,9 +374,7 @@ async def _answer_in_thread(sdk: Any, answer: Callable[..., T], *arguments: obje
 async def _notify_changes(
     sdk: Any, service: DiscoveryService, bus: Any, sessions: set[Any]
 ) -> None:
-    """Looks every _POLL_SECONDS whether the index has changed, and tells all clients, which then
-    ask for the lists again.
-    """
+    """Checks every _POLL_SECONDS for a changed index, and tells all clients to list again."""
     last_version = service.live.version()
     while True:
         await sdk.anyio.sleep(_POLL_SECONDS)

@@ -1,6 +1,4 @@
-"""The process of a command: its standard streams and who answers at them, the signals that end it,
-and its exit status.
-"""
+"""The process of a command: its streams, questions to a person, signals and exit status."""
 
 from __future__ import annotations
 

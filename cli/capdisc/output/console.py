@@ -44,8 +44,7 @@ class ReaderGoneError(Exception):
 
 
 def gather(pieces: Iterable[str]) -> Iterator[bytes]:
-    """The pieces as blocks of UTF-8, once the last piece is made; the text ends with a line end,
-    unless it is empty.
+    """The pieces as blocks of UTF-8, once the last is made; any text ends with a line end.
 
     More than 4 MiB go into a file without a name in the folder for temporary files. Raises
     InputError where that has no room.
@@ -118,9 +117,7 @@ def silence_notices() -> None:
 
 
 def sanitise(text: str) -> str:
-    """The text with every character that could steer a terminal or hide from a reader written as
-    <U+XXXX>.
-    """
+    """The text with each character that steers a terminal or hides from a reader as <U+XXXX>."""
     if text.isprintable():  # no printable character is unsafe
         return text
     return UNSAFE_CHARACTERS.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
@@ -159,9 +156,7 @@ def print_answer(as_json: bool, document: JsonObject, lines: Iterable[str]) -> N
 
 
 def print_long_lines(texts: Iterable[str]) -> None:
-    """Print any number of lines, sanitised for a person: all of them or none. One line at a time
-    is in memory.
-    """
+    """Print any number of sanitised lines, all or none, with one at a time in memory."""
     print_pieces(f"{sanitise(text)}\n" for text in texts)
 
 
@@ -179,9 +174,7 @@ def _indent() -> int | None:
 
 
 def print_long_document(document: JsonObject, name: str, items: Iterable[object]) -> None:
-    """The same, with the items in the document's empty list `name`. One item at a time is in
-    memory.
-    """
+    """The same, with the items in the document's empty list `name`, one at a time in memory."""
     document = {"schema_version": SCHEMA_VERSION, **document}
     print_pieces(json_pieces(document, name, items, _indent()))
 
@@ -209,9 +202,7 @@ def format_json_text(value: object, indent: int | None = 2) -> str:
 def json_pieces(
     document: JsonObject, name: str, items: Iterable[object], indent: int | None = 2
 ) -> Iterator[str]:
-    """The document as `format_json_text` gives it, piece by piece, with the items in its one empty
-    list `name`.
-    """
+    """The document as `format_json_text` gives it, with the items in its one empty list `name`."""
     text = format_json_text(document, indent)
     key = f'"{name}":[' if indent is None else f'"{name}": ['
     before, _, after = text.partition(f"{key}]")
@@ -318,9 +309,7 @@ def print_error_document(code: str, error: CapdiscError, exit_status: int) -> No
 
 
 def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
-    """Print the output of another program: unchanged into a pipe or a file, sanitised on a
-    terminal.
-    """
+    """Print another program's output: sanitised on a terminal, unchanged anywhere else."""
     stream = sys.stderr if to_stderr else sys.stdout
     if is_terminal or not hasattr(stream, "buffer"):
         _write_stream(stream, sanitise(data.decode("utf-8", "replace")))
@@ -329,9 +318,7 @@ def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
 
 
 def format_finding(finding: Finding) -> list[str]:
-    """The lines of a finding for a person: where, how bad, what, and what to do. No path or text
-    can add a line.
-    """
+    """A finding for a person: where, how bad, what, and what to do. No text can add a line."""
     place = f"{finding.path}:{finding.line}:{finding.column}"
     lines = [f"{place}: {finding.severity}[{finding.code}]: {finding.message}"]
     if finding.hint:
@@ -428,9 +415,8 @@ def _format_row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that draws a progress bar on stderr, from a stage and how much of it is done;
-    where `shown` is False it prints a line every ten seconds, so that the log of a long build says
-    that it goes on.
+    """A function that shows on stderr how much of a stage is done: as a progress bar, or where
+    `shown` is False as a line every ten seconds, so that the log of a long build shows progress.
     """
     if not shown:
         yield _print_progress_lines()

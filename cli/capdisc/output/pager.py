@@ -72,9 +72,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 class PagedOutput:
-    """What one command has printed so far, until it is longer than the screen; then the pager that
-    gets it.
-    """
+    """What a command has printed, until it exceeds the screen; then the pager that gets it."""
 
     def __init__(
         self, pager: Sequence[str], environ: Mapping[str, str], columns: int, rows: int

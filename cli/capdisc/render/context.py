@@ -76,9 +76,7 @@ def _assemble_context(render_ctx: RenderContext) -> Context:
 
 
 def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Record in the session, if one is named, which hits are about to be printed, and the mode
-    that the request asks for.
-    """
+    """Record in the named session the hits that are about to be printed, and the requested mode."""
     if render_ctx.texts and not render_ctx.relevant.is_whole_catalogue:
         shown = [
             block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
@@ -160,9 +158,7 @@ def _learn_counts(
 def _missing(
     render_ctx: RenderContext, descriptors: Iterable[Descriptor], added: Sequence[Descriptor]
 ) -> Mapping[str, Sequence[str]]:
-    """What each capability lacks here, by id; for the whole catalogue, the mapping grows as
-    capabilities are read.
-    """
+    """What each capability lacks here, by id; with the whole catalogue, of those read so far."""
     if render_ctx.form.is_catalogue:
         return {}
     if render_ctx.relevant.catalogue_reader is None:
@@ -239,15 +235,13 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
 
 
 def _request_text(render_ctx: RenderContext) -> str:
-    """The user's request word for word. Raises UsageError where it leaves no room for anything
-    else.
-    """
+    """The user's request verbatim. Raises UsageError where it leaves no room for the rest."""
     text = strip_controls("\n".join(render_ctx.texts))
     total = _select_budgets(render_ctx).total
     if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
         raise UsageError(
-            f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
-            f"besides it: {total:,} are too few",
+            f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} more are "
+            f"needed: {total:,} are too few",
             "give a larger --budget, or a format that does not repeat it",
         )
     return text
@@ -323,9 +317,7 @@ def _template_folders(runtime: surroundings.Runtime) -> tuple[Path, Path]:
 
 
 def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
-    """The text of a file that the user named. Raises InputError for one that is too large or not
-    UTF-8.
-    """
+    """The text of a named file. Raises InputError for one that is too large or not UTF-8."""
     data = user_files.read_file_or_stdin(
         runtime, name, MAX_TEMPLATE_BYTES, "name a text that is meant for a prompt"
     )

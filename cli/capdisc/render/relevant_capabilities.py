@@ -171,9 +171,7 @@ def empty_ranking(query: Query) -> Ranking:
 
 
 def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
-    """All capabilities that pass the filters and are not hidden, with their long parts, in the
-    order of their ids.
-    """
+    """All capabilities that pass the filters and are not hidden, in full, ordered by id."""
     ids = [ctx.index.columns.ids[place] for place in offered_places(ctx, query)]
     return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))
 
@@ -331,12 +329,12 @@ def _read_choice(path: Path, key: str) -> tuple[str, ...] | None:
     from capdisc_indexer.store import state_file
 
     try:
-        record = parse_json(state_file.read_state_file(path) or b"{}")
+        stored = parse_json(state_file.read_state_file(path) or b"{}")
     except (CapdiscError, ValueError):
         return None
-    if not isinstance(record, dict) or record.get("key") != key:
+    if not isinstance(stored, dict) or stored.get("key") != key:
         return None
-    ids = record.get("ids")
+    ids = stored.get("ids")
     return tuple(str(identifier) for identifier in ids) if isinstance(ids, list) else None
 
 

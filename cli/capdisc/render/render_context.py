@@ -1,6 +1,4 @@
-"""Collects what a context is made of: the open index, the typed options, token limits, hits, and
-the session.
-"""
+"""Collects what a context is made of: index, options, token limits, hits, session."""
 
 from __future__ import annotations
 
@@ -65,9 +63,7 @@ class TokenLimits:
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
-        """The budgets of a prompt that holds the whole catalogue: without a limit, unless the
-        total is set.
-        """
+        """The budgets of a prompt with the whole catalogue: no limit, unless the total is set."""
         total = self.budgets.total if self.is_total_set else UNLIMITED
         return Budgets(
             tier0=self.budgets.tier0, tier2=total, memory=self.budgets.memory, total=total
@@ -155,7 +151,7 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
     """
     headers = {name: ctx.index.resolve(name) for name in ctx.config["pin"]}
     for name in (name for name, header in headers.items() if header is None):
-        console.print_notice(f"notice: there is no {name}, which is pinned")
+        console.print_notice(f"notice: the pinned {name} does not exist")
     ids = list(dict.fromkeys(header["id"] for header in headers.values() if header))
     return tuple(map(ctx.index.with_counts, offered_headers(ctx, query, ids)))
 
@@ -276,9 +272,7 @@ def _choose_working_mode(
 
 
 def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tuple[str, ...]:
-    """The texts of the query. Stdin is not read for them where it is an added text or a
-    template.
-    """
+    """The texts of the query; without stdin where that is an added text or a template."""
     names = [*(options.append or ()), options.template, *(options.words or ())]
     if names.count(user_files.STDIN) > 1:
         raise UsageError("stdin can be read once", "give - in one place")

@@ -81,12 +81,12 @@ def server_command(program: Program) -> list[str]:
     return [*program, "mcp"]
 
 
-def guard_line(word: str, line: str) -> str:
+def line_if_installed(word: str, line: str) -> str:
     """The line of a shell that runs `line` where its program `word` exists, and else is silent."""
     return f"command -v {word} >/dev/null && {line} || true"
 
 
-def guard_windows_line(word: str, line: str) -> str:
+def windows_line_if_installed(word: str, line: str) -> str:
     """The same for cmd and PowerShell, neither of which reads the other's conditions."""
     return f'cmd /c "where /q {word} && {line} || exit /b 0"'
 
@@ -109,7 +109,7 @@ def _write_hook(
     line = windows_line = " ".join(map(system.quote_word, words))
     if scope == PROJECT:  # others read the file, too, and may not have capdisc
         word = system.quote_word(words[0])
-        line, windows_line = guard_line(word, line), guard_windows_line(word, line)
+        line, windows_line = line_if_installed(word, line), windows_line_if_installed(word, line)
     lines = {section["windows_key"]: windows_line} if "windows_key" in section else {}
     if section["dialect"] == "copilot":
         return {"type": "command", "bash": line, **lines, "timeoutSec": _HOOK_SECONDS}

@@ -24,7 +24,7 @@ from capdisc.setup.client_settings import (
     USER,
     base_folders,
     find_program,
-    guard_line,
+    line_if_installed,
     settings_path,
 )
 from capdisc.setup.json_text import ValuePath
@@ -166,9 +166,7 @@ def find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[st
 
 
 def find_own_plugin(runtime: surroundings.Runtime, client: str) -> str:
-    """The id of capdisc's own plugin, which has the hook and the MCP server, where this client has
-    it switched on; else "".
-    """
+    """The id of capdisc's own plugin (hook and MCP server) if the client has it enabled, else ""."""
     plugins = find_plugins_here(runtime, "all")[0] if client in _OWN_PLUGINS else ()
     own = (client, _OWN_PLUGINS.get(client))
     return next((plugin.id for plugin in plugins if (plugin.client, plugin.name) == own), "")
@@ -306,19 +304,21 @@ def update_value(entry: SettingsEntry, value: Any) -> JsonObject | str | None:
     value = {key: hook[key] for key in _WINDOWS_KEYS & hook.keys()} | value
     if line == expected:
         return None if value == before else value
-    match = re.fullmatch(rf"{_WORD}(?: -m capdisc)? hook {entry.client}((?: .*)?)", _unguard(line))
+    match = re.fullmatch(
+        rf"{_WORD}(?: -m capdisc)? hook {entry.client}((?: .*)?)", _drop_condition(line)
+    )
     if match is None:  # somebody made more of the command
         return None
-    command = _unguard(expected)
+    command = _drop_condition(expected)
     updated = command + match[1]
     if command != expected:
-        updated = guard_line(system.quote_word(system.split_words(command)[0]), updated)
+        updated = line_if_installed(system.quote_word(system.split_words(command)[0]), updated)
     return {**value, _line_key(value): updated} if updated != line else None
 
 
-def _unguard(line: str) -> str:
+def _drop_condition(line: str) -> str:
     """The line without what keeps it silent where its program is missing."""
-    match = re.fullmatch(guard_line(_WORD, "(.*)").replace("||", r"\|\|"), line)
+    match = re.fullmatch(line_if_installed(_WORD, "(.*)").replace("||", r"\|\|"), line)
     return match[1] if match else line
 
 

@@ -182,9 +182,7 @@ def _remove_files(real: Path, text: str | None, folders: Sequence[str]) -> None:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove the folder if it is empty and can be removed. Raises OSError where the disk refuses:
-    the next try may succeed.
-    """
+    """Remove the folder if it is empty. Raises OSError where the disk refuses it for now."""
     try:
         folder.rmdir()
     except OSError as error:
@@ -263,9 +261,7 @@ def is_as_left(state_dir: Path, path: str) -> bool:
 
 
 def list_files(state_dir: Path) -> list[Path]:
-    """The files into which setup put something, by their names. Raises InputError as `load_record`
-    does.
-    """
+    """The files that setup put something into, by name. Raises InputError as `load_record` does."""
     stored = map(_read_record, (state_dir / _STATE_FOLDER).glob("*.json"))
     return sorted(record[0] for record in stored if record)
 

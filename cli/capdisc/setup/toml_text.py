@@ -20,9 +20,7 @@ from capdisc_indexer.model.json_types import JsonObject
 
 
 def insert_value(text: str, path: ValuePath, value: JsonObject) -> str:
-    """The text with the table at a path where none is. Raises UneditableError where it cannot be
-    added.
-    """
+    """The text with the table added at the path. Raises UneditableError where that is impossible."""
     expected = deepcopy(tomllib.loads(text))
     _set_value(expected, path, value)
     line_end = "\r\n" if "\r\n" in text else "\n"
@@ -51,9 +49,7 @@ def replace_value(text: str, path: ValuePath, value: JsonObject) -> str:
 
 
 def remove_value(text: str, path: ValuePath) -> str:
-    """The text without the table at a path where one is. Raises UneditableError where it cannot be
-    removed.
-    """
+    """The text without the table at the path. Raises UneditableError where that is impossible."""
     expected = deepcopy(tomllib.loads(text))
     _remove_value(expected, path)
     for shortened in _cut_tables(text, path):
@@ -163,9 +159,7 @@ def _cut_tables(text: str, path: ValuePath) -> Iterator[str]:
 
 
 def _header_names(line: str) -> tuple[str, ...]:
-    """The names in the header of a table or of an item of an array of tables; () for another
-    line.
-    """
+    """The names in the header of a table or of an item of an array; () for any other line."""
     if not line.lstrip().startswith("["):
         return ()
     try:

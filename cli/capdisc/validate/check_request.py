@@ -132,9 +132,7 @@ def _waiting_requests(
 
 
 def run_checks(request: ValidateRequest) -> ValidationResult:
-    """The findings, and the problems of what could not be checked. A typed folder without anything
-    to check is a problem, too.
-    """
+    """The findings, and the problems of what was not checked, such as an empty typed folder."""
     if request.piped_text is None:
         check_result = cd.validate(
             request.roots,
@@ -158,9 +156,7 @@ def run_checks(request: ValidateRequest) -> ValidationResult:
 def _map_files(
     work: Callable[[FoundFile], CheckedFile], files: Sequence[FoundFile]
 ) -> Iterator[CheckedFile]:
-    """The results of the work for each file, in their order; for many files, by one process for
-    each processor.
-    """
+    """The results of the work for each file, in order; for many files, from a pool of processes."""
     if len(files) < _MANY_FILES:
         yield from map(work, files)
         return
@@ -209,11 +205,11 @@ def _select_profile(name: str, quiet: bool) -> str:
 def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
     if user_files.STDIN not in map(str, paths or ()):
         if name:
-            hint = "say: capdisc validate - --stdin-filename NAME"
+            hint = "run: capdisc validate - --stdin-filename NAME"
             raise UsageError("--stdin-filename is for a text from stdin", hint)
         return None
     if len(paths or ()) > 1:
-        raise UsageError("stdin is checked alone", "name the files in a call of their own")
+        raise UsageError("stdin is checked alone", "check the files in a separate call")
     from capdisc_indexer.validation.validate import default_name
 
     data = command_process.read_stdin_bytes(MAX_READ_BYTES + 1)
@@ -236,7 +232,7 @@ def _select_places(
     )
     if paths:
         if is_of_user:
-            raise UsageError("--user goes without PATH", "leave one of both out")
+            raise UsageError("--user goes without PATH", "leave out one of them")
         return tuple(runtime.expand(path) for path in paths), sources
     name_absent_roots(runtime, config, USUAL)
     origins = {"user", "machine", str(runtime.user_config)}
@@ -266,7 +262,7 @@ def _fixed_path(source: DeclaredSource) -> Path:
 def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: bool) -> None:
     """Raises UsageError for options that need or exclude another one."""
     if write and not fix:
-        raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
+        raise UsageError("--write goes with --fix", "run: capdisc validate --fix --write PATH")
     if write and is_piped:
         raise UsageError(
             "a text from stdin cannot be written back", "leave --write out: the change is printed"

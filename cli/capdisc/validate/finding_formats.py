@@ -49,9 +49,7 @@ _SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
 
 @frozen(kw_only=True)
 class Report:
-    """What a check found, with paths as they are printed: relative to the current folder where
-    they lie below it.
-    """
+    """What a check found, with paths as printed: relative to the current folder if below it."""
 
     result: ValidationResult
     profile: str
@@ -144,9 +142,7 @@ def _excerpt(finding: Finding, line: str) -> list[str]:
 
 
 def _display_cell(character: str, is_invisible: bool) -> tuple[str, int]:
-    """What stands for a character, and how many columns that takes. An invisible one is written as
-    its code point.
-    """
+    """How a character is shown, an invisible one as its code point, and in how many columns."""
     if is_invisible:
         text = f"<U+{ord(character):04X}>"
     elif character == "\t":
@@ -159,9 +155,7 @@ def _display_cell(character: str, is_invisible: bool) -> tuple[str, int]:
 
 
 def _visible_range(widths: list[int], column: int, max_width: int) -> tuple[int, int]:
-    """The part of the line that fits: up to half of the width before the column, then what
-    follows, then more before.
-    """
+    """The part of the line that fits, with up to half of the width before the column."""
     first = end = column
     used = 0
     while first and used + widths[first - 1] <= max_width // 2:
@@ -205,9 +199,7 @@ def format_json(report: Report) -> Iterator[str]:
 
 
 def format_json_lines(report: Report) -> Iterator[str]:
-    """An object on a line for each finding and nothing else, so that the outputs of several runs
-    can be joined.
-    """
+    """One object a line for each finding, so that the outputs of several runs can be joined."""
     return (f"{console.format_json_text(finding, None)}\n" for finding in report.findings)
 
 
@@ -311,9 +303,7 @@ def _result_documents(report: Report, codes: list[str]) -> Iterator[JsonObject]:
 
 
 def _finding_location(finding: Finding, line: str) -> JsonObject:
-    """From the finding to the end of its line; `endColumn` is the one after the last, as SARIF
-    defines it.
-    """
+    """From the finding to the end of its line; `endColumn` is one past the last, as in SARIF."""
     from urllib.parse import quote
 
     artifact = {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
@@ -330,9 +320,7 @@ def _finding_location(finding: Finding, line: str) -> JsonObject:
 
 
 def _fingerprint(finding: Finding, line: str) -> str:
-    """16 hexadecimal digits that stay the same as long as rule, file and line do, wherever in the
-    file the line moves.
-    """
+    """16 hexadecimal digits of rule, file and line, wherever in the file the line moves."""
     from hashlib import sha256
 
     return sha256(

@@ -180,7 +180,7 @@ def eval_(
     if len(files or ()) != 2:
         raise UsageError(
             "a file of queries and one of judgements are needed",
-            "say: capdisc eval QUERIES QRELS; or, without files: capdisc eval --triggers",
+            "run: capdisc eval QUERIES QRELS; or, without files: capdisc eval --triggers",
         )
     queries, qrels = files or ("", "")
     limit = limit or DEFAULT_LIMIT

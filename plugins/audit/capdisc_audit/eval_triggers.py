@@ -553,9 +553,9 @@ def _result_document(result: TriggerResult) -> JsonObject:
 def check_options(options: TriggerOptions, others: Sequence[str]) -> None:
     """Raises UsageError for options that need `--triggers`, and for those that exclude it."""
     if not options.triggers and (name := options.typed_without_triggers):
-        raise UsageError(f"{name} goes with --triggers", "say: capdisc eval --triggers")
+        raise UsageError(f"{name} goes with --triggers", "run: capdisc eval --triggers")
     if options.triggers and others:
         raise UsageError(
             f"{others[0]} does not go with --triggers",
-            "say: capdisc eval --triggers [FOLDER or FILES]",
+            "run: capdisc eval --triggers [FOLDER or FILES]",
         )

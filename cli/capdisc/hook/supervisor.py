@@ -32,7 +32,7 @@ _COMMAND = "import sys; from capdisc import __main__; sys.exit(__main__.run_in_p
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 
-def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
+def run_supervised(words: Sequence[str], run: Callable[[], int]) -> int:
     """Run a hook's command line by `run` in a child process, and print its answer. Returns the
     exit code, which is 0 whatever happens.
     """
@@ -45,7 +45,7 @@ def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
         else:
             _print_answer_of_child(words, run)
     except BaseException as error:
-        _log_quietly(words, f"{type(error).__name__} in the hook's guard")
+        _log_quietly(words, f"{type(error).__name__} in the hook's supervisor")
     return 0
 
 
