@@ -145,7 +145,7 @@ def watch(request: WatchRequest = WatchRequest()) -> int:
     return 0
 
 
-def _watch_until_outdated(request: WatchRequest, pace: WatchOptions, is_first: bool) -> bool:
+def _watch_until_outdated(request: WatchRequest, pace: WatchOptions, same_release: bool) -> bool:
     """Watch what the settings and the index name now. Returns whether it ended because one of them
     names something else. With `same_release`, an index that another release has written meanwhile is
     an error.
