@@ -16,6 +16,7 @@ same catalogue, 48.7 and 49.3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import field, frozen, replace
@@ -23,9 +24,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.matrix import nearest_rows
-from capdisc_indexer.store.passages import FoundPassage, Passages, passage_key
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters
+
+if TYPE_CHECKING:
+    from capdisc_indexer.store.passages import FoundPassage, Passages
 
 # How many passages are looked at by words; with filters, up to the second number. And how many by
 # vectors alone, where words find none: the nearest of all cost 3 ms, and added nothing to those
@@ -221,8 +224,8 @@ def terms_in_passages(
     """By id, the terms that the best passage of a capability has; of those with one."""
     if index.passages is None:
         return {}
-    keys = [passage_key(owner, best[owner].number) for owner in ids if owner in best]
-    return index.passages.matching_terms(terms, keys)
+    numbers = {owner: best[owner].number for owner in ids if owner in best}
+    return index.passages.matching_terms(terms, numbers)
 
 
 def add_sections(index: Index, hits: Sequence[Hit], best: Mapping[str, BestPassage]) -> list[Hit]:

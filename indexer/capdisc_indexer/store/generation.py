@@ -111,11 +111,11 @@ def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
     with suppress(OSError):
         os.unlink(temporary)  # noqa: PTH108
     with suppress(OSError):
-        descriptor = system.create_file(temporary)
+        fd = system.create_file(temporary)
         try:
-            os.write(descriptor, record)
+            os.write(fd, record)
         finally:
-            os.close(descriptor)
+            os.close(fd)
         system.replace(temporary, path)
 
 
