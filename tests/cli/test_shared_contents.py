@@ -181,7 +181,7 @@ def test_a_build_in_the_background_leaves_an_index_of_the_home_folder(
     with monkeypatch.context() as patched:
         patched.setenv("CAPDISC_TABLE", "aside")
         patched.setattr(
-            "capdisc.context.table_finisher.start_process", lambda *words: tables.append(words)
+            "capdisc.context.housekeeping.start_process", lambda *words: tables.append(words)
         )
         patched.setattr("sys.argv", ["", "claude"])
         patched.setattr("sys.stderr", None)

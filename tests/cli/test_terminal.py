@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from capdisc.args import help_panels
-from capdisc.args.command_line import list_parameters, option_words
+from capdisc.args.command_line import Param, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
-from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.context.surroundings import Runtime
 from capdisc.output import console

@@ -17,6 +17,7 @@ from capdisc_indexer.store import locks, publication
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.watching import WatchOptions, WatchUpdate, fs_events, watch_loop
 from capdisc_indexer.watching.fs_events import ChangeFlag, is_relevant_event, locate_roots
+from case_rows import read_rows
 
 
 @pytest.fixture
@@ -268,20 +269,7 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "path", "expected"),
-    [
-        ("modified", "/r/a/SKILL.md", True),
-        ("modified", "/r/a/schema.json", True),
-        ("modified", "/r/near.tools.json", True),
-        ("modified", "/r/a/shop.sqlite", True),
-        ("modified", "/r/api.json", True),
-        ("modified", "/r/build.log", False),
-        ("created", "/r/link", True),
-        ("deleted", "/r", True),
-        ("modified", "/r/.git/SKILL.md", False),
-        ("created", "/r/node_modules/x/SKILL.md", False),
-        ("created", "/r/index/gens/1", False),
-        ("created", "/r/index-of-skills", True),
-    ],
+    read_rows(__file__, "only_what_a_scan_would_see_matters"),
 )
 def test_only_what_a_scan_would_see_matters(kind, path, expected) -> None:
     event = SimpleNamespace(src_path=path, dest_path="", event_type=kind, is_directory=False)

@@ -16,6 +16,7 @@ from capdisc.args import completion
 from capdisc.args.command_line import CommandParameter
 from capdisc.args.command_table import COMMAND_ALIASES, load_command, summarise_commands
 from capdisc.args.completion import FILES, FOLDERS, TRUSTED, describe_command, first_sentence
+from capdisc.commands.completion import SCRIPTS
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
@@ -143,7 +144,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "config.values": "setting-values",
         "new.kind": list(new.TEMPLATES),
         "new.name": "",
-        "completion.shell": list(completion.SCRIPTS),
+        "completion.shell": list(SCRIPTS),
         "help.command": "commands",
     }
 

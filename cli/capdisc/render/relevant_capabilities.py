@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from capdisc.context import open_index, query_execution
+from capdisc.context.query_execution import is_talk
 from capdisc.output import console
-from capdisc.render.gate import is_talk
 from capdisc.render.render_options import RenderOptions, check_choice
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings_reader import parse_json

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import PurePath
 
-from capdisc.output import console
-from capdisc.render.gate import (
+from capdisc.context.query_execution import (
     decision_document,
     describe_refusal,
     format_decision,
     print_unmatched,
 )
+from capdisc.output import console
 from capdisc.render.relevant_capabilities import RelevantCapabilities
 from capdisc.render.render_context import RenderContext
 from capdisc_indexer.model.frozen import shallow_dict

@@ -31,11 +31,6 @@ class Finding:
     column: int = 1
 
 
-def has_errors(findings: Iterable[Finding]) -> bool:
-    """Whether one of the findings keeps its capability out."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
-
-
 @frozen(kw_only=True)
 class RuleExplanation:
     """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
@@ -623,3 +618,8 @@ class BuildReport:
     changed_definitions: tuple[str, ...] = ()
     changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     outside_places: tuple[str, ...] = ()
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether one of the findings keeps its capability out."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
