@@ -7,16 +7,16 @@ finds no change.
 The file is a line of JSON (the preamble), then blocks of entries. A block holds the stamps of its
 entries, three numbers of eight bytes for each (time of the last change of the content, of the
 inode, and size), then their paths, with a zero byte between. An entry that did not exist has the
-stamps of ABSENT, one whose stamps cannot be believed those of UNSETTLED, which no entry has.
+stamp ABSENT; one that is too young to be trusted has UNSETTLED, which no real entry has.
 
 A call of stat takes 1 to 3 µs, whatever the language, so that 100,000 of them take longer than a
 query. Blocks are ordered by how likely they are to have changed: folders in which capabilities
 may appear, files, and last the folders that belong to a capability, in each of these the newest
-first. A look reads as many as it may, and of those behind them others in every second. Where there
-are more files than it may read in any case, it goes on for as long as a look may last.
+first. A look reads as many as it may, and of the remaining blocks different ones every second.
+Where there are more files than it always reads, it continues for as long as a look may last.
 
-Behind the blocks may stand the report of a build that finds no change, which holds while all
-entries have the stamps of then.
+After the blocks comes the report of a build that finds no change, if there is one. It holds while
+all entries have the same stamps.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
 _BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
 _PREAMBLE_BYTES = 1 << 16
-# All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
-# until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
-# that belong to a capability have what is left, and a few at least: what appears in them is not
-# a capability.
+# Up to 18,000 files are all looked at, in 50 ms here; of more, this many entries in turn, and
+# others until a look has used this much processor time, in which a desktop stats 50,000 files.
+# Folders that belong to a capability get what is left, and at least a few: what appears in them
+# is not a capability.
 _MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 64
 _LOOK_S = 0.05
 # The share of the entries that every look reads; others take turns for the remainder.

@@ -136,7 +136,8 @@ class ChangeFlag:
         )
 
     def wait(self, seconds: float) -> None:
-        """Waits until the first change, at most so many seconds; after it, waits all of them.
+        """Waits until the first change, at most this many seconds; if there was one already, waits
+        all of them.
         Signals of the system interrupt it.
         """
         if self.pending:
