@@ -174,7 +174,9 @@ def _heading_fit(index: Index, terms: frozenset[str], heading: str) -> float:
 
 
 def _above_usual(best: Mapping[str, BestPassage], least: float = 0.0) -> dict[str, BestPassage]:
-    """The passages with what their strength is above the usual, which is not below `least`."""
+    """The passages, each with how far its strength is above the usual one, which is at least
+    `least`.
+    """
     strengths = sorted((passage.strength for passage in best.values()), reverse=True)
     usual = max(least, COMMON_SHARE * max(strengths, default=0.0))
     if len(strengths) >= COMMON_RANK:
@@ -221,7 +223,7 @@ def strongest_passages(evidence: Sequence[PassageEvidence]) -> dict[str, BestPas
 def terms_in_passages(
     index: Index, terms: Sequence[str], ids: Sequence[str], best: Mapping[str, BestPassage]
 ) -> dict[str, frozenset[str]]:
-    """By id, the terms that the best passage of a capability has; of those with one."""
+    """The terms in the best passage of each capability that has one, by id."""
     if index.passages is None:
         return {}
     numbers = {owner: best[owner].number for owner in ids if owner in best}

@@ -60,7 +60,7 @@ class MaxSimScores:
 
 @frozen
 class Comparison:
-    """One text of a query beside one of its candidates: what a signal is computed from."""
+    """One text of a query and one of its candidates: what a signal is computed from."""
 
     text: str
     header: CapabilityHeader

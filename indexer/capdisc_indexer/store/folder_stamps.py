@@ -215,8 +215,8 @@ def read_report(index_dir: Path, pointer: str) -> bytes:
 
 
 def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] | None:
-    """The paths of all files and folders that have other stamps than for the build of this
-    pointer; None for more than `limit` of them, and where nothing is known of that build.
+    """The paths of all files and folders whose stamps changed since the build of this pointer;
+    None for more than `limit` of them, and where nothing is known of that build.
     """
 
     def look(fd: int, preamble: Preamble, start: int) -> tuple[str, ...] | None:
@@ -286,8 +286,8 @@ def parse_coverage(fields: Mapping[str, Any]) -> Coverage:
 
 
 def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
-    """The paths without the folders whose change a changed file in them explains: programs replace
-    a file by another one of its name.
+    """The paths without the folders that changed only because a changed file in them did: programs
+    replace a file by a new one of the same name.
     """
     explained = {os.path.dirname(path) for path in paths if os.path.isfile(path)}  # noqa: PTH113, PTH120
     for path in dict.fromkeys(paths):
@@ -352,7 +352,7 @@ def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:
 
 
 def _find_changed(data: bytes, count: int) -> list[bytes]:
-    """The paths of a block whose stamps are others now."""
+    """The paths of a block whose stamps have changed."""
     paths, stored = _decode_block(data, count)
     present: list[Stamp] = []
     remaining = iter(paths)

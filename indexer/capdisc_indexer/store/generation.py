@@ -220,8 +220,8 @@ def _version_error(version: int) -> IndexStateError:
 
 
 def mark_use(index_dir: Path) -> None:
-    """Leave the time of a use in the stamp of the lock file, once a day, where that can be done:
-    what nobody uses for long may be removed.
+    """Touch the lock file, at most once a day and where that is possible, to show that the index
+    is in use: one that nobody uses for long may be removed.
     """
     path = f"{index_dir}/LOCK"
     with suppress(OSError):

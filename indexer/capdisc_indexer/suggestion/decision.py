@@ -85,7 +85,7 @@ def decide_offers(
 
 
 def is_talk(turn: TurnProfile) -> bool:
-    """Whether a turn asks for so little that nothing can be wanted for it."""
+    """Whether a turn says so little that no capability can be wanted for it."""
     return max(turn.asks, turn.head_asks) < TALK_LOGIT
 
 

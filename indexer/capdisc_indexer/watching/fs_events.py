@@ -269,14 +269,14 @@ class FolderObserver:
         return notices
 
     def note_missed_change(self) -> None:
-        """Observes all folders again: one at least gave no event of a change."""
+        """Observes all folders again, since at least one of them gave no event for a change."""
         self._must_renew = not self._is_polling
         if self._must_renew:
             self._flag.notify_change()
 
     def _observe(self, places: Iterable[WatchPlace]) -> None:
-        """Observes these places from now on, and no others. Raises OSError where the kernel gives
-        no events.
+        """Observes these places from now on instead of any others. Raises OSError where the kernel
+        gives no events.
         """
         self._stop()
         watchdog = lazy_imports.watchdog()
