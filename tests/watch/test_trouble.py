@@ -16,7 +16,7 @@ from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import locks, publication
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.watching import WatchOptions, WatchUpdate, fs_events, watch_loop
-from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event, locate_roots
+from capdisc_indexer.watching.fs_events import ChangeFlag, is_relevant_event, locate_roots
 from case_rows import read_rows
 
 
@@ -251,7 +251,7 @@ def test_nothing_is_left_behind(watching, root) -> None:
 
 
 def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
-    hints, index_dir = ChangeSignal(), root / ".index"
+    hints, index_dir = ChangeFlag(), root / ".index"
     index_dir.mkdir()
     listening = fs_events.FolderObserver(hints, str(index_dir))
     try:
@@ -289,7 +289,7 @@ def test_a_failing_thread_of_an_earlier_observer_wakes_nobody(root, hermetic) ->
     Leftover.__module__ = "watchdog.observers.inotify"
     leftover = Leftover()
     leftover.start()
-    hints = ChangeSignal()
+    hints = ChangeFlag()
     observer = fs_events.FolderObserver(hints, str(hermetic / "index"))
     try:
         fail.set()

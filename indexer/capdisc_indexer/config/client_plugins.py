@@ -226,7 +226,7 @@ def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
     ]
     switches: dict[str, bool] = {}
     for path in (*files, _MANAGED_SETTINGS):
-        # Instead of true, an entry may list the versions that it asks for.
+        # Instead of true, an entry may list the versions that it wants.
         for plugin_id, value in _table(reader.table(path), "enabledPlugins").items():
             switches[plugin_id] = value is True or isinstance(value, list)
     return switches

@@ -131,8 +131,8 @@ def _examine_reranker(index_dir: Path, manifest: Generation, deep: bool) -> Chec
 
 
 def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
-    """Whether the last scan lies in the past: a build skips files whose stamps are older than
-    it.
+    """Whether the last scan lies in the past: a build skips files with stamps older than that
+    scan.
     """
     ahead_s = (scanned_at_ns - now_ns) / 1e9
     if scanned_at_ns > now_ns + GRAIN_NS:

@@ -44,7 +44,7 @@ _ENCODE_OPTIONS = {
 
 
 class _ModelEncoder:
-    """What both forms of models share; a subclass sets the fields and has `encode`."""
+    """What both kinds of models share; a subclass sets the fields and implements `encode`."""
 
     name: str
     dim: int
@@ -156,8 +156,8 @@ def open_onnx_encoder(name: str, model: Path, _mtime_ns: int) -> OnnxEncoder:
 
 
 def find_onnx_file(name: str) -> Path | None:
-    """The model at this path, in the folder or in the installed package of this name; None where
-    there is none, or where its weights lie there in the form of sentence-transformers, too.
+    """The ONNX model at this path, in the folder or in the installed package of this name; None
+    where there is none, or where the weights for sentence-transformers lie there as well.
     """
     path = Path(name)
     if path.suffix == ".onnx" and path.is_file():

@@ -205,7 +205,7 @@ class StaticEncoder:
         return bytes(pieces[starts[first] : starts[last]]).decode().split()
 
     def load_vocabulary(self) -> None:
-        """Looks pieces up in memory from now on, which pays for many texts."""
+        """Loads the vocabulary into memory, which pays off for many texts."""
         if self._is_vocabulary_loaded:
             return
         try:

@@ -97,7 +97,7 @@ def _reduce_gc() -> Iterator[None]:
 @_reduce_gc()
 def build_changes(request: BuildRequest, comparison: TreeComparison | None) -> BuildReport:
     """The report of a build that looks at what changed. It reads the folders that differ by the
-    comparison, or all of them where there is none or the change reaches further.
+    comparison, or all where there is no comparison or the change reaches further.
     """
     reason = ""
     options = request.options
@@ -136,8 +136,8 @@ def build_changes(request: BuildRequest, comparison: TreeComparison | None) -> B
 
 
 def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> None:
-    """Raises CoverageChangedError where the index covers something that the caller did not know
-    of, which this build would drop.
+    """Raises CoverageChangedError where the index covers something that the caller did not know of
+    and that this build would drop.
     """
     last = request.options.last_coverage
     if last and previous.coverage and previous.coverage not in (last, request.coverage):
@@ -148,7 +148,8 @@ def _require_last_coverage(request: BuildRequest, previous: PreviousBuild) -> No
 
 def _build_from_seed(request: BuildRequest, previous: PreviousBuild) -> BuildReport | None:
     """The report of a build that takes over what another index of this user has of the same files;
-    None where there is none of use. Until it is published, nothing of it lies in this index.
+    None where no other index is of use. Until the build is published, nothing of that index is
+    copied into this one.
     """
     options = request.options
     if not options.seeds or options.rebuild or options.verify:  # to be made of the files alone
@@ -198,8 +199,8 @@ def _build_part(
 def _build_usable_files(
     request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None = None
 ) -> BuildReport:
-    """The report of a build of all folders, which is made again without the files that nothing can
-    be made of.
+    """The report of a build of all folders. Where capdisc itself fails on some files, builds again
+    without them.
     """
     unusable: dict[str, Finding] = {}
     while True:
@@ -408,7 +409,9 @@ def _check_previous(previous: PreviousBuild) -> None:
 
 
 def _worker_pool(previous: PreviousBuild) -> WorkerPool:
-    """A pool of workers; those of a first build begin with the tables that all documents need."""
+    """A pool of workers; in a first build, they start by loading the tables that all documents
+    need.
+    """
     if previous.generation:
         return WorkerPool()
     from capdisc_indexer.indexing.document_changes import load_tables
@@ -417,8 +420,8 @@ def _worker_pool(previous: PreviousBuild) -> WorkerPool:
 
 
 def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:
-    """Raises IndexStateError where nothing of the last build can be reused, and the options do not
-    allow a rebuild.
+    """Raises IndexStateError where nothing of the last build can be reused and the options forbid
+    a rebuild.
     """
     if previous.reason and not options.may_rebuild:
         raise IndexStateError(previous.reason, native_errors.REBUILD_HINT)

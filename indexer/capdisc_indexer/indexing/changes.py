@@ -1,4 +1,5 @@
-"""What changed on disk since the last build.
+"""What a build makes of the files that it looked at: the capabilities whose documents are written
+again.
 
 A file changed when its content did; a capability changed when the digest of its record did.
 Changed definitions of tools are reviewed before their ids are resolved, since a capability that is
@@ -89,7 +90,7 @@ class Changes:
 
     @property
     def outdated_ids(self) -> Sequence[str]:
-        """The ids of the last build that have another document now, or none."""
+        """The ids of the last build whose documents are replaced or removed."""
         last_ids, ids = self.last_ids, self.ids
         return sorted(key for key in last_ids if key not in ids or key in self.descriptors)
 

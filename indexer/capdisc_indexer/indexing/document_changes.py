@@ -116,8 +116,8 @@ class DocumentBuilder:
         self._encode = partial(encode_rows, reader, few=0) if reader and is_large else None
 
     def build(self, jobs: Sequence[BuildJob]) -> list[BuiltDocument | Finding]:
-        """Document, texts, card and passages of each record; where capdisc itself fails on one,
-        the finding that says so.
+        """Document, texts, card and passages of each record; a finding for each on which capdisc
+        itself fails.
         """
         try:
             return self._build_all(jobs)
@@ -164,7 +164,7 @@ def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
 
 
 def load_tables() -> None:
-    """Loads what all builders of workers look into: half a second."""
+    """Loads the tables that the builder in every worker needs, which takes half a second."""
     lazy_imports.load_bulk_token_counter()([""])
     if reader := load_reader():
         encode_rows(reader, [""] * MIN_PARALLEL_ITEMS)

@@ -73,8 +73,8 @@ def encode_rows(encoder: Encoder, texts: Sequence[str], few: int = FEW_TEXTS) ->
 
 
 class KnownVectors:
-    """The vectors of a generation by text. Where it `is_base`, the next matrix is made of its
-    matrix; else (of a rebuild, or of another encoder) rows of it are looked up at most.
+    """The vectors of a generation by text. Where it `is_base`, the next matrix is made from its
+    matrix; otherwise (in a rebuild, or with another encoder) its rows are only looked up.
     """
 
     def __init__(
@@ -281,15 +281,15 @@ def write_vectors(
 
 @frozen(kw_only=True)
 class TextChanges:
-    """The text hashes of the capabilities that have other ones now, before and now."""
+    """The text hashes, before and now, of the capabilities whose texts changed."""
 
     old: TextHashesById
     new: TextHashesById
 
 
 def compare_texts(last: StatesByPath, states: StatesByPath) -> TextChanges:
-    """Which capabilities have other texts, given the last states of files that changed or are
-    gone, and their states now.
+    """The capabilities whose texts changed, given the last states of the files that changed or are
+    gone, and the states of the changed files now.
     """
     old, new = text_hashes_by_id(last), text_hashes_by_id(states)
     return TextChanges(

@@ -199,7 +199,7 @@ class FileReader:
         return self._records[file.path]
 
     def revise_records(self, file: FoundFile, revise: Callable[[bytes], bytes]) -> None:
-        """Puts what `revise` makes of each record of the file in its place."""
+        """Replaces each record of the file by what `revise` makes of it."""
         self._records[file.path] = tuple(
             self.spool.append(spooled.id, revise(self.spool.read(spooled)))
             for spooled in self.stored_records(file)
@@ -343,8 +343,8 @@ def _is_slip(code: str) -> bool:
 
 
 def read_file(file: FoundFile) -> ParsedFile:
-    """The content of the file now, checked and with secrets masked in its findings; where capdisc
-    itself fails on it, the finding that says so.
+    """The content of the file now, checked and with secrets masked in its findings; a finding
+    instead where capdisc itself fails on it.
     """
     try:
         return _read_file(file)
@@ -417,8 +417,8 @@ def _has_moved(old_state: FileState, file: FoundFile) -> bool:
 
 
 def _reading_key(file: FoundFile) -> str:
-    """How a declaration says that the file is to be read, and what links lead to it; "" for a file
-    that was found by a scan, without links.
+    """How a declaration says that the file is to be read, and which links lead to it; "" for a
+    file that a scan found without following a link.
     """
     links = ":".join((file.link_target, *file.other_paths))
     linked = f":linked:{printable_path(links)}" if links else ""

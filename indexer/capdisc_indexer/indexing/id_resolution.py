@@ -111,7 +111,7 @@ def _require_sole_owner(old_state: FileState, last: StateDatabase) -> None:
 
 
 def _require_new_ids(names: Sequence[str], others: Set[str]) -> None:
-    """Raises WiderChangeError unless these ids are different ones that none of the others is like.
+    """Raises WiderChangeError unless these ids differ from each other and resemble no other id.
     Ids with "@" are those that a second owner gets.
     """
     keys = set(map(fold_id, names))
@@ -160,7 +160,7 @@ def resolve_ids(
 
 
 def _imitated_ids(states: Mapping[str, FileState]) -> Mapping[str, str]:
-    """The path behind each id that another id passes for, by the folded id."""
+    """The path behind each id that another id imitates, by the folded id."""
     looks = {
         look
         for state in states.values()
@@ -180,8 +180,8 @@ def _imitated_ids(states: Mapping[str, FileState]) -> Mapping[str, str]:
 def _prefer_named_folders(
     order: Sequence[FoundFile], states: Mapping[str, FileState]
 ) -> Sequence[FoundFile]:
-    """The files in order, but of identical skills in one root one whose folder has the skill's
-    name in the place of the first.
+    """The files in order, but of identical skills in one root, one in a folder with the skill's
+    name takes the place of the first.
     """
     files = list(order)
     first_positions: dict[tuple[str, str], int] = {}

@@ -29,8 +29,8 @@ KEPT_S = 7 * 24 * 3600
 
 
 def has_expired(since_s: float, now_s: float) -> bool:
-    """Whether a folder has been gone for so long that its capabilities go, too. A time in the
-    future tells nothing: the build that follows counts from its own time on.
+    """Whether a folder has been gone so long that its capabilities are dropped. A time in the
+    future says nothing: the next build starts counting at its own time.
     """
     return not 0 <= now_s - since_s <= KEPT_S
 

@@ -118,7 +118,7 @@ def _revise(
     findings: list[Finding],
     record: bytes,
 ) -> bytes:
-    """The record with these overlays, by the id that its file gives it, and no others."""
+    """The record with these overlays and no others, under the id that its file gives it."""
     if not record:  # of a file that is gone, the last build has none
         return record
     descriptor = decode_descriptor(record)

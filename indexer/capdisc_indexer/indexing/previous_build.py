@@ -233,7 +233,7 @@ def check_digests(folder: Path, manifest: Generation) -> None:
 def check_changed_digests(
     index_dir: Path, manifest: Generation, stamps: Mapping[str, FileStamp]
 ) -> None:
-    """The same for the files alone that have other stamps than these, which they had when their
+    """The same for those files alone whose stamps differ from these, which they had when their
     digests were right. To read 110 MB, the index of 10,000 skills, takes 0.1 s.
     """
     current_stamps = stamp_generation(index_dir, manifest)

@@ -64,7 +64,9 @@ def _open_last_matrix(plan: BuildPlan, reranker: Encoder) -> Matrix:
 def _encode_rows(
     folder: Path, ids: Sequence[str], reranker: Encoder, progress: Progress
 ) -> tuple[dict[str, bytes], str]:
-    """The rows of these capabilities by id, and on how many texts the reranker fails, or ""."""
+    """The rows of these capabilities by id, and a text that says on how many texts the reranker
+    fails, or "".
+    """
     documents = Documents(folder / "text")
     texts_by_id = {
         header["id"]: _list_texts(from_record(header, body))

@@ -167,7 +167,7 @@ def save_changed_stamps(
     )
     record = b""
     if not report.degraded and not any(map(must_read_again, states.values())):
-        record = _encode_record(_update_record(comparison, report))
+        record = _encode_record(request, comparison.record, report)
     save_stamps(
         request.index_dir,
         generation.read_pointer(request.index_dir),
@@ -227,38 +227,21 @@ def _encode_report(
     """What `compare_tree` reads; b"" where the stamps of the scan do not tell everything."""
     if not _can_rely_on_stamps(request, snapshot, states, report):
         return b""
-    return _encode_record(
-        {
-            "key": describe_request(request),
-            "counts": dict(report.counts),
-            "errors": [
-                finding for finding in report.findings if finding.severity is Severity.ERROR
-            ],
-            # A build that published has computed or compared the digest of each file.
-            "stored": stamp_generation(request.index_dir, report.generation)
-            if report.published
-            else {},
-            "named": sorted(
-                {finding.path.rpartition("/")[0] for finding in snapshot.scan.findings}
-            ),
-        }
-    )
+    named = {finding.path.rpartition("/")[0] for finding in snapshot.scan.findings}
+    key = describe_request(request)
+    last = TreeRecord(key=key, counts={}, errors=(), named=sorted(named), stored={})
+    return _encode_record(request, last, report)
 
 
-def _encode_record(record: TreeRecord) -> bytes:
-    """The record for the next build, which finds no change."""
-    counts = {**record["counts"], **_NO_CHANGE, "unchanged": record["counts"]["files"]}
-    return json.dumps({**record, "counts": counts}, default=shallow_dict).encode("ascii")
-
-
-def _update_record(comparison: TreeComparison, report: BuildReport) -> TreeRecord:
-    """What a build that looked at a part of the tree leaves behind."""
-    record = comparison.record
+def _encode_record(request: BuildRequest, last: TreeRecord, report: BuildReport) -> bytes:
+    """The record of a build for one that finds no change, given that of the `last` one."""
+    counts = {**report.counts, **_NO_CHANGE, "unchanged": report.counts["files"]}
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
-    stored = record["stored"]
-    if report.published:
-        stored = stamp_generation(comparison.request.index_dir, report.generation)
-    return {**record, "counts": report.counts, "errors": errors, "stored": stored}
+    stored = last["stored"]
+    if report.published:  # a build that published has computed or compared each file's digest
+        stored = stamp_generation(request.index_dir, report.generation)
+    record = {**last, "counts": counts, "errors": errors, "stored": stored}
+    return json.dumps(record, default=shallow_dict).encode("ascii")
 
 
 def _can_rely_on_stamps(

@@ -99,7 +99,7 @@ def scan_folder(folder: ScanFolder) -> FolderView | None:
 
 def _local_devices(roots: Sequence[Path]) -> set[int]:
     """The devices that hold the roots, as far as they are disks of this machine: only their stamps
-    can be believed.
+    can be trusted.
     """
     root_of_device: dict[int, Path] = {}
     for root in roots:

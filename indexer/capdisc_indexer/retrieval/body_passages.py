@@ -16,6 +16,7 @@ same catalogue, 48.7 and 49.3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import field, frozen, replace
@@ -23,9 +24,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.matrix import nearest_rows
-from capdisc_indexer.store.passages import FoundPassage, Passages, passage_key
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters
+
+if TYPE_CHECKING:
+    from capdisc_indexer.store.passages import FoundPassage, Passages
 
 # How many passages are looked at by words; with filters, up to the second number. And how many by
 # vectors alone, where words find none: the nearest of all cost 3 ms, and added nothing to those
@@ -171,7 +174,9 @@ def _heading_fit(index: Index, terms: frozenset[str], heading: str) -> float:
 
 
 def _above_usual(best: Mapping[str, BestPassage], least: float = 0.0) -> dict[str, BestPassage]:
-    """The passages with what their strength is above the usual, which is not below `least`."""
+    """The passages, each with how far its strength is above the usual one, which is at least
+    `least`.
+    """
     strengths = sorted((passage.strength for passage in best.values()), reverse=True)
     usual = max(least, COMMON_SHARE * max(strengths, default=0.0))
     if len(strengths) >= COMMON_RANK:
@@ -218,11 +223,11 @@ def strongest_passages(evidence: Sequence[PassageEvidence]) -> dict[str, BestPas
 def terms_in_passages(
     index: Index, terms: Sequence[str], ids: Sequence[str], best: Mapping[str, BestPassage]
 ) -> dict[str, frozenset[str]]:
-    """By id, the terms that the best passage of a capability has; of those with one."""
+    """The terms in the best passage of each capability that has one, by id."""
     if index.passages is None:
         return {}
-    keys = [passage_key(owner, best[owner].number) for owner in ids if owner in best]
-    return index.passages.matching_terms(terms, keys)
+    numbers = {owner: best[owner].number for owner in ids if owner in best}
+    return index.passages.matching_terms(terms, numbers)
 
 
 def add_sections(index: Index, hits: Sequence[Hit], best: Mapping[str, BestPassage]) -> list[Hit]:

@@ -21,13 +21,13 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
 from capdisc_indexer.text.normalization import one_line
 
-# With so many, a better order of the candidates gains more than further candidates.
+# From this number on, a better order of the candidates gains more than further candidates.
 CANDIDATES_PER_CHANNEL = 100
 # Of a clause fewer are enough: only what stands out for it matters. Most of the time that a
 # request of many clauses takes goes into reading their candidates.
 CANDIDATES_PER_CLAUSE = 40
-# A capability with fewer phrases shows examples and not what it is about: its nearest phrase says
-# more than their mean. So many rows give the mean.
+# The phrases of a capability with fewer are examples and do not show what it is about: the nearest
+# one says more than their mean. And how many rows give the mean.
 MIN_PHRASES, MAX_CENTROID_ROWS = 3, 24
 # Whether a capability has everything here that it needs.
 IsAvailable = Callable[[CapabilityHeader], bool]

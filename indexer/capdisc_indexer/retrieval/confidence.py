@@ -54,28 +54,28 @@ from capdisc_indexer.text.normalization import (
 
 CALIBRATION_FILE = Path(__file__).with_name("calibration.json")
 CALIBRATION_FORMAT = 1
-# The cohort lies beside the numbers as it is: as text in JSON it took a millisecond to read.
+# The cohort is a file of bytes next to the numbers: as text in JSON it took a millisecond to read.
 COHORT_SUFFIX = ".i8"
-# With so many hits the first one is compared by what it meets of the query, with the next nine by
-# what it meets of the name; of so many cosines the first is compared with the last.
+# With how many hits the first one is compared by how well it meets the query, and with how many by
+# how well it meets the name; and the rank of the cosine that the first cosine is compared with.
 COMPARED_HITS, NEXT_HITS, COMPARED_COSINES = 20, 9, 10
-# A larger lead says no more, and an only hit has this one.
+# A larger lead says no more; the lead of a hit that is the only one.
 MAX_LEAD, LONE_HIT_LEAD = 0.4, 0.1
 SIGNS = (
     "cosine", "elsewhere", "cosine_lead", "coverage", "meets_query_lead", "meets_name_lead",
     "meets_description", "lead", "unknown", "clauses", "made_up",
 )  # fmt: skip
-# The verdict reads, beside most of them, how well the best of so many hits meets the text by its
+# Besides most of them, the verdict reads how well the best of this many hits meets the text by its
 # description.
 DESCRIBED_HITS = 5
-# What is read beside them where the hits were compared by their phrases, and how many of the
-# nearest phrases say how densely they lie.
+# What is read as well where the hits were compared by their phrases, and how many of the nearest
+# phrases show how densely they lie.
 PHRASE_SIGNS = ("meets_phrases", "density_lead")
 NEAREST_PHRASES = 5
-# How many hits are calibrated; their order is settled before, so that the first ones matter.
+# How many hits are calibrated; their order is final by then, so only the first ones matter.
 CALIBRATED_HITS = 20
-# A text without an English word is none in another language where the catalogue covers at least
-# this much of it, the share of its information squared ("stop speaking").
+# A text without an English word does not count as one in another language where the catalogue
+# covers at least this much of it, the share of its information squared ("stop speaking").
 MIN_COVERAGE = 0.25
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
 # queries come closer than that (eight data sets, the shipped encoder).

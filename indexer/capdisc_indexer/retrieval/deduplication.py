@@ -20,7 +20,7 @@ from capdisc_indexer.text.normalization import STOP_WORDS, unique_words
 
 _NON_LETTERS = re.compile(r"[\W\d_]+")
 _SEPARATORS = re.compile(r"[\W_]+")
-# Two capabilities of one name that share so much text are versions of one: of 822 pairs of public
+# Two capabilities of one name that share this much text are versions of one: of 822 pairs of public
 # skills with one name, none with this share of the description or of the body did another job.
 # Tools without a body have their names from their servers (`search`, `list_projects`) and must
 # agree in full.
@@ -34,12 +34,12 @@ _LABELS = frozenset(
     "anthropic backup copy fork legacy new official old original plugin skill updated".split()
 )
 _VERSION = re.compile(r"v\d+")
-# Words of descriptions that say nothing about the job; stems are so long.
+# Words of descriptions that say nothing about the job, and the length of a stem.
 _FILLERS = frozenset("skill skills tool tools user users used using whenever".split()) | STOP_WORDS
 _STEM_CHARACTERS = 5
-# One source has at most so many of the first hits where a hit of another one has this share of the
-# score and relevance of the hit that it displaces. With categories in the place of sources, no
-# judged set lost more than 0.09 nDCG@10 and one gained 0.10; without the share, one lost 1.8.
+# How many of the first hits one source may have where a hit of another one has this share of the
+# score and relevance of the hit that it displaces. With categories instead of sources, no judged
+# set lost more than 0.09 nDCG@10 and one gained 0.10; without the share, one lost 1.8.
 FIRST_HITS, MAX_OF_SOURCE, EQUAL_SHARE = 5, 3, 0.9
 # The folders of a plugin that hold what it brings; the plugin is the folder around them.
 _PART_FOLDERS = frozenset({"skills", "capabilities", "commands", "agents", "tools"})

@@ -222,8 +222,8 @@ def raise_own(
 
 
 def raise_used(scores: Mapping[str, float], gains: Mapping[str, float]) -> dict[str, float]:
-    """The scores, those of capabilities that were used raised by their gain, a share of the score:
-    what does not fit is not raised by use.
+    """The scores, those of capabilities that were used raised by their gain, a share of the score,
+    so that use raises nothing that does not fit.
     """
     return {key: min(1.0, score * (1.0 + gains.get(key, 0.0))) for key, score in scores.items()}
 

@@ -12,8 +12,8 @@ from capdisc_indexer.retrieval.candidates import Candidates, IsAvailable, passes
 from capdisc_indexer.retrieval.late_interaction import Reranking
 from capdisc_indexer.store.snapshot import Index
 
-# At least so many hits are kept, and twice as many as are shown: copies of better ones are among
-# them.
+# At least this many hits are kept, and twice as many as are shown, since copies of better ones are
+# among them.
 MIN_EXPANDED_HITS = 60
 
 # By the name of each signal, its values by id.

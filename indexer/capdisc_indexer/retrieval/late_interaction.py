@@ -33,7 +33,7 @@ from capdisc_indexer.store.snapshot import Index
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How many candidates are reranked: what stands further down does not come up among the first ten.
+# How many candidates are reranked: those further down do not come up among the first ten.
 # On eight data sets 35 gave what 60 give, in three quarters of the time.
 RERANK_DEPTH = 40
 # A request of 2,000 characters without its payload has some 150 different tokens. 96 of them gain
@@ -60,7 +60,7 @@ class MaxSimScores:
 
 @frozen
 class Comparison:
-    """One text of a query beside one of its candidates: what a signal is computed from."""
+    """One text of a query and one of its candidates: what a signal is computed from."""
 
     text: str
     header: CapabilityHeader
@@ -101,7 +101,7 @@ SIGNALS: tuple[Signal, ...] = (
 # The keys in `--explain` of what a capability gains by its best passage, and as the answer to
 # clauses of the text.
 PASSAGE, ANSWERS_CLAUSE = "passage", "answers_clause"
-# The key of the cosine with the mean of all texts of a capability, and its weight beside the score
+# The key of the cosine with the mean of all texts of a capability, and its weight next to that of the score
 # where the candidates have phrases. The nearest phrase decides which capability comes near; of
 # several that have one, the mean tells which is about that. Chosen on ten sources of requests with
 # examples (0.4 to 0.8 gain 0.6 to 1.0 points; whichever is left out, 0.8 is best on the others).

@@ -2,7 +2,7 @@
 
 Spelling: only words that the catalogue does not know are changed, so a query without any costs and
 changes nothing. Measured on names of seven catalogues, first place: with two letters swapped 62 →
-81 of a hundred, written as one word 84 → 95. A channel of trigrams beside the words gave 77 and 89
+81 of a hundred, written as one word 84 → 95. A channel of trigrams next to words gave 77 and 89
 and moved ordinary queries by a point either way.
 """
 
@@ -40,11 +40,11 @@ _CLAUSE_SEPARATORS = re.compile(
     r"|然后|并且|そして",
     re.IGNORECASE,
 )
-# A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
+# A part shorter than this is in every vocabulary by accident; no name is longer than this.
 _MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
 _MIN_FUZZY_LENGTH = 5
 MAX_TERMS, MAX_TOPIC_TERMS = 64, 160
-# A text of at most so many characters is a request, in whatever script.
+# A text with at most this many characters is a request, in any script.
 _MAX_REQUEST_CHARACTERS = 20
 
 # What a request hands over rather than asks for: code, addresses, paths, rows of tables, quoted
@@ -251,7 +251,7 @@ def parse_synonyms(text: str, origin: str) -> dict[str, tuple[str, ...]]:
     return synonyms
 
 
-# So many words of a text are replaced by synonyms, in so many texts.
+# How many words of a text are replaced by synonyms, and in how many texts.
 MAX_REPLACED, MAX_VARIANTS = 3, 6
 
 

@@ -3,7 +3,7 @@
 
 Two small models decide together. The first reads the text alone: filters over three neighbouring
 tokens each (a convolution over rows of the shipped embedding table, as Kim 2014 does it), pooled
-over the text, beside a few counts. It knows what people say between requests in the languages of
+over the text, and a few counts. It knows what people say between requests in the languages of
 the shipped encoder. The second is a logistic model of the first one's answer and of the evidence
 that the search found: a capability that clearly fits makes a request of a doubtful text, and a
 text that is clearly a request needs less evidence.
@@ -46,16 +46,16 @@ MAX_CHARACTERS = 600
 MAX_TOKENS = 32
 # Tokens that a filter compares: the one before, the one itself, the one after.
 WINDOW = 3
-# What a text without a word is: emoji, signs, nothing but code.
+# The logit of a text without a word: emoji, signs, nothing but code.
 NO_WORDS_LOGIT = -10.0
-# The evidence is that of the best of so many hits.
+# How many hits the evidence is read from: the best of them counts.
 EVIDENCE_HITS = 3
 # The smallest catalogue that the model was fitted to; smaller ones are taken for this.
 MIN_CATALOGUE_SIZE = 18
 # A request in another language than the catalogue is left alone, since only its meaning can fit:
 # (nearly) all of its words are unknown here, or one that says less than this, as an article does.
 FOREIGN_SHARE, FUNCTION_WORD_WEIGHT = 0.97, 1.0
-# So many words say what a request is about.
+# How many words of a request are read to see what it is about.
 MAX_SUBJECT_WORDS = 64
 QUESTION_MARKS = frozenset("?？؟")
 EXCLAMATION_MARKS = frozenset("!！")

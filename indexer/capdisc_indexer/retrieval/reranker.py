@@ -13,7 +13,7 @@ from capdisc_indexer.retrieval.late_interaction import RERANK_DEPTH, add_weighte
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.store.snapshot import Index
 
-# The key of the cosine in `--explain`, and its weight beside the score. With all-MiniLM-L6-v2 on
+# The key of the cosine in `--explain`, and its weight next to the score. With all-MiniLM-L6-v2 on
 # eleven data sets, 0.2 to 0.5 differ by 0.2 points; where descriptions are of other languages than
 # the encoder, more than that loses. Before late interaction it gains as much; stretched over its
 # range it gains less.
@@ -39,7 +39,7 @@ def rerank_scores(
         return scores, {}, f"{error.message}; {error.hint}"
     except ENDING_ERRORS:
         raise
-    # A model of somebody else may raise anything; a panic of Rust is no Exception.
+    # A third-party model may raise anything, and a panic in Rust is not an Exception.
     except BaseException as error:
         return scores, {}, f"{published.reranker} fails on the query ({type(error).__name__})"
     first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]

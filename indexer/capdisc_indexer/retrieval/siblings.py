@@ -2,8 +2,8 @@
 
 What differs is said in three places. Their bodies go on where a description ends: the one that is
 meant has several passages about the request, and each of the others has one that happens to share
-its words. Authors of siblings write whose a task is: "For popup copy, see popup-cro" in the
-description of one speaks for the other. (`lower_excluded` lowers the one that says so.) And a
+its words. Authors of siblings say which of them a task is for: "For popup copy, see popup-cro" in
+the description of one speaks for the other. (`lower_excluded` lowers the one that says so.) And a
 request that tells a symptom ("why did my job fail?") has the words of what fails; the sibling
 whose name says that it finds faults is meant.
 
@@ -42,8 +42,8 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.normalization import compile_late
 
-# So many of the first candidates are compared, by so many of their passages. With 20 and 100 the
-# figures are the same within a point.
+# How many of the first candidates are compared, and by how many of their passages. With 20 and 100
+# the figures are the same within a point.
 DEPTH, MAX_PASSAGES = 12, 60
 # The evidence of a body is the sum of its best five passages: with three the vendor's right skill
 # is first for two in a hundred fewer.
@@ -55,8 +55,8 @@ FEW_TERMS, MANY_TERMS = 2, 8
 # to lower the sibling by as much cost what this gains.
 REFERRAL_WEIGHT = 0.3
 # What the sibling that finds faults gains where the request tells a symptom; 0.6 gives the same.
-# Of 12 symptoms told to 12 siblings of another vendor it is first for 7 (2 without), beside 550
-# other skills for 10 (2); of 18 other requests for them none changes.
+# Of 12 symptoms told to 12 siblings of another vendor it is first for 7 (2 without), among 550
+# other skills for 10 (2); none of 18 other requests for them changes.
 FAULT_WEIGHT = 0.45
 _SYMPTOM = compile_late(
     # "Explain why we have roles" tells none.
@@ -72,7 +72,7 @@ _FAULT_TERMS = frozenset("troubleshoot diagnos diagnost debug debugg investig tr
 _MIN_NAME = 5
 _MAX_CLAUSE = 300
 _CLAUSE_END = compile_late(r"[.;!?\n](?=\s)|→\s*\S+")
-# So many of the first candidates are compared: what stands further down wins nothing.
+# How many of the first candidates are compared: those further down gain nothing by it.
 EXCLUSION_DEPTH = 20
 # What a request loses that an exclusion meets wholly, and the capability itself not at all. From
 # 0.25 to 1 the 72 requests find their excluded skill first 4 to 3 times, and no own one is lost.

@@ -1,5 +1,5 @@
 """Does anything here answer a text, and which hits do? Search, render, the tools of agents, the
-library and the audit all ask here.
+library and the audit all get their answer from here.
 
 The verdict is that of the first five hits, whatever number is printed. Two things decide. A fitted
 model of what the search found says whether anything fits. Whether the text asks for something, or
@@ -32,7 +32,7 @@ from capdisc_indexer.store.snapshot import Index
 
 AUTO, OFF = GATE_MODES = ("auto", "off")
 JUDGED_HITS = 5
-# Relevance is graded over so many hits, and is the same whether more or fewer of them are printed.
+# How many hits relevance is graded over; it is the same whether more or fewer are printed.
 GRADED_HITS = 20
 # Below this relevance a hit only fills the place of an answer: measured on requests for something
 # that the catalogue does not have.
@@ -68,8 +68,8 @@ TALK, UNCLEAR, UNKNOWN_WORDS, NOTHING_FITS = (
 # 37 hits of a hundred, and 87.3 with 33 by their own relevance alone. (With a share of 0.3 it is
 # 90.9 with 43, but two of three capabilities of a small catalogue.)
 NEAR_SHARE = 0.4
-# A context for which nobody named a budget lists so many hits whatever their scores, and further
-# ones that are near the best one.
+# How many hits a context without a budget lists whatever their scores; further ones only if they
+# are near the best one.
 ALWAYS_LISTED = 5
 
 

@@ -4,19 +4,19 @@
 generation that CURRENT named then: for another one it says nothing. Losing it costs one build that
 finds no change.
 
-The file is a line of JSON (the header), then blocks of entries. A block holds the stamps of its
+The file is a line of JSON (the preamble), then blocks of entries. A block holds the stamps of its
 entries, three numbers of eight bytes for each (time of the last change of the content, of the
 inode, and size), then their paths, with a zero byte between. An entry that did not exist has the
-stamps of ABSENT, one whose stamps cannot be believed those of UNSETTLED, which no entry has.
+stamp ABSENT; one that is too young to be trusted has UNSETTLED, which no real entry has.
 
 A call of stat takes 1 to 3 µs, whatever the language, so that 100,000 of them take longer than a
 query. Blocks are ordered by how likely they are to have changed: folders in which capabilities
 may appear, files, and last the folders that belong to a capability, in each of these the newest
-first. A look reads as many as it may, and of those behind them others in every second. Where there
-are more files than it may read in any case, it goes on for as long as a look may last.
+first. A look reads as many as it may, and of the remaining blocks different ones every second.
+Where there are more files than it always reads, it continues for as long as a look may last.
 
-Behind the blocks may stand the report of a build that finds no change, which holds while all
-entries have the stamps of then.
+After the blocks comes the report of a build that finds no change, if there is one. It holds while
+all entries have the same stamps.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ T = TypeVar("T")
 # A path with its stamp.
 StampedPath: TypeAlias = tuple[str, Stamp]
 # The line of JSON; its `blocks` are rows of section, number of entries, offset and size.
-StampHeader: TypeAlias = Mapping[str, Any]
+Preamble: TypeAlias = Mapping[str, Any]
 
 ABSENT: Stamp = (-1, -1, -1)
 UNSETTLED: Stamp = (0, 0, 0)
@@ -59,11 +59,11 @@ _VERSION = 2
 FOLDERS, FILES, OWNED_FOLDERS = range(3)  # the numbers of the sections
 _BLOCK_ENTRIES, OWNED_BLOCK_ENTRIES = 256, 64
 _STAMP_BYTES = 24
-_HEADER_BYTES = 1 << 16
-# All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn, and others
-# until a look has taken this time of the processor: a desktop stats 50,000 files in it. Folders
-# that belong to a capability have what is left, and a few at least: what appears in them is not
-# a capability.
+_PREAMBLE_BYTES = 1 << 16
+# Up to 18,000 files are all looked at, in 50 ms here; of more, this many entries in turn, and
+# others until a look has used this much processor time, in which a desktop stats 50,000 files.
+# Folders that belong to a capability get what is left, and at least a few: what appears in them
+# is not a capability.
 _MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 64
 _LOOK_S = 0.05
 # The share of the entries that every look reads; others take turns for the remainder.
@@ -137,7 +137,7 @@ def settle(stamp: Stamp, read_at_ns: int) -> Stamp:
 
 def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
     """Write the stamps of what the published generation was built from, if the disk has room."""
-    header = {
+    preamble = {
         "version": _VERSION,
         "pointer": pointer,
         "roots": list(tree.roots),
@@ -155,8 +155,8 @@ def save_stamps(index_dir: Path, pointer: str, tree: StampedTree) -> None:
             rows.append((section, min(size, len(ordered) - start), end, len(block)))
             blocks.append(block)
             end += len(block)
-    header |= {"blocks": rows, "report": (end, len(tree.report))}
-    data = b"".join([json.dumps(header).encode("ascii"), b"\n", *blocks, tree.report])
+    preamble |= {"blocks": rows, "report": (end, len(tree.report))}
+    data = b"".join([json.dumps(preamble).encode("ascii"), b"\n", *blocks, tree.report])
     with suppress(OSError):
         durable_files.replace_file(index_dir / FILE_NAME, data)
 
@@ -167,20 +167,20 @@ def read_tree(index_dir: Path) -> StampedTree:
     """
     data = (index_dir / FILE_NAME).read_bytes()
     start = data.index(b"\n") + 1
-    header = json.loads(data[:start])
+    preamble = json.loads(data[:start])
     folders: list[StampedPath] = []
     files: list[StampedPath] = []
     owned_folders: list[StampedPath] = []
-    for section, count, offset, size in header["blocks"]:
+    for section, count, offset, size in preamble["blocks"]:
         paths, stamps = _decode_block(data[start + offset : start + offset + size], count)
         entries = zip(map(os.fsdecode, paths), stamps, strict=True)
         (folders, files, owned_folders)[section].extend(entries)
     return StampedTree(
-        roots=header["roots"],
-        coverage=parse_coverage(header["covers"]),
-        awaited=header["awaited"],
+        roots=preamble["roots"],
+        coverage=parse_coverage(preamble["covers"]),
+        awaited=preamble["awaited"],
         sections=(folders, files, owned_folders),
-        missing=header["missing"],
+        missing=preamble["missing"],
     )
 
 
@@ -207,23 +207,23 @@ def look_at_disk(index_dir: Path, pointer: str) -> Look:
 def read_report(index_dir: Path, pointer: str) -> bytes:
     """The report that lies with the stamps of this pointer; b"" where there is none."""
 
-    def read(descriptor: int, header: StampHeader, start: int) -> bytes:
-        offset, size = header["report"]
-        return system.read_at(descriptor, size, start + offset)
+    def read(fd: int, preamble: Preamble, start: int) -> bytes:
+        offset, size = preamble["report"]
+        return system.read_at(fd, size, start + offset)
 
     return _read_stamps(index_dir, pointer, b"", read)
 
 
 def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] | None:
-    """The paths of all files and folders that have other stamps than for the build of this
-    pointer; None for more than `limit` of them, and where nothing is known of that build.
+    """The paths of all files and folders whose stamps changed since the build of this pointer;
+    None for more than `limit` of them, and where nothing is known of that build.
     """
 
-    def look(descriptor: int, header: StampHeader, start: int) -> tuple[str, ...] | None:
+    def look(fd: int, preamble: Preamble, start: int) -> tuple[str, ...] | None:
         changed: list[bytes] = []
         # Files first, the newest of them first of all: those are edited.
-        for _, count, offset, size in sorted(header["blocks"], key=lambda row: row[0] != FILES):
-            changed += _find_changed(system.read_at(descriptor, size, start + offset), count)
+        for _, count, offset, size in sorted(preamble["blocks"], key=lambda row: row[0] != FILES):
+            changed += _find_changed(system.read_at(fd, size, start + offset), count)
             if len(changed) > limit:
                 return None
         return tuple(dict.fromkeys(map(os.fsdecode, changed)))
@@ -232,30 +232,30 @@ def find_changes(index_dir: Path, pointer: str, limit: int) -> tuple[str, ...] |
 
 
 def _read_stamps(
-    index_dir: Path, pointer: str, unknown: T, read: Callable[[int, StampHeader, int], T]
+    index_dir: Path, pointer: str, unknown: T, read: Callable[[int, Preamble, int], T]
 ) -> T:
-    """What `read` makes of the open file, its header, and the place where its blocks start;
+    """What `read` makes of the open file, its preamble, and the place where its blocks start;
     `unknown` where it is missing, damaged, or belongs to another generation.
     """
     try:
-        descriptor = system.open_file(index_dir / FILE_NAME)
+        fd = system.open_file(index_dir / FILE_NAME)
     except OSError:
         return unknown
     try:
-        header, start = _read_header(descriptor)
-        if header["version"] != _VERSION or header["pointer"] != pointer:
+        preamble, start = _read_preamble(fd)
+        if preamble["version"] != _VERSION or preamble["pointer"] != pointer:
             return unknown
-        return read(descriptor, header, start)
+        return read(fd, preamble, start)
     except (OSError, *MALFORMED_DATA_ERRORS):
         return unknown
     finally:
-        os.close(descriptor)
+        os.close(fd)
 
 
-def _look(descriptor: int, header: StampHeader, start: int) -> Look:
+def _look(fd: int, preamble: Preamble, start: int) -> Look:
     changed: list[str] = []
     looked_at = 0
-    blocks = header["blocks"]
+    blocks = preamble["blocks"]
     chosen, others = _choose_blocks(blocks, int(time.time()))
     ends_at = time.thread_time() + _LOOK_S
     for place, number in enumerate((*chosen, *others)):
@@ -264,14 +264,14 @@ def _look(descriptor: int, header: StampHeader, start: int) -> Look:
             break
         kind, count, offset, size = blocks[number]
         looked_at += count if kind < OWNED_FOLDERS else 0
-        data = system.read_at(descriptor, size, start + offset)
+        data = system.read_at(fd, size, start + offset)
         changed += [os.fsdecode(path) for path in _find_changed(data, count)]
     return Look(
         is_known=True,
-        roots=tuple(header["roots"]),
-        coverage=parse_coverage(header["covers"]),
-        missing=header["missing"],
-        awaited=frozenset(header["awaited"]),
+        roots=tuple(preamble["roots"]),
+        coverage=parse_coverage(preamble["covers"]),
+        missing=preamble["missing"],
+        awaited=frozenset(preamble["awaited"]),
         changed=tuple(_drop_known_folders(changed)),
         looked_at=looked_at,
         total=_count_entries(blocks),
@@ -286,8 +286,8 @@ def parse_coverage(fields: Mapping[str, Any]) -> Coverage:
 
 
 def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
-    """The paths without the folders whose change a changed file in them explains: programs replace
-    a file by another one of its name.
+    """The paths without the folders that changed only because a changed file in them did: programs
+    replace a file by a new one of the same name.
     """
     explained = {os.path.dirname(path) for path in paths if os.path.isfile(path)}  # noqa: PTH113, PTH120
     for path in dict.fromkeys(paths):
@@ -298,13 +298,13 @@ def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
             yield f"{path}/"
 
 
-def _read_header(descriptor: int) -> tuple[StampHeader, int]:
-    """The header, and where the blocks start."""
-    data, size = b"", _HEADER_BYTES
+def _read_preamble(fd: int) -> tuple[Preamble, int]:
+    """The preamble, and where the blocks start."""
+    data, size = b"", _PREAMBLE_BYTES
     while b"\n" not in data:
-        data = system.read_at(descriptor, size, 0)
+        data = system.read_at(fd, size, 0)
         if len(data) < size and b"\n" not in data:
-            raise ValueError("the header has no end")
+            raise ValueError("the preamble has no end")
         size *= 4
     line = data.partition(b"\n")[0]
     return json.loads(line), len(line) + 1
@@ -352,7 +352,7 @@ def _rotate(numbers: Sequence[int], turn: int) -> Iterator[int]:
 
 
 def _find_changed(data: bytes, count: int) -> list[bytes]:
-    """The paths of a block whose stamps are others now."""
+    """The paths of a block whose stamps have changed."""
     paths, stored = _decode_block(data, count)
     present: list[Stamp] = []
     remaining = iter(paths)

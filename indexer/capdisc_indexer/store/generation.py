@@ -111,11 +111,11 @@ def _check_changed_files(index_dir: Path, manifest: Generation) -> None:
     with suppress(OSError):
         os.unlink(temporary)  # noqa: PTH108
     with suppress(OSError):
-        descriptor = system.create_file(temporary)
+        fd = system.create_file(temporary)
         try:
-            os.write(descriptor, record)
+            os.write(fd, record)
         finally:
-            os.close(descriptor)
+            os.close(fd)
         system.replace(temporary, path)
 
 
@@ -220,8 +220,8 @@ def _version_error(version: int) -> IndexStateError:
 
 
 def mark_use(index_dir: Path) -> None:
-    """Leave the time of a use in the stamp of the lock file, once a day, where that can be done:
-    what nobody uses for long may be removed.
+    """Touch the lock file, at most once a day and where that is possible, to show that the index
+    is in use: one that nobody uses for long may be removed.
     """
     path = f"{index_dir}/LOCK"
     with suppress(OSError):

@@ -294,7 +294,7 @@ def create_table(
 
 
 def _create_indices(table: Any, indexed_vectors: int, in_store: bool) -> None:
-    """Index words and labels, in a store ids, too, and so many vectors in as many parts as each
+    """Index words and labels, in a store also ids, and this many vectors, in as many parts as each
     part has rows.
     """
     index_types = lazy_imports.lancedb_index()

@@ -94,8 +94,8 @@ _KILLED_WRITER = "An index writer was killed"
 
 
 def require_address_space() -> None:
-    """Raises MemoryError where a writer of texts would not have the addresses that it needs: it
-    would end the process without a word (at a limit of 400 MiB).
+    """Raises MemoryError where a writer of texts would not have the address space that it needs:
+    it would end the process without a message (at a limit of 400 MiB).
     """
     import mmap
 

@@ -11,7 +11,7 @@ of a description: its statistics count documents. A search opens both: 3 ms more
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -76,7 +76,7 @@ def passage_documents(owner: str, passages: Sequence[IndexedPassage]) -> Iterato
     for number, passage in enumerate(passages):
         document = document_class()
         document.add_text("owner", owner)
-        document.add_text("key", passage_key(owner, number))
+        document.add_text("key", _make_key(owner, number))
         document.add_text("name", passage.headings)
         document.add_text("text", passage.text)
         head = _write_head(owner, number, passage.sections)
@@ -84,7 +84,7 @@ def passage_documents(owner: str, passages: Sequence[IndexedPassage]) -> Iterato
         yield document
 
 
-def passage_key(owner: str, number: int) -> str:
+def _make_key(owner: str, number: int) -> str:
     """The key of the passage with this number (from 0) of a capability."""
     return f"{owner}\n{number}"
 
@@ -156,11 +156,10 @@ class Passages:
         ]
 
     def matching_terms(
-        self, terms: Sequence[str], keys: Sequence[str]
+        self, terms: Sequence[str], numbers: Mapping[str, int]
     ) -> dict[str, frozenset[str]]:
-        """By owner, the terms that occur in its passage among those of these keys; of each owner
-        one key.
-        """
+        """By owner, the terms that occur in its passage of this number."""
+        keys = [_make_key(owner, number) for owner, number in numbers.items()]
         matching: dict[str, frozenset[str]] = {}
         for start in range(0, len(terms), text_queries.SCORE_BITS) if keys else ():
             chunk = terms[start : start + text_queries.SCORE_BITS]
@@ -178,7 +177,7 @@ class Passages:
     def sections(self, owner: str, number: int) -> tuple[str, ...]:
         """The names of the sections of one passage; none for an unknown one."""
         t = lazy_imports.tantivy()
-        query = t.Query.term_query(self._schema, "key", passage_key(owner, number))
+        query = t.Query.term_query(self._schema, "key", _make_key(owner, number))
         with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
             for _, address in self._searcher.search(query, limit=1, count=False).hits:
                 return self._read_head(address)[2]

@@ -23,10 +23,10 @@ from capdisc_indexer.platforms import system
 from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
-from capdisc_indexer.store.passages import Passages
 
 if TYPE_CHECKING:
     from capdisc_indexer.store.columns import Columns
+    from capdisc_indexer.store.passages import Passages
     from capdisc_indexer.store.table_search import TableSearch
 
 PRODUCERS_FILE = "producers.jsonl"
@@ -268,6 +268,8 @@ class Index:
         """
         counts = self.generation.counts
         if self._passages is None and counts["passages"]:
+            from capdisc_indexer.store.passages import Passages
+
             self._passages = Passages(
                 self.folder / "passages", counts["passages"], counts["passage_dim"]
             )

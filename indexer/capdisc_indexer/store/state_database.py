@@ -213,12 +213,12 @@ class StateDatabase(Mapping[str, FileState]):
         return _make_declared_id(*rows[0][1:]) if rows else None
 
     def has_other_file(self, content_hash: str, paths: Collection[str]) -> bool:
-        """Whether a file with another path than these has this content."""
+        """Whether a file at any other path has this content."""
         rows = self._select("select path from file where hash = ?", [content_hash])
         return any(os.fsdecode(path) not in paths for (path,) in rows)
 
     def is_owner(self, path: str) -> bool:
-        """Whether a capability is named as the other owner's of an id that this file has."""
+        """Whether this file owns an id that a capability of another file claims."""
         statement = "select 1 from capability where other_path = ? and other_path != x'' limit 1"
         return bool(self._select(statement, [os.fsencode(path)]))
 

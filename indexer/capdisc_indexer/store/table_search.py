@@ -26,8 +26,8 @@ from capdisc_indexer.store.text_queries import (
     field_filters,
 )
 
-# Of the parts of an approximate index, so many are searched, or this share where that is more, and
-# more still while a filter leaves too few rows. Of a million rows, 20 of 1,000 parts have 78 of
+# How many parts of an approximate index are searched, or which share where that is more; more still
+# while a filter leaves too few rows. Of a million rows, 20 of 1,000 parts have 78 of
 # the nearest hundred (tools/bench/engines.py).
 _SEARCHED_PARTS, _SEARCHED_SHARE = 20, 1 / 8
 # Rows for each capability that is wanted: one may have a row for each of its example requests.

@@ -41,7 +41,7 @@ MIN_CONFIDENCE_OF_REQUEST, MAX_CODING_SHARE_OF_REQUEST = 0.2, 0.5
 # 1,549 recorded turns 111 are, none of which needed anything.
 TALK_LOGIT = -3.0
 
-# A person types a name near the beginning; behind that it stands in what was pasted.
+# A person types a name near the beginning; further on it is part of what was pasted.
 _WORDS, _MAX_NAMES = 200, 3
 _QUOTES = "`'\"“”‘’«».,;:!?()[]{}<>*"
 _NOUNS = frozenset(("skill", "skills", "agent", "subagent", "command", "tool", "workflow"))
@@ -85,7 +85,7 @@ def decide_offers(
 
 
 def is_talk(turn: TurnProfile) -> bool:
-    """Whether a turn asks for so little that nothing can be wanted for it."""
+    """Whether a turn says so little that no capability can be wanted for it."""
     return max(turn.asks, turn.head_asks) < TALK_LOGIT
 
 

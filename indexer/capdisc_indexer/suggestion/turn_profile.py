@@ -58,7 +58,7 @@ class TurnProfile:
 
 
 def first_line(text: str) -> str:
-    """The first line of a turn that holds something: what follows is often pasted."""
+    """The first line of a turn that is not blank; what follows is often pasted."""
     stripped = text.strip()
     return stripped.partition("\n")[0].strip() or stripped
 
@@ -74,7 +74,7 @@ def profile_turn(
     text: str,
     earlier: EarlierTurns = EarlierTurns(),
 ) -> TurnProfile:
-    """The profile of a turn with a letter in it, or none."""
+    """The profile of a turn, also of one without a letter."""
     head_text = first_line(text)
     head = encode_head(encoder, text)
     beginning = encoder.encode_query(text.strip()[:TEXT_CHARACTERS])

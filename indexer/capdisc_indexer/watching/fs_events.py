@@ -1,5 +1,5 @@
 """Events of the file system: watchdog's observers, the filter of events that matter, and the
-signal that wakes the watch loop. Where the kernel gives no events, the loop polls.
+flag that wakes the watch loop. Where the kernel gives no events, the loop polls.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _is_relevant_path(event: FileEvent, path: str) -> bool:
     return is_source or is_guidance(path)
 
 
-class ChangeSignal:
+class ChangeFlag:
     """Wakes the watch loop: observer threads set it, with the time of the first and of the last
     change.
 
@@ -99,31 +99,31 @@ class ChangeSignal:
     """
 
     def __init__(self) -> None:
-        self._flag = threading.Event()
+        self._event = threading.Event()
         self._first = self._last = 0.0
         self.lost = False
 
     @property
     def pending(self) -> bool:
         """Whether something changed since `reset`."""
-        return self._flag.is_set()
+        return self._event.is_set()
 
     def notify_change(self) -> None:
-        """Sets the signal: something changed just now."""
+        """Sets the flag: something changed just now."""
         self._last = time.monotonic()
-        if not self._flag.is_set():
+        if not self._event.is_set():
             self._first = self._last
-            self._flag.set()
+            self._event.set()
 
     def notify_overflow(self) -> None:
-        """Sets the signal: events were lost, so something may have changed anywhere."""
+        """Sets the flag: events were lost, so something may have changed anywhere."""
         self.lost = True
         self.notify_change()
 
     def reset(self) -> bool:
-        """Clears the signal, before a scan; whether events were lost since the last time."""
+        """Clears the flag, before a scan; whether events were lost since the last time."""
         had_lost_events, self.lost = self.lost, False
-        self._flag.clear()
+        self._event.clear()
         return had_lost_events
 
     def is_due(self, quiet_s: float, patience_s: float) -> bool:
@@ -136,13 +136,14 @@ class ChangeSignal:
         )
 
     def wait(self, seconds: float) -> None:
-        """Waits until the first change, at most so many seconds; after it, waits all of them.
+        """Waits until the first change, at most this many seconds; if there was one already, waits
+        all of them.
         Signals of the system interrupt it.
         """
         if self.pending:
             time.sleep(seconds)
         else:
-            self._flag.wait(seconds)
+            self._event.wait(seconds)
 
 
 @frozen(kw_only=True)
@@ -186,24 +187,24 @@ def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventHandler:
-    """Sets the signal for the relevant events below the folder `base`.
+    """Sets the flag for the relevant events below the folder `base`.
 
     watchdog calls it for every event, in bursts of thousands: each microsecond counts.
     """
 
     base: str
     index_dir: str
-    signal: ChangeSignal
+    flag: ChangeFlag
     all_files: bool = False
 
     def dispatch(self, event: FileEvent) -> None:
-        """Sets the signal if the event is relevant."""
+        """Sets the flag if the event is relevant."""
         if is_relevant_event(event, self.base, self.index_dir, self.all_files):
-            self.signal.notify_change()
+            self.flag.notify_change()
 
 
 class FolderObserver:
-    """Observes the places of the roots with watchdog until it is closed, and sets the signal for
+    """Observes the places of the roots with watchdog until it is closed, and sets the flag for
     relevant events; polls for good once the kernel refuses events.
 
     Only the thread that made it may call its methods.
@@ -211,14 +212,14 @@ class FolderObserver:
 
     def __init__(
         self,
-        signal: ChangeSignal,
+        flag: ChangeFlag,
         index_dir: str,
         poll: bool = False,
         interval_s: float | None = None,
     ) -> None:
         import logging
 
-        self._signal, self._index_dir = signal, index_dir
+        self._flag, self._index_dir = flag, index_dir
         self._is_polling, self._interval_s = poll, interval_s
         self._watched: WatchPlaces = {}
         self._must_renew = True
@@ -268,14 +269,14 @@ class FolderObserver:
         return notices
 
     def note_missed_change(self) -> None:
-        """Observes all folders again: one at least gave no event of a change."""
+        """Observes all folders again, since at least one of them gave no event for a change."""
         self._must_renew = not self._is_polling
         if self._must_renew:
-            self._signal.notify_change()
+            self._flag.notify_change()
 
     def _observe(self, places: Iterable[WatchPlace]) -> None:
-        """Observes these places from now on, and no others. Raises OSError where the kernel gives
-        no events.
+        """Observes these places from now on instead of any others. Raises OSError where the kernel
+        gives no events.
         """
         self._stop()
         watchdog = lazy_imports.watchdog()
@@ -286,14 +287,14 @@ class FolderObserver:
             (place.folder, place.is_folder, place.all_files) for place in places
         ):
             handler = EventHandler(
-                base=folder, index_dir=self._index_dir, signal=self._signal, all_files=all_files
+                base=folder, index_dir=self._index_dir, flag=self._flag, all_files=all_files
             )
             try:
                 self._observer.schedule(
                     handler, folder, recursive=is_recursive, event_filter=kinds
                 )
             except (FileNotFoundError, NotADirectoryError):
-                self._signal.notify_change()  # deleted since it was located: the next scan shows it
+                self._flag.notify_change()  # deleted since it was located: the next scan shows it
         self._probe()
 
     def _probe(self) -> None:
@@ -304,7 +305,7 @@ class FolderObserver:
             return
         # The root folder of the system is in no root, and will not be deleted: no event comes.
         kinds = [lazy_imports.watchdog().events.DirDeletedEvent]
-        handler = EventHandler(base=os.sep, index_dir=os.sep, signal=self._signal)
+        handler = EventHandler(base=os.sep, index_dir=os.sep, flag=self._flag)
         self._observer.unschedule(self._observer.schedule(handler, os.sep, event_filter=kinds))
 
     def has_stopped(self) -> bool:
@@ -335,7 +336,7 @@ class FolderObserver:
 
     def _on_log_record(self, record: logging.LogRecord) -> bool:
         if "overflow" in record.getMessage() and not self._is_foreign(threading.current_thread()):
-            self._signal.notify_overflow()
+            self._flag.notify_overflow()
         return False
 
     def _on_thread_error(self, args: threading.ExceptHookArgs) -> None:
@@ -345,7 +346,7 @@ class FolderObserver:
         if not _is_watchdog_thread(args.thread):
             self._previous_hook(args)
         elif not self._is_foreign(args.thread):
-            self._signal.notify_overflow()
+            self._flag.notify_overflow()
 
     def _is_foreign(self, thread: threading.Thread | None) -> bool:
         return thread in self._foreign_threads

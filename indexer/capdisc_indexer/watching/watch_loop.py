@@ -30,7 +30,7 @@ from capdisc_indexer.model.types import (
 )
 from capdisc_indexer.platforms import resolve_path
 from capdisc_indexer.watching.fs_events import (
-    ChangeSignal,
+    ChangeFlag,
     FolderObserver,
     WatchPlaces,
     locate_roots,
@@ -122,9 +122,9 @@ class _Watcher:
         options: WatchOptions,
     ) -> None:
         self._index_dir, self._build_options, self._options = index_dir, build_options, options
-        self._signal = ChangeSignal()
+        self._flag = ChangeFlag()
         self._observer = FolderObserver(
-            self._signal, resolve_path(index_dir), options.poll, options.interval_s
+            self._flag, resolve_path(index_dir), options.poll, options.interval_s
         )
         self._roots = tuple(roots)
         places = [
@@ -151,9 +151,9 @@ class _Watcher:
         """Observes the roots where they are now, and builds if anything differs; an empty update
         when nothing does.
         """
-        was_signalled = self._signal.pending
+        was_set = self._flag.pending
         self._watch_places = self._locate()
-        notices = self._observer.refresh(self._watch_places, self._signal.reset())
+        notices = self._observer.refresh(self._watch_places, self._flag.reset())
         root_places = locate_roots(self._roots, self._declared)
         notices += describe_changes(self._reported_places, root_places, self._optional)
         self._reported_places = root_places
@@ -161,7 +161,7 @@ class _Watcher:
             [root for root in self._roots if self._watch_places[root]]
         )
         self._next = time.monotonic() + self._choose_pause(report, trouble)
-        if report and report.published and self._has_built and not was_signalled:
+        if report and report.published and self._has_built and not was_set:
             self._observer.note_missed_change()
         update = self._make_update(report, trouble, notices)
         self._has_built = self._has_built or report is not None
@@ -172,11 +172,11 @@ class _Watcher:
         system interrupt it.
         """
         located_at = time.monotonic()
-        while time.monotonic() < self._next and not self._signal.is_due(
+        while time.monotonic() < self._next and not self._flag.is_due(
             self._options.quiet_s, self._options.patience_s
         ):
-            pause = 0.1 if self._signal.pending else LOCATE_INTERVAL_S
-            self._signal.wait(max(0.0, min(pause, self._next - time.monotonic())))
+            pause = 0.1 if self._flag.pending else LOCATE_INTERVAL_S
+            self._flag.wait(max(0.0, min(pause, self._next - time.monotonic())))
             if time.monotonic() - located_at >= LOCATE_INTERVAL_S:
                 located_at = time.monotonic()
                 self._relocate()
@@ -197,7 +197,7 @@ class _Watcher:
             or not self._options.is_current()
         ):
             self._watch_places = places
-            self._signal.notify_change()
+            self._flag.notify_change()
 
     def _has_new_approvals(self) -> bool:
         """Whether the memory of definitions has changed since a definition was held back."""
