@@ -68,9 +68,9 @@ def _links(capdisc) -> dict[str, dict]:
 
 
 def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
-    from capdisc_indexer import links
+    from capdisc_indexer.tools import capability_links
 
-    monkeypatch.setattr(links, "read_path", lambda *_: pytest.fail("a link was read"))
+    monkeypatch.setattr(capability_links, "read_path", lambda *_: pytest.fail("a link was read"))
     found = _links(capdisc)
     assert {
         target: (link["kind"], link["exists"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer import graph
+from capdisc_indexer.graph import relations
 from capdisc_indexer.model.types import ProducerEdge
 
 HEADS = {
@@ -19,28 +19,28 @@ def resolve(name):
 
 
 def test_everything_a_hit_needs_comes_along_behind_it() -> None:
-    found = graph.requirements([HEADS["tool:send"]], {"tool:send": 1.0}, resolve)
+    found = relations.requirements([HEADS["tool:send"]], {"tool:send": 1.0}, resolve)
     assert list(found) == ["tool:render", "tool:read"]
     assert 1.0 > found["tool:render"][0] > found["tool:read"][0] > 0.9
     assert found["tool:read"][1] == "tool:render"
 
 
 def test_a_cycle_of_requirements_ends() -> None:
-    found = graph.requirements([HEADS["tool:read"]], {"tool:read": 1.0}, resolve)
+    found = relations.requirements([HEADS["tool:read"]], {"tool:read": 1.0}, resolve)
     assert "tool:read" not in found
 
 
 def test_a_name_that_is_not_indexed_is_passed_over() -> None:
     head = {"id": "tool:x", "requires": ["no-such-thing"]}
-    assert graph.requirements([head], {"tool:x": 1.0}, resolve) == {}
+    assert relations.requirements([head], {"tool:x": 1.0}, resolve) == {}
 
 
 def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
     """A partner adds a fixed share of its own score, unless in no-graph mode (S187)."""
     scores = {"tool:send": 0.8, "tool:other": 0.4}
-    gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
-    assert gains["tool:other"] == graph.PARTNER_SHARE * 0.8
-    assert gains["tool:send"] == graph.PARTNER_SHARE * 0.4
+    gains = relations.partners({key: HEADS[key] for key in scores}, scores, resolve)
+    assert gains["tool:other"] == relations.PARTNER_SHARE * 0.8
+    assert gains["tool:send"] == relations.PARTNER_SHARE * 0.4
 
 
 def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
@@ -51,7 +51,7 @@ def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
             {"kind": "RELATED", "target": "b", "weight": 0.5},
         ],
     }
-    assert graph.required_names(head) == {"a": 1.0}
+    assert relations.required_names(head) == {"a": 1.0}
 
 
 @pytest.mark.parametrize("kind", ["COMPOSED_WITH", "REFERS_TO"])
@@ -61,14 +61,14 @@ def test_an_edge_of_use_together_counts_by_its_weight(kind) -> None:
         "tool:send": HEADS["tool:send"],
         "tool:join": {"id": "tool:join", "name": "join", "edges": [edge]},
     }
-    gains = graph.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
-    assert gains["tool:join"] == graph.PARTNER_SHARE * 0.5 * 0.8
+    gains = relations.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
+    assert gains["tool:join"] == relations.PARTNER_SHARE * 0.5 * 0.8
 
 
 def test_what_is_related_counts_half_of_what_is_used_together() -> None:
     scores = {"tool:send": 0.8, "tool:next": 0.4}
-    gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
-    assert gains["tool:next"] == graph.PARTNER_SHARE * 0.5 * 0.8
+    gains = relations.partners({key: HEADS[key] for key in scores}, scores, resolve)
+    assert gains["tool:next"] == relations.PARTNER_SHARE * 0.5 * 0.8
 
 
 def test_what_says_see_also_raises_nobody() -> None:
@@ -82,13 +82,13 @@ def test_what_says_see_also_raises_nobody() -> None:
     }
     for heads in (both, skill):
         find = {**heads, "a": heads["tool:a"], "b": heads["tool:b"]}.get
-        assert graph.partners(heads, {"tool:a": 0.8, "tool:b": 0.4}, find) == {}
+        assert relations.partners(heads, {"tool:a": 0.8, "tool:b": 0.4}, find) == {}
 
 
 def test_only_names_that_a_hit_has_are_looked_up() -> None:
     scores = {"tool:send": 0.8, "tool:next": 0.4}
     looked_up = []
-    graph.partners({key: HEADS[key] for key in scores}, scores, looked_up.append)
+    relations.partners({key: HEADS[key] for key in scores}, scores, looked_up.append)
     assert looked_up == ["send"]
 
 
@@ -99,7 +99,7 @@ def test_producers_stand_behind_what_needs_them() -> None:
     }
     scores = {"tool:send": 0.8, "tool:render": 0.1}
     order = [HEADS["tool:send"]]
-    found = graph.producers(order, scores, lambda key: edges.get(key, ()), resolve)
+    found = relations.producers(order, scores, lambda key: edges.get(key, ()), resolve)
     assert [found[key][1] for key in ("tool:render", "tool:read")] == ["tool:send", "tool:render"]
     assert 0.8 > found["tool:render"][0] > found["tool:read"][0] > 0.5
     assert "tool:gone" not in found
@@ -109,4 +109,4 @@ def test_a_producer_that_stands_higher_keeps_its_place() -> None:
     edges = {"tool:send": (ProducerEdge("tool:render", 1.0, "x"),)}
     scores = {"tool:render": 0.9, "tool:send": 0.8}
     order = [HEADS["tool:render"], HEADS["tool:send"]]
-    assert graph.producers(order, scores, lambda key: edges.get(key, ()), resolve) == {}
+    assert relations.producers(order, scores, lambda key: edges.get(key, ()), resolve) == {}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from capdisc_indexer.graph import CapabilityGraph
 from capdisc_indexer.graph.capability_graph import build_graph
+from capdisc_indexer.graph.relations import CapabilityGraph
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index

@@ -1,7 +1,7 @@
 """Edges between capabilities, from declarations and from what they share."""
 
-from capdisc_indexer.graph import CapabilityGraph, Relation
 from capdisc_indexer.graph import capability_graph as networks
+from capdisc_indexer.graph.relations import CapabilityGraph, Relation
 from capdisc_indexer.store.snapshot import Index
 
 

@@ -12,7 +12,7 @@ from operator import gt, lt
 from typing import Any
 
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.arguments.schema_walk import (
+from capdisc_indexer.validation.schema_walk import (
     Keyword,
     KeywordCheck,
     SchemaWalk,
