@@ -25,13 +25,11 @@ from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, compile_late, simple_words
 from capdisc_indexer.text.o200k import load_counter
-from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.capability_strings import (
     FILE_START,
     capability_texts,
     finding_at,
 )
-from capdisc_indexer.validation.finding_selection import SILENCEABLE
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in
@@ -40,6 +38,18 @@ REVIEW_CODES = frozenset(
     """
     bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation
     injection-phrase keyword-stuffing markup-breakout padding remote-execution suspicious-url
+    """.split()
+)
+# The codes that a comment in the file may silence: none of a rule that guards its reader.
+SILENCEABLE = frozenset(
+    """
+    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
+    client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
+    description-missing description-placeholder description-too-long description-vague description-xml
+    duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type line-ends-mixed
+    link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case name-characters name-clash
+    name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word name-too-long run-shape
+    similar-categories too-many-files too-many-links unknown-field unknown-key unknown-kind
     """.split()
 )
 HARD_CODED = "hard-coded-secret"
@@ -152,6 +162,15 @@ def _findings_of_schemas(part: ParsedCapability, path: str) -> Iterator[Finding]
         return
     for schema in ({} if part.schema else descriptor.schema, descriptor.output_schema):
         yield from _schema_findings(schema or {}, path, part.node.line)
+    if descriptor.input_examples:
+        yield from _example_findings(part, descriptor, path)
+
+
+def _example_findings(
+    part: ParsedCapability, descriptor: Descriptor, path: str
+) -> Iterator[Finding]:
+    from capdisc_indexer.validation.arguments import find_problems
+
     keys = [key for key in part.node.entries if squeeze_key(key) == "inputexamples"]
     for number, example in enumerate(descriptor.input_examples, 1):
         if problems := find_problems(descriptor.schema, example):

@@ -15,7 +15,6 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -140,6 +139,8 @@ def clip_content(text: str) -> str:
 
 def _read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
     """The schema in a JSON file, or the finding that says why there is none."""
+    from capdisc_indexer.sources.readers.json_reader import read_json
+
     text = decode(data, path)
     value = text if isinstance(text, Finding) else read_json(text, path)
     if isinstance(value, Finding | dict):

@@ -21,11 +21,11 @@ from capdisc_indexer.sources.formats.parsed_capability import (
     load_part,
     read_toml,
 )
-from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.field_reader import MAX_DESCRIPTION, Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, as_written, map_node
-from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
+from capdisc_indexer.sources.readers.yaml_reader import read_front_matter
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     content_hash,
@@ -34,7 +34,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
 )
 from capdisc_indexer.text.normalization import one_line, readable_title, visible_text
 
-MAX_DESCRIPTION = 4_096
 # Of a description that is taken from the text.
 _FIRST_LINE_CHARACTERS = 300
 _ENDINGS = re.compile(r"(?:\.(?:agent|chatmode|prompt))?\.(?:md|toml)\Z", re.IGNORECASE)

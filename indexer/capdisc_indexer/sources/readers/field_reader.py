@@ -23,6 +23,8 @@ from capdisc_indexer.text.normalization import compile_late, visible_text
 
 QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
+LONG_DESCRIPTION = 1_024
+MAX_DESCRIPTION = 4_096
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -270,3 +272,14 @@ def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, s
 @lru_cache(64)  # formats have a few such tables, which are the same for every file
 def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
     return {squeeze_key(key): field for field, keys in names for key in keys}
+
+
+def clip_description(fields: Fields, text: str, code: str, other_place: str) -> str:
+    """The description as far as it is read, with a warning about a long one."""
+    if len(text) > LONG_DESCRIPTION:
+        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
+        message = (
+            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
+        )
+        fields.warn("description", code, message, f"move details into {other_place}")
+    return text[:MAX_DESCRIPTION].rstrip()
