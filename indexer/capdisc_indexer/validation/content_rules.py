@@ -96,9 +96,8 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
     has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
     unique = tuple(dict.fromkeys(all_findings))
-    return replace(loaded, descriptors=descriptors, findings=unique, parts=tuple(parts))
+    return replace(loaded, parts=tuple(parts), findings=unique)
 
 
 def _with_warnings(

@@ -79,8 +79,7 @@ def build_document_capabilities(
         all_findings.append(
             file_finding(file, Severity.WARNING, "document-cut", message, "split the document")
         )
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
-    return LoadedFile(descriptors=descriptors, findings=tuple(all_findings), parts=tuple(parts))
+    return LoadedFile(parts=tuple(parts), findings=tuple(all_findings))
 
 
 def _document(

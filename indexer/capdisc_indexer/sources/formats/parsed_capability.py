@@ -66,8 +66,7 @@ def made_part(
 
 def load_part(part: ParsedCapability, findings: Iterable[Finding]) -> LoadedFile:
     """What is read of one capability: itself, unless it was refused, and the findings about it."""
-    descriptors = (part.descriptor,) if part.descriptor else ()
-    return LoadedFile(descriptors=descriptors, findings=tuple(findings), parts=(part,))
+    return LoadedFile(parts=(part,), findings=tuple(findings))
 
 
 # What a file as a whole becomes, besides the tables, operations and sections in it.
@@ -96,16 +95,14 @@ def add_declared_description(loaded: LoadedFile, file: FoundFile) -> LoadedFile:
     added = map_node({"description of the source": declared})
     node = replace(part.node, entries={**part.node.entries, **added.entries})
     parts[place] = replace(part, node=node, descriptor=described)
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
-    return replace(loaded, descriptors=descriptors, parts=tuple(parts))
+    return replace(loaded, parts=tuple(parts))
 
 
 def join_loaded(*results: LoadedFile, before: Iterable[Finding] = ()) -> LoadedFile:
     """The content and findings of several parts of one file, in order, after those `before`."""
     return LoadedFile(
-        descriptors=tuple(capability for result in results for capability in result.descriptors),
-        findings=(*before, *(finding for result in results for finding in result.findings)),
         parts=tuple(part for result in results for part in result.parts),
+        findings=(*before, *(finding for result in results for finding in result.findings)),
         overlays=tuple(overlay for result in results for overlay in result.overlays),
     )
 
