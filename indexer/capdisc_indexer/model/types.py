@@ -541,7 +541,8 @@ class BuildOptions:
     `encoder`: None takes that of the last build. One that cannot be loaded is an error if
     `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors besides
     those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last
-    build; without `may_rebuild` a damaged index or one of another version is an error. `verify`
+    build; without `may_rebuild` a damaged index or one of another version is an error, with
+    `same_release` one that another release published, even where that may be rebuilt. `verify`
     reads every byte of the last build and of the sources instead of trusting sizes and times. A
     file that was changed less than `grace_s` seconds ago and fails to parse keeps its last
     version: it may be half written. `sources` are read in addition to the roots, and `overlays`
@@ -570,6 +571,7 @@ class BuildOptions:
     reranker: str | None = None
     rebuild: bool = False
     may_rebuild: bool = True
+    same_release: bool = False
     verify: bool = False
     lock_timeout_s: float = 10.0
     grace_s: float = 0.0
