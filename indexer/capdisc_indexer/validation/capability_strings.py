@@ -99,7 +99,7 @@ def _text_at(
 
 
 class Place(Protocol):
-    """Where something stands in a file; its column is 1 where it has none."""
+    """A place in a file; the column is 1 where only the line is known."""
 
     @property
     def line(self) -> int:

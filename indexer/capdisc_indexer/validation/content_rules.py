@@ -75,7 +75,7 @@ MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, Englis
 DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
 SAMPLE_CHARACTERS = 20_000
 
-# Not phrases, which may repeat a word, as each is a request of its own.
+# The fields that must not repeat a word often; phrases may, since each is a separate request.
 _DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
 _RARE = compile_late(
     "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
@@ -92,7 +92,7 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
         findings = list(content_findings(part, file.path))
         parts.append(replace(part, descriptor=_with_warnings(part.descriptor, findings)))
         all_findings += findings
-    # The rules do not look at what is run, nor at extra data besides the fields.
+    # The rules read neither what is run nor extra data.
     has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)

@@ -258,7 +258,9 @@ def _all_of(check: KeywordCheck) -> Iterator[str]:
 
 
 def _any_of(check: KeywordCheck) -> Iterable[str]:
-    """The problems with the choice that is nearest. That the value is not null helps nobody."""
+    """The problems with the nearest choice. That the value is not null tells its author
+    nothing.
+    """
     answers = [
         check.walk.problems(branch, check.value, check.at) for branch in as_list(check.keyword)
     ]

@@ -36,7 +36,7 @@ CAPABILITY_KINDS = frozenset(
 )
 DEFAULT_KIND = "tool"
 UNKNOWN_KIND = "unknown-kind"
-LEAD_CHARACTERS = 240  # of a text that stands in for a description
+LEAD_CHARACTERS = 240  # of a text that replaces a missing description
 _MAX_TITLE = 1_024
 _ID = compile_late(r"[\w][\w .:/@+-]{0,255}")
 _NOT_IN_ID = compile_late(r"[^\w .:/@+-]+")

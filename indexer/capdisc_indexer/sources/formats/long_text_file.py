@@ -30,7 +30,6 @@ from capdisc_indexer.text.normalization import compile_late
 
 
 MAX_SCHEMA_BYTES = 256 * 1024
-MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 LONGEST_PATH = 4_096
 _BLANK = compile_late(r"\s")
@@ -123,18 +122,6 @@ def _body_of(data: bytes, path: str) -> str | Finding:
     halves = split_front_matter(text, path)
     # A text that merely begins with a rule has no block, so all of it is the body.
     return text if halves.findings and halves.block is None else halves.body
-
-
-def clip_content(text: str) -> str:
-    """The text up to the last full line within MAX_CONTENT_BYTES, or up to that limit if lines are
-    very long.
-    """
-    data = text.encode("utf-8", "replace")
-    if len(data) <= MAX_CONTENT_BYTES:
-        return text
-    clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
-    end = clipped.rfind("\n") + 1
-    return clipped[:end] if end > len(clipped) // 2 else clipped
 
 
 def _read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:

@@ -24,13 +24,13 @@ from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import read_identity
 from capdisc_indexer.sources.formats.long_text_file import (
     Companions,
-    clip_content,
     read_companions,
     text_or_file,
 )
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     join_loaded,
     load_part,
     read_parameters,

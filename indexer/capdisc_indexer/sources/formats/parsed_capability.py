@@ -15,6 +15,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, map_node, 
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line
 
+MAX_CONTENT_BYTES = 64 * 1024
 MAX_PARAMETERS = 64
 _MAX_DEPTH = 3
 _MAX_CHOICES = 12
@@ -50,6 +51,18 @@ class ParsedCapability:
     schema_path: str = ""
 
 
+def clip_content(text: str) -> str:
+    """The text up to the last full line within MAX_CONTENT_BYTES, or up to that limit if lines are
+    very long.
+    """
+    data = text.encode("utf-8", "replace")
+    if len(data) <= MAX_CONTENT_BYTES:
+        return text
+    clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
+    end = clipped.rfind("\n") + 1
+    return clipped[:end] if end > len(clipped) // 2 else clipped
+
+
 def made_part(
     descriptor: Descriptor, fields: Mapping[str, Json] = {}, longs: tuple[LongText, ...] = ()
 ) -> ParsedCapability:
@@ -69,7 +82,7 @@ def load_part(part: ParsedCapability, findings: Iterable[Finding]) -> LoadedFile
     return LoadedFile(parts=(part,), findings=tuple(findings))
 
 
-# What a file as a whole becomes, besides the tables, operations and sections in it.
+# What a whole file becomes, as opposed to the tables, operations and sections in it.
 _WHOLE_KINDS = frozenset({"database", "document", "api"})
 _MAX_DECLARED_DESCRIPTION = 1_000
 

@@ -1,7 +1,7 @@
 """Agents and commands of clients: Markdown files with front matter, and the TOML files of Gemini
 CLI and Codex.
 
-An agent is a role with instructions of its own, a command a prompt that its user calls by name.
+An agent is a role with its own instructions, a command a prompt that its user calls by name.
 Clients differ in the fields; those that say what it is for, and whether a model may choose it,
 have one meaning here, and the others are kept as they are written.
 """
@@ -13,11 +13,11 @@ from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile
 from capdisc_indexer.sources.formats.field_table import field_plan
-from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     load_part,
     read_toml,
 )

@@ -12,7 +12,6 @@ from capdisc_indexer.model.risks import risk_level
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, has_errors
 from capdisc_indexer.sources.formats.field_table import field_plan
 from capdisc_indexer.sources.formats.identity_fields import find_lead
-from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
@@ -24,6 +23,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     load_part,
 )
 from capdisc_indexer.sources.readers.field_reader import (

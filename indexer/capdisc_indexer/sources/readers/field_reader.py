@@ -145,7 +145,7 @@ class Fields:
         return None if entry is None or is_null(entry.value) else entry.value
 
     def is_commented_out(self, field: str) -> bool:
-        """Whether `#` stands in place of the value."""
+        """Whether the value is missing because `#` begins a comment."""
         return field in self.entries and self.entries[field].is_commented_out
 
     def key(self, field: str) -> str:
@@ -192,7 +192,7 @@ class Fields:
         return bool(visible_text(self.quiet_text(field)))
 
     def quiet_text(self, field: str) -> str:
-        """The text, stripped, without a finding; "" where there is none."""
+        """The text, stripped, without a finding; "" if the field is missing."""
         node = self.value(field)
         return node.value.strip() if isinstance(node, TextNode) else ""
 
@@ -240,7 +240,7 @@ class Fields:
         return word in _TRUE if word in _TRUE | _FALSE else default
 
     def number(self, field: str) -> float | None:
-        """The number, or None if there is none."""
+        """The number, or None if the field is missing."""
         node = self.value(field)
         value = None if node is None else to_json(node)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -250,7 +250,7 @@ class Fields:
         return None
 
     def mapping(self, field: str, *, exact: bool = False) -> dict[str, Json] | None:
-        """The mapping as JSON, or None if there is none."""
+        """The mapping as JSON, or None if the field is missing."""
         node = self.value(field)
         if node is None:
             return None
