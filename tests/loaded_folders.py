@@ -26,7 +26,7 @@ def load_folder(root: Path) -> LoadedFile:
         else:
             parts.append(SOURCES[file.format].load(file, data))
     return LoadedFile(
-        descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
+        parts=tuple(part for loaded in parts for part in loaded.parts),
         findings=tuple(finding for part in parts for finding in part.findings),
     )
 

@@ -388,7 +388,7 @@ def test_an_operation_on_another_host_is_held_back(capdisc, hermetic) -> None:
 
 
 def test_a_server_that_is_started_otherwise_is_held_back(capdisc, hermetic) -> None:
-    from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, kept_text
+    from capdisc_indexer.sources.formats.mcp_servers import kept_name, kept_text
 
     def write(command: str) -> None:
         (hermetic / "mcp.json").write_text(
@@ -404,7 +404,7 @@ def test_a_server_that_is_started_otherwise_is_held_back(capdisc, hermetic) -> N
 
     here = surroundings.current_runtime()
     (source,) = list_declared_sources(here, here.config())
-    kept = Path(source.answers_folder) / ServerConfig(name="near", command="", env={}).kept_name()
+    kept = Path(source.answers_folder) / kept_name("near")
     kept.parent.mkdir(parents=True, mode=0o700)
     kept.write_bytes(kept_text("near", "2026-11-22T00:00:00+00:00", [{"tools": [tool()]}]))
     assert capdisc("index").code == 0

@@ -60,7 +60,7 @@ def link(capdisc, target: str, *more: str):
 
 
 def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
-    from capdisc_indexer import links
+    from capdisc_indexer.tools import capability_links as links
 
     monkeypatch.setattr(links, "read_path", lambda *_: pytest.fail("a link was read"))
     (guide,) = capdisc("show", "guide", "--links", "--json").json["capabilities"]

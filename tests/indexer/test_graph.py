@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer import graph
+from capdisc_indexer.graph import relations as graph
 from capdisc_indexer.model.types import ProducerEdge
 from case_rows import read_rows
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from capdisc_indexer.links import read_link
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.platforms import system
+from capdisc_indexer.tools.capability_links import read_link
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(
 def test_a_file_that_becomes_a_link_after_the_check_is_not_followed(
     skill, tmp_path, monkeypatch
 ) -> None:
-    from capdisc_indexer import links
+    from capdisc_indexer.tools import capability_links as links
 
     read = links.read_path
 

@@ -18,7 +18,7 @@ from workbench import command, index, run
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.tools.call_context import ExecutionContext
-from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
+from capdisc_indexer.validation.shell_word_fixes import rewrite_shell_text
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
 from capdisc_run.output_masking import LEAST_PARTIAL
 from capdisc_run.prepare import execute_call, prepare_call

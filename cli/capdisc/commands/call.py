@@ -29,7 +29,7 @@ from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.call_binding import BoundCall
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults
-from capdisc_indexer.validation.arguments.schema_walk import as_list, as_mapping
+from capdisc_indexer.validation.schema_walk import as_list, as_mapping
 
 # An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters
 # is a name, and a part of a name is worth nothing.

@@ -11,8 +11,9 @@ from capdisc.args.command_line import argument, check_finite, option
 from capdisc.context import open_index
 from capdisc.output import console, terminal
 from capdisc.output.command_process import ExitCode
-from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
+from capdisc_indexer.graph import capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
+from capdisc_indexer.graph.relations import CapabilityGraph, Relation
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.text.normalization import one_line

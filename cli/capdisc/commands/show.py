@@ -10,7 +10,6 @@ from capdisc.args.command_line import argument, option
 from capdisc.context import open_index, query_execution, session_memory, user_files
 from capdisc.output import command_process, console, terminal
 from capdisc.output.command_process import ExitCode
-from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -20,6 +19,7 @@ from capdisc_indexer.plugins import registry
 from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_links import MAX_LINKS, Link, list_links, read_link
 
 
 @frozen(kw_only=True)

@@ -65,7 +65,7 @@ from capdisc_indexer.tools.function_definitions import (
     WRITING_TOOLS,
 )
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
-from capdisc_indexer.validation.arguments.schema_walk import as_mapping
+from capdisc_indexer.validation.schema_walk import as_mapping
 
 if TYPE_CHECKING:
     from capdisc_run.gateway import Gateway

@@ -21,7 +21,6 @@ from urllib.parse import quote, unquote
 import capdisc_guard
 from capdisc.mcp_service.live_index import LiveIndex, OpenGeneration
 from capdisc.output import console
-from capdisc_indexer.links import MAX_BYTES, capability_folder
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -37,6 +36,7 @@ from capdisc_indexer.sources.readers.file_bytes import read_path
 from capdisc_indexer.sources.scan.scanned_files import content_hash, held_by_content
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import name_first, one_line
+from capdisc_indexer.tools.capability_links import MAX_BYTES, capability_folder
 from capdisc_indexer.tools.capability_reading import walk_folder
 
 # ruff: noqa: PTH120

@@ -12,7 +12,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
-from capdisc_indexer.graph import (
+from capdisc_indexer.graph.relations import (
     COMPOSED_WEIGHT,
     CapabilityGraph,
     Relation,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from capdisc_indexer.graph import CapabilityGraph, Relation
+from capdisc_indexer.graph.relations import CapabilityGraph, Relation
 from capdisc_indexer.text.normalization import one_line
 
 # Labels, which both share.

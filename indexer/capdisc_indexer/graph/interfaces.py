@@ -22,12 +22,12 @@ _PLURALS_OF_IE = frozenset("movies cookies calories".split())
 
 _ROUTE = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (?:https?://[^/\s]+)?(/[^\s?#,;()\"'`]*)")
 _PARAMETER = re.compile(r"\{(\w+)\}|(?<=/):(\w+)")
-# What stands in front of the resources of a route.
+# The prefixes of a route, before its resources.
 _ROUTE_PREFIX = re.compile(r"api|rest|v\d+(?:\.\d+)*|\d+(?:\.\d+)*", re.IGNORECASE)
 _FINDING_SEGMENTS = frozenset("search find lookup list query browse discover".split())
 _CHANGES = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
 
-# The kinds that a catalogue of tools has besides tools; skills and documents have no parameters.
+# Kinds without parameters that a catalogue of tools may hold, too.
 KINDS_WITHOUT_INTERFACE = frozenset({"skill", "document"})
 _IDENTIFYING = frozenset("id identifier uuid guid token code slug handle sku key".split())
 READING_VERBS = frozenset(

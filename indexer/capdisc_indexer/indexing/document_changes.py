@@ -19,8 +19,8 @@ from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
-from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.graph.interfaces import describe_interface
+from capdisc_indexer.graph.relations import find_skill_requirements
 from capdisc_indexer.indexing.build_request import Progress
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.changes import Changes

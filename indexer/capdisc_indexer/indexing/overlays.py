@@ -28,7 +28,7 @@ from capdisc_indexer.model.types import (
     Severity,
 )
 from capdisc_indexer.platforms import resolve_path
-from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION
+from capdisc_indexer.sources.readers.field_reader import MAX_DESCRIPTION
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import content_hashes_by_id

@@ -179,16 +179,18 @@ class Overlay:
 
 @frozen(kw_only=True)
 class LoadedFile:
-    """The capabilities and overlays of one file and its findings.
-
-    `parts` are what the capabilities were made from, and parts that became none, for validation,
-    which checks more than a reader needs.
+    """What was read of one file: its capabilities, each as a `ParsedCapability`, also those that
+    were refused; its findings and overlays.
     """
 
-    descriptors: tuple[Descriptor, ...] = ()
-    findings: tuple[Finding, ...] = ()
     parts: tuple[Any, ...] = ()
+    findings: tuple[Finding, ...] = ()
     overlays: tuple[Overlay, ...] = ()
+
+    @property
+    def descriptors(self) -> tuple[Descriptor, ...]:
+        """The capabilities that were not refused."""
+        return tuple(part.descriptor for part in self.parts if part.descriptor)
 
 
 # By the name of a preset, the names of the capabilities that it combines.

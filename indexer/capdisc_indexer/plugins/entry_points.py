@@ -84,7 +84,7 @@ def read_environment() -> Environment:
         if is_good:
             return Environment([PluginSource(**row) for row in known["plugins"]], tables)
     except (OSError, *MALFORMED_DATA_ERRORS):
-        pass  # there is none yet, or it is damaged
+        pass  # not written yet, or damaged
     environment = _read_entry_points([folder for folder, _ in stamps])
     _write_cache(path, {"stamps": stamps, **asdict(environment)})
     return environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from capdisc_indexer.graph import find_skill_requirements
+from capdisc_indexer.graph.relations import find_skill_requirements
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from capdisc_indexer import graph
+from capdisc_indexer.graph import relations
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
@@ -33,17 +33,17 @@ def expand_graph(
     and what gives them their parameters is among them.
     """
     resolve = _make_resolver(index, query, is_available)
-    share = graph.PARTNER_SHARE if query.graph_boost is None else query.graph_boost
+    share = relations.PARTNER_SHARE if query.graph_boost is None else query.graph_boost
     presets = query.choices.presets
-    gains = graph.partners(headers, scores, resolve, share, presets) if use_graph else {}
+    gains = relations.partners(headers, scores, resolve, share, presets) if use_graph else {}
     raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = fusion.order_scores(raised_scores)
-    required: graph.Companions = {}
-    produced: graph.Companions = {}
+    required: relations.Companions = {}
+    produced: relations.Companions = {}
     if use_graph:
         ordered_headers = [headers[key] for key, _ in order]
-        required = graph.requirements(ordered_headers, raised_scores, resolve)
-        produced = graph.producers(ordered_headers, raised_scores, index.producers, resolve)
+        required = relations.requirements(ordered_headers, raised_scores, resolve)
+        produced = relations.producers(ordered_headers, raised_scores, index.producers, resolve)
     # What its author declares comes before what was derived.
     companions = produced | required
     if companions:
@@ -93,7 +93,7 @@ def _merge_best(maps: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
 
 def _make_resolver(
     index: Index, query: Query, is_available: IsAvailable | None
-) -> graph.ResolveName:
+) -> relations.ResolveName:
     """A function from a name to its header, or None, that looks each name up once.
 
     What filters exclude or authors hide stays out, however it is reached.

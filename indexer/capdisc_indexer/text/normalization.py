@@ -90,7 +90,7 @@ BOILERPLATE_WORDS = frozenset(
     whenever work working
     """.split()
 )
-# As long as a description may be before it counts as a text of its own.
+# The length up to which a description is listed whole.
 MAX_SHORT_CHARACTERS = 500
 MAX_LEAD_CHARACTERS = 1_000
 _MIN_LEAD_CHARACTERS = 60  # a first paragraph below this is a heading or a greeting

@@ -40,7 +40,7 @@ _OVERVIEW_TOKENS = 400
 # In 1,793 capabilities 211 of 296 pairs of words from descriptions pass the gate, 83 more meet a
 # hit so well, and so do 12 of 306 turns of talk.
 _KEYWORD_MATCH = 0.95
-# Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
+# Lists of tools, whose files the gateway keeps in the state folder, where no agent reads them.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions"})
 
 

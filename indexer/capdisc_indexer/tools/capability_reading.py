@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import PurePath
 
 import capdisc_guard
-from capdisc_indexer.links import capability_folder, read_linked_text, resolve_file
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -36,6 +35,11 @@ from capdisc_indexer.tools.answer_pages import (
     fit_text,
     format_cursor,
     read_cursor,
+)
+from capdisc_indexer.tools.capability_links import (
+    capability_folder,
+    read_linked_text,
+    resolve_file,
 )
 from capdisc_indexer.tools.capability_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import ToolContext

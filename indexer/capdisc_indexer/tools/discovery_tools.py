@@ -31,7 +31,7 @@ from capdisc_indexer.tools.capability_lookup import (
     short_description,
 )
 from capdisc_indexer.tools.tool_types import ANY_KIND, Tool, ToolAnswer, ToolContext, load_tools
-from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
+from capdisc_indexer.validation.schema_walk import SchemaWalk, as_list, as_mapping
 
 DEFAULT_LIMIT = 5
 # Kinds that are read rather than called.

@@ -23,7 +23,7 @@ from capdisc_indexer.tools.function_definitions import capability_schema
 from capdisc_indexer.tools.parameter_schema import restore_names
 from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext, load_tools
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
-from capdisc_indexer.validation.arguments.schema_walk import as_mapping
+from capdisc_indexer.validation.schema_walk import as_mapping
 
 # Kinds that come second where they share a name with a capability of another kind.
 _READ_KINDS = ("skill", "document", "section")

@@ -12,7 +12,7 @@ from typing import Any
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.parameter_schema import object_schema
-from capdisc_indexer.validation.arguments.schema_walk import (
+from capdisc_indexer.validation.schema_walk import (
     MAX_STEPS,
     SchemaTooComplexError,
     SchemaWalk,

@@ -20,7 +20,7 @@ from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.tools.capability_lookup import local_name
 from capdisc_indexer.tools.function_definitions import Definition
 from capdisc_indexer.validation.arguments import find_problems
-from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
+from capdisc_indexer.validation.schema_walk import SchemaWalk, as_list, as_mapping
 
 _HASH_LENGTH = 8
 MAX_DEPTH = 24

@@ -7,7 +7,11 @@ from pathlib import PurePath
 from typing import TypedDict
 
 import capdisc_guard
-from capdisc_indexer.links import (
+from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
+from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.tools.capability_links import (
     MAX_LINKS,
     capability_folder,
     list_links,
@@ -15,10 +19,6 @@ from capdisc_indexer.links import (
     read_linked_text,
     resolve_file,
 )
-from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
-from capdisc_indexer.model.json_types import Arguments
-from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_lookup import (
     find_capability,
     headers_of_kinds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import capdisc_guard
 from capdisc_indexer import lazy_imports
@@ -31,10 +31,11 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
-from capdisc_indexer.validation.competing_descriptions import ListedWords, read_listed_words
+
+if TYPE_CHECKING:
+    from capdisc_indexer.validation.competing_descriptions import ListedWords
 
 # ruff: noqa: PTH112, PTH120
-
 
 _MAX_REMEMBERED = 4
 _Value = TypeVar("_Value")
@@ -98,7 +99,7 @@ def _text_at(
 
 
 class Place(Protocol):
-    """Where something stands in a file; its column is 1 where it has none."""
+    """A place in a file; the column is 1 where only the line is known."""
 
     @property
     def line(self) -> int:
@@ -245,6 +246,9 @@ class CatalogueMember:
 
 def members_of(file: FoundFile, loaded: LoadedFile) -> Iterator[CatalogueMember]:
     """The capabilities of a file that have no error."""
+    # Late, since a build reads no member.
+    from capdisc_indexer.validation.competing_descriptions import read_listed_words
+
     path = printable_path(file.path)
     for part in loaded.parts:
         descriptor = part.descriptor

@@ -25,13 +25,11 @@ from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, compile_late, simple_words
 from capdisc_indexer.text.o200k import load_counter
-from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.capability_strings import (
     FILE_START,
     capability_texts,
     finding_at,
 )
-from capdisc_indexer.validation.finding_selection import SILENCEABLE
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in
@@ -40,6 +38,18 @@ REVIEW_CODES = frozenset(
     """
     bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation
     injection-phrase keyword-stuffing markup-breakout padding remote-execution suspicious-url
+    """.split()
+)
+# The codes that a comment in the file may silence: none of a rule that guards its reader.
+SILENCEABLE = frozenset(
+    """
+    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
+    client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
+    description-missing description-placeholder description-too-long description-vague description-xml
+    duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type line-ends-mixed
+    link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case name-characters name-clash
+    name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word name-too-long run-shape
+    similar-categories too-many-files too-many-links unknown-field unknown-key unknown-kind
     """.split()
 )
 HARD_CODED = "hard-coded-secret"
@@ -65,7 +75,7 @@ MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, Englis
 DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
 SAMPLE_CHARACTERS = 20_000
 
-# Not phrases, which may repeat a word, as each is a request of its own.
+# The fields that must not repeat a word often; phrases may, since each is a separate request.
 _DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
 _RARE = compile_late(
     "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
@@ -82,13 +92,12 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
         findings = list(content_findings(part, file.path))
         parts.append(replace(part, descriptor=_with_warnings(part.descriptor, findings)))
         all_findings += findings
-    # The rules do not look at what is run, nor at extra data besides the fields.
+    # The rules read neither what is run nor extra data.
     has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
     if has_key_finding or any(map(_runs_with_key, parts)):
         parts = _mask_parts(file, parts, data)
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
     unique = tuple(dict.fromkeys(all_findings))
-    return replace(loaded, descriptors=descriptors, findings=unique, parts=tuple(parts))
+    return replace(loaded, parts=tuple(parts), findings=unique)
 
 
 def _with_warnings(
@@ -152,6 +161,15 @@ def _findings_of_schemas(part: ParsedCapability, path: str) -> Iterator[Finding]
         return
     for schema in ({} if part.schema else descriptor.schema, descriptor.output_schema):
         yield from _schema_findings(schema or {}, path, part.node.line)
+    if descriptor.input_examples:
+        yield from _example_findings(part, descriptor, path)
+
+
+def _example_findings(
+    part: ParsedCapability, descriptor: Descriptor, path: str
+) -> Iterator[Finding]:
+    from capdisc_indexer.validation.arguments import find_problems
+
     keys = [key for key in part.node.entries if squeeze_key(key) == "inputexamples"]
     for number, example in enumerate(descriptor.input_examples, 1):
         if problems := find_problems(descriptor.schema, example):

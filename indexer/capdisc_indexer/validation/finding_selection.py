@@ -18,22 +18,12 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import LINE_BREAKS, MAX_EVENTS
-from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
+from capdisc_indexer.sources.readers.yaml_reader import MAX_CHARACTERS, repair_block
 from capdisc_indexer.text.normalization import compile_late
 from capdisc_indexer.validation.capability_strings import SourceLines, finding_at
+from capdisc_indexer.validation.content_rules import SILENCEABLE
 from capdisc_indexer.validation.rules import load_rules
 
-SILENCEABLE = frozenset(
-    """
-    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
-    client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
-    description-missing description-placeholder description-too-long description-vague description-xml
-    duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type line-ends-mixed
-    link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case name-characters name-clash
-    name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word name-too-long run-shape
-    similar-categories too-many-files too-many-links unknown-field unknown-key unknown-kind
-    """.split()
-)
 MARK = "capdisc:"  # without which a text holds no comment of ours
 _CODES = r"[ \t]{0,8}capdisc:[ \t]{0,8}ignore=([a-z0-9, -]+)"
 _YAML = compile_late(rf"(?:^|(?<=[ \t]))#{_CODES}")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.tools.parameter_schema import clean_schema
-from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
+from capdisc_indexer.validation.schema_walk import SchemaWalk, as_list, as_mapping
 
 MAX_DEPTH = 24
 # Schemas with choices of choices multiply; the largest of 1,500 real ones has 1,900 parts.

@@ -18,7 +18,7 @@ from capdisc_indexer.tools.parameter_schema import (
     assign_names,
     object_schema,
 )
-from capdisc_indexer.validation.arguments.schema_walk import as_mapping
+from capdisc_indexer.validation.schema_walk import as_mapping
 
 STUB_LANGUAGES = ("typescript", "python")
 # Words that no function may be called in one of the languages, and names that the stubs use. One

@@ -36,7 +36,7 @@ from capdisc_indexer.tools.capability_lookup import (
     text_value,
 )
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, name_schema
-from capdisc_indexer.validation.arguments.schema_walk import suggestion
+from capdisc_indexer.validation.schema_walk import suggestion
 
 MAX_COLUMNS = 1_000
 CELL_CHARACTERS = 500

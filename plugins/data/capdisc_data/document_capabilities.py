@@ -11,12 +11,12 @@ from pathlib import PurePath
 from capdisc_data.document_blocks import DocumentBlock
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import MAX_ID, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
     changed_at,
+    clip_content,
     file_finding,
     made_part,
 )
@@ -79,8 +79,7 @@ def build_document_capabilities(
         all_findings.append(
             file_finding(file, Severity.WARNING, "document-cut", message, "split the document")
         )
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
-    return LoadedFile(descriptors=descriptors, findings=tuple(all_findings), parts=tuple(parts))
+    return LoadedFile(parts=tuple(parts), findings=tuple(all_findings))
 
 
 def _document(

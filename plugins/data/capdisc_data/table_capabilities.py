@@ -75,9 +75,8 @@ def build_table_capabilities(
     parts += [
         _table(table, context, describe_table(table, targets, users), targets) for table in tables
     ]
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
     findings = tuple(_finding(file, note) for note in (*read.notes, *unusable))
-    return LoadedFile(descriptors=descriptors, findings=findings, parts=tuple(parts))
+    return LoadedFile(parts=tuple(parts), findings=findings)
 
 
 @frozen(kw_only=True)

@@ -21,7 +21,7 @@ from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
-from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, servers_of
+from capdisc_indexer.sources.formats.mcp_servers import servers_of, start_of
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.folder_files import stat_of
 from capdisc_indexer.sources.scan.folder_tree import is_inside
@@ -251,8 +251,8 @@ def _written_forms(
         mcp = (descriptor.run or {}).get("mcp")
         if not isinstance(mcp, Mapping):
             return []
-        servers = [server for server in servers_of(file) if isinstance(server, ServerConfig)]
-        starts = [start for server in servers if (start := server.start())]
+        servers = [server for server in servers_of(file) if not isinstance(server, Finding)]
+        starts = [start for server in servers if (start := start_of(server))]
         return [({"mcp": {**mcp, **start}}, descriptor.schema) for start in starts]
     data = read_input(file)
     if isinstance(data, Finding):

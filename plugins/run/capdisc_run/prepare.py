@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from capdisc_guard import is_steering, refuse_misuses
-from capdisc_indexer.links import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
@@ -19,8 +18,9 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.call_context import ExecutionContext
+from capdisc_indexer.tools.capability_links import capability_folder
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
-from capdisc_indexer.validation.arguments.schema_walk import as_mapping
+from capdisc_indexer.validation.schema_walk import as_mapping
 from capdisc_run import http_request, process
 from capdisc_run.argv_template import argument_text, build_argv, placeholders
 from capdisc_run.call_types import (

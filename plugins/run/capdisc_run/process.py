@@ -15,7 +15,6 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from capdisc_guard import is_steering, steering_hint
-from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine
@@ -23,6 +22,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.process_group import managed_process
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_links import resolve_file
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from capdisc.context import surroundings
 from capdisc.output import console
@@ -29,9 +28,6 @@ from capdisc_run.gateway_servers import (
     server_requests,
     waiting_reason,
 )
-
-if TYPE_CHECKING:
-    from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 
 _ASK_COMMAND = "run: capdisc index --ask-servers"
 _ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
@@ -63,7 +59,7 @@ def ask_servers(
             if isinstance(server, Finding):
                 _print_problem(server, everyone or wants)
                 continue
-            list_path = Path(source.answers_folder) / server.kept_name()
+            list_path = _list_path(source, server)
             reason = _waiting_reason(runtime, config, source, file, server) if everyone else ""
             if reason:
                 console.print_notice(
@@ -92,23 +88,9 @@ def source_requests(
 
 
 def _requests(
-    runtime: surroundings.Runtime, file: FoundFile, server: ServerConfig
+    runtime: surroundings.Runtime, file: FoundFile, server: ServerDeclaration
 ) -> Iterator[TrustRequest]:
-    return server_requests(runtime, _declaration(server, file.path), Path(file.path).parent)
-
-
-def _declaration(server: ServerConfig, path: str) -> ServerDeclaration:
-    return ServerDeclaration(
-        name=server.name,
-        client="",
-        path=path,
-        scope="user",
-        command=server.command,
-        args=server.args,
-        env=server.env,
-        url=server.url,
-        headers=server.headers,
-    )
+    return server_requests(runtime, server, Path(file.path).parent)
 
 
 def _waiting_reason(
@@ -116,12 +98,18 @@ def _waiting_reason(
     config: Config,
     source: DeclaredSource,
     file: FoundFile,
-    server: ServerConfig,
+    server: ServerDeclaration,
 ) -> str:
     """Why the server waits for its user's trust; "" where it does not."""
     if source.trusted or not is_inside(file.resolved, [runtime.real_workspace]):
         return ""
     return waiting_reason(runtime, config, _requests(runtime, file, server))
+
+
+def _list_path(source: DeclaredSource, server: ServerDeclaration) -> Path:
+    from capdisc_indexer.sources.formats.mcp_servers import kept_name
+
+    return Path(source.answers_folder) / kept_name(server.name)
 
 
 def _print_problem(problem: Finding, is_asking: bool) -> None:
@@ -130,7 +118,9 @@ def _print_problem(problem: Finding, is_asking: bool) -> None:
         console.print_notice(f"notice: {problem.message} ({problem.hint})")
 
 
-def _list_servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, ServerConfig | Finding]]:
+def _list_servers(
+    source: DeclaredSource,
+) -> Iterator[tuple[FoundFile, ServerDeclaration | Finding]]:
     from capdisc_indexer.sources.formats.mcp_servers import servers_of
     from capdisc_indexer.sources.scan.declared_files import declared_files
 
@@ -140,7 +130,7 @@ def _list_servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, ServerCon
 
 
 def _ask_server(
-    runtime: surroundings.Runtime, server: ServerConfig, folder: Path, list_path: Path
+    runtime: surroundings.Runtime, server: ServerDeclaration, folder: Path, list_path: Path
 ) -> None:
     from capdisc_indexer.sources.formats.mcp_servers import kept_text
     from capdisc_indexer.sources.formats.skill_answers import MAX_ANSWER_BYTES
@@ -161,7 +151,7 @@ def _ask_server(
 
 
 def _list_tools(
-    runtime: surroundings.Runtime, server: ServerConfig, folder: Path
+    runtime: surroundings.Runtime, server: ServerDeclaration, folder: Path
 ) -> list[JsonObject]:
     """The pages of what the server answers, started in the folder of its file. Raises CapdiscError
     where it does not answer.
@@ -171,7 +161,7 @@ def _list_tools(
     from capdisc_run.server_pool import ServerPool
 
     places = replace(gateway_places(runtime), home=folder)
-    launch = prepare_launch(_declaration(server, str(folder)), places)
+    launch = prepare_launch(server, places)
     # A value of an entry may be secret whatever its name.
     names = [name for word in server.args for name in variables_in(word, runtime.environ)]
     values = {name: runtime.environ.get(name, "") for name in names}

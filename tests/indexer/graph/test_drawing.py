@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.graph import CapabilityGraph, Relation
 from capdisc_indexer.graph.drawing import DRAWINGS
+from capdisc_indexer.graph.relations import CapabilityGraph, Relation
 
 HOSTILE = [
     'tool:"]; evil [label="x',

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_guard import find_misuses, names_in
-from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
+from capdisc_indexer.validation.shell_word_fixes import rewrite_shell_text
 from capdisc_run.argv_template import build_argv
 from case_rows import read_rows
 

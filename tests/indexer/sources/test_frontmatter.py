@@ -6,8 +6,7 @@ import pytest
 
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written
-from capdisc_indexer.sources.readers.yaml_reader import read_yaml
-from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, repair_block
+from capdisc_indexer.sources.readers.yaml_reader import CERTAIN_SLIPS, read_yaml, repair_block
 from case_rows import read_rows
 
 

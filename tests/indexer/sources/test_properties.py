@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.yaml_repair import repair_block
+from capdisc_indexer.sources.readers.yaml_reader import repair_block
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
 

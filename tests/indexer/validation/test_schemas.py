@@ -12,10 +12,10 @@ import pytest
 
 from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.sources.formats.field_table import field_plan
-from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS, LONG_DESCRIPTION
+from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS
 from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
-from capdisc_indexer.sources.readers.field_reader import MAX_ITEMS
+from capdisc_indexer.sources.readers.field_reader import LONG_DESCRIPTION, MAX_ITEMS
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml

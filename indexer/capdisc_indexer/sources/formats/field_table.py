@@ -20,7 +20,7 @@ from capdisc_indexer.sources.formats.naming_rules import is_secret_name
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, to_json
 
-# Each stands in every definition of the tool, and a model learns the form from a few.
+# Every definition of the tool repeats them, and a model learns the form from a few.
 MAX_EXAMPLES = 20
 
 # The mappings of a document and the names of a field in them, in the order of their preference.

@@ -24,7 +24,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     short_name,
     usable_name,
 )
-from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.field_reader import Fields, clip_description
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import compile_late, one_line
 
@@ -36,9 +36,7 @@ CAPABILITY_KINDS = frozenset(
 )
 DEFAULT_KIND = "tool"
 UNKNOWN_KIND = "unknown-kind"
-LONG_DESCRIPTION = 1_024
-MAX_DESCRIPTION = 4_096
-LEAD_CHARACTERS = 240  # of a text that stands in for a description
+LEAD_CHARACTERS = 240  # of a text that replaces a missing description
 _MAX_TITLE = 1_024
 _ID = compile_late(r"[\w][\w .:/@+-]{0,255}")
 _NOT_IN_ID = compile_late(r"[^\w .:/@+-]+")
@@ -198,17 +196,6 @@ def _read_description(fields: Fields, body: str, name: str) -> str:
         substitute = find_lead(body) or name_in_words(fields.quiet_text("title") or name)
     text = fields.required_text("description", hint, substitute)
     return clip_description(fields, text, "field-too-long", "skillContent")
-
-
-def clip_description(fields: Fields, text: str, code: str, other_place: str) -> str:
-    """The description as far as it is read, with a warning about a long one."""
-    if len(text) > LONG_DESCRIPTION:
-        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
-        message = (
-            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
-        )
-        fields.warn("description", code, message, f"move details into {other_place}")
-    return text[:MAX_DESCRIPTION].rstrip()
 
 
 def find_lead(body: str) -> str:

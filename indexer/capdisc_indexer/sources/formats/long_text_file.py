@@ -15,7 +15,6 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -31,7 +30,6 @@ from capdisc_indexer.text.normalization import compile_late
 
 
 MAX_SCHEMA_BYTES = 256 * 1024
-MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 LONGEST_PATH = 4_096
 _BLANK = compile_late(r"\s")
@@ -126,20 +124,10 @@ def _body_of(data: bytes, path: str) -> str | Finding:
     return text if halves.findings and halves.block is None else halves.body
 
 
-def clip_content(text: str) -> str:
-    """The text up to the last full line within MAX_CONTENT_BYTES, or up to that limit if lines are
-    very long.
-    """
-    data = text.encode("utf-8", "replace")
-    if len(data) <= MAX_CONTENT_BYTES:
-        return text
-    clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
-    end = clipped.rfind("\n") + 1
-    return clipped[:end] if end > len(clipped) // 2 else clipped
-
-
 def _read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
     """The schema in a JSON file, or the finding that says why there is none."""
+    from capdisc_indexer.sources.readers.json_reader import read_json
+
     text = decode(data, path)
     value = text if isinstance(text, Finding) else read_json(text, path)
     if isinstance(value, Finding | dict):

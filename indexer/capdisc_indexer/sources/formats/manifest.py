@@ -21,24 +21,24 @@ from capdisc_indexer.model.types import (
 )
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.formats.field_table import field_plan
-from capdisc_indexer.sources.formats.identity_fields import MAX_DESCRIPTION, read_identity
+from capdisc_indexer.sources.formats.identity_fields import read_identity
 from capdisc_indexer.sources.formats.long_text_file import (
     Companions,
-    clip_content,
     read_companions,
     text_or_file,
 )
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     join_loaded,
     load_part,
     read_parameters,
 )
-from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.field_reader import MAX_DESCRIPTION, Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
-from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, read_leniently
+from capdisc_indexer.sources.readers.yaml_reader import CERTAIN_SLIPS, read_leniently
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from capdisc_indexer.config.client_servers import (
     NO_START,
     SERVER_TABLES,
+    ServerDeclaration,
     read_declaration,
 )
 from capdisc_indexer.config.settings_reader import blank_comments
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.format_table import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.formats.naming_rules import plain_part
@@ -41,40 +42,27 @@ _ASK_HINT = "run: capdisc index --ask-servers"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-@frozen(kw_only=True)
-class ServerConfig:
-    """One server that is started as a program and communicates over its standard streams, or that
-    answers at `url`. `env` are its variables, `headers` those of its requests, with values as
-    written, which may be references such as ${TOKEN}.
+def start_of(server: ServerDeclaration) -> dict[str, Json] | None:
+    """The command that starts the server, with the names of its variables and without their
+    values; None for a server that is not a program.
     """
-
-    name: str
-    command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str]
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def start(self) -> dict[str, Json] | None:
-        """The command that starts it, with the names of its variables and without their values;
-        None for a server that is not a program.
-        """
-        if self.url:
-            return None
-        return {
-            "server": self.name,
-            "command": self.command,
-            "args": list(self.args),
-            "env": list(self.env),
-        }
-
-    def kept_name(self) -> str:
-        """The file name that its answers are stored under."""
-        digits = hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        return f"{plain_part(self.name)[:60]}-{digits}.json"
+    if server.url:
+        return None
+    return {
+        "server": server.name,
+        "command": server.command,
+        "args": list(server.args),
+        "env": list(server.env),
+    }
 
 
-def read_servers(value: Json, file: FoundFile) -> Iterator[ServerConfig | Finding]:
+def kept_name(server: str) -> str:
+    """The file name that the answers of the server of this name are stored under."""
+    digits = hashlib.sha256(server.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain_part(server)[:60]}-{digits}.json"
+
+
+def read_servers(value: Json, file: FoundFile) -> Iterator[ServerDeclaration | Finding]:
     """Each server of the file, or a finding that says why it cannot be asked."""
     tables = value if isinstance(value, dict) else {}
     key = next((key for key in SERVER_TABLES if key in tables), "")
@@ -123,7 +111,7 @@ def named_variables(texts: Iterable[str]) -> list[str]:
 
 def _server(
     key: str, name: str, declared: Mapping[str, Json], file: FoundFile
-) -> ServerConfig | Finding:
+) -> ServerDeclaration | Finding:
     """The server of an entry in the table with this key."""
     if not plain_part(name):
         message = f"the server {name[:64]!r} has no name"
@@ -137,14 +125,8 @@ def _server(
     if declaration.problem:
         message = f"the server {name[:64]} is not asked: {declaration.problem}"
         return file_finding(file, Severity.WARNING, "server-unasked", message, _CANNOT_HINT)
-    return ServerConfig(
-        name=plain_part(name),
-        command=declaration.command,
-        args=declaration.args,
-        env=declaration.env,
-        url=declaration.url,
-        headers=declaration.headers,
-    )
+    # A source has no folder, no limits and no choice of tools of its own.
+    return replace(declaration, path=file.path, cwd="", timeout_s=0.0, only=(), without=())
 
 
 def _read_value(text: str, file: FoundFile) -> Json | Finding:
@@ -173,7 +155,7 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     return join_loaded(*loaded_servers)
 
 
-def servers_of(file: FoundFile) -> list[ServerConfig | Finding]:
+def servers_of(file: FoundFile) -> list[ServerDeclaration | Finding]:
     """The servers of a file, with a finding for each that cannot be asked; none if the file cannot
     be read, for which loading it has a finding.
     """
@@ -198,7 +180,7 @@ def kept_text(name: str, asked_at: str, pages: Sequence[Mapping[str, Json]]) -> 
     return json.dumps(stored, ensure_ascii=False, indent=1).encode()
 
 
-def _load_server(server: ServerConfig, file: FoundFile) -> LoadedFile:
+def _load_server(server: ServerDeclaration, file: FoundFile) -> LoadedFile:
     asked_at, pages = _stored_answer(server, file)
     if not asked_at:
         message = f"the server {server.name} was not asked for its tools yet"
@@ -212,15 +194,15 @@ def _load_server(server: ServerConfig, file: FoundFile) -> LoadedFile:
         _ASK_HINT,
     )
     tools = load_tools(
-        file, [(item, 1) for item in tool_entries(pages)], server.name, (age,), server.start()
+        file, [(item, 1) for item in tool_entries(pages)], server.name, (age,), start_of(server)
     )
     return join_loaded(tools, load_skills(file, collect_answers(pages), server.name))
 
 
-def _stored_answer(server: ServerConfig, file: FoundFile) -> tuple[str, Json]:
+def _stored_answer(server: ServerDeclaration, file: FoundFile) -> tuple[str, Json]:
     """The answer of a server among the companions of its file; ("", None) if there is none."""
     for companion in file.companions:  # os.path, since paths may hold bytes that are not text
-        if os.path.basename(companion.path) == server.kept_name():
+        if os.path.basename(companion.path) == kept_name(server.name):
             data = read_bytes(companion, MAX_READ_BYTES)
             text = data if isinstance(data, Finding) else decode(data, file.path)
             if not text or isinstance(text, Finding):

@@ -15,6 +15,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, map_node, 
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line
 
+MAX_CONTENT_BYTES = 64 * 1024
 MAX_PARAMETERS = 64
 _MAX_DEPTH = 3
 _MAX_CHOICES = 12
@@ -50,6 +51,18 @@ class ParsedCapability:
     schema_path: str = ""
 
 
+def clip_content(text: str) -> str:
+    """The text up to the last full line within MAX_CONTENT_BYTES, or up to that limit if lines are
+    very long.
+    """
+    data = text.encode("utf-8", "replace")
+    if len(data) <= MAX_CONTENT_BYTES:
+        return text
+    clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
+    end = clipped.rfind("\n") + 1
+    return clipped[:end] if end > len(clipped) // 2 else clipped
+
+
 def made_part(
     descriptor: Descriptor, fields: Mapping[str, Json] = {}, longs: tuple[LongText, ...] = ()
 ) -> ParsedCapability:
@@ -66,11 +79,10 @@ def made_part(
 
 def load_part(part: ParsedCapability, findings: Iterable[Finding]) -> LoadedFile:
     """What is read of one capability: itself, unless it was refused, and the findings about it."""
-    descriptors = (part.descriptor,) if part.descriptor else ()
-    return LoadedFile(descriptors=descriptors, findings=tuple(findings), parts=(part,))
+    return LoadedFile(parts=(part,), findings=tuple(findings))
 
 
-# What a file as a whole becomes, besides the tables, operations and sections in it.
+# What a whole file becomes, as opposed to the tables, operations and sections in it.
 _WHOLE_KINDS = frozenset({"database", "document", "api"})
 _MAX_DECLARED_DESCRIPTION = 1_000
 
@@ -96,16 +108,14 @@ def add_declared_description(loaded: LoadedFile, file: FoundFile) -> LoadedFile:
     added = map_node({"description of the source": declared})
     node = replace(part.node, entries={**part.node.entries, **added.entries})
     parts[place] = replace(part, node=node, descriptor=described)
-    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
-    return replace(loaded, descriptors=descriptors, parts=tuple(parts))
+    return replace(loaded, parts=tuple(parts))
 
 
 def join_loaded(*results: LoadedFile, before: Iterable[Finding] = ()) -> LoadedFile:
     """The content and findings of several parts of one file, in order, after those `before`."""
     return LoadedFile(
-        descriptors=tuple(capability for result in results for capability in result.descriptors),
-        findings=(*before, *(finding for result in results for finding in result.findings)),
         parts=tuple(part for result in results for part in result.parts),
+        findings=(*before, *(finding for result in results for finding in result.findings)),
         overlays=tuple(overlay for result in results for overlay in result.overlays),
     )
 

@@ -1,7 +1,7 @@
 """Agents and commands of clients: Markdown files with front matter, and the TOML files of Gemini
 CLI and Codex.
 
-An agent is a role with instructions of its own, a command a prompt that its user calls by name.
+An agent is a role with its own instructions, a command a prompt that its user calls by name.
 Clients differ in the fields; those that say what it is for, and whether a model may choose it,
 have one meaning here, and the others are kept as they are written.
 """
@@ -13,19 +13,19 @@ from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile
 from capdisc_indexer.sources.formats.field_table import field_plan
-from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     load_part,
     read_toml,
 )
-from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.field_reader import MAX_DESCRIPTION, Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, as_written, map_node
-from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
+from capdisc_indexer.sources.readers.yaml_reader import read_front_matter
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     content_hash,
@@ -34,7 +34,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
 )
 from capdisc_indexer.text.normalization import one_line, readable_title, visible_text
 
-MAX_DESCRIPTION = 4_096
 # Of a description that is taken from the text.
 _FIRST_LINE_CHARACTERS = 300
 _ENDINGS = re.compile(r"(?:\.(?:agent|chatmode|prompt))?\.(?:md|toml)\Z", re.IGNORECASE)

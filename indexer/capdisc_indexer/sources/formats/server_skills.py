@@ -183,7 +183,7 @@ def _load_skill(
     )
     long = LongText(value=descriptor.content, path=file.path, in_place=True)
     part = replace(loaded.parts[0], descriptor=descriptor, longs=(long,) if long.value else ())
-    return LoadedFile(descriptors=(descriptor,), parts=(part,))
+    return LoadedFile(parts=(part,))
 
 
 def _extra(written: Descriptor, entry: Entry, server: str) -> dict[str, Json]:

@@ -11,8 +11,7 @@ from pathlib import PurePath
 from capdisc_indexer.model.risks import risk_level
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, has_errors
 from capdisc_indexer.sources.formats.field_table import field_plan
-from capdisc_indexer.sources.formats.identity_fields import clip_description, find_lead
-from capdisc_indexer.sources.formats.long_text_file import clip_content
+from capdisc_indexer.sources.formats.identity_fields import find_lead
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
@@ -24,12 +23,14 @@ from capdisc_indexer.sources.formats.naming_rules import (
 from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
+    clip_content,
     load_part,
 )
 from capdisc_indexer.sources.readers.field_reader import (
     AMBIGUOUS_SCALAR,
     QUOTE_THE_HASH,
     Fields,
+    clip_description,
     split_outside,
 )
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
@@ -43,8 +44,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     map_node,
     to_json,
 )
-from capdisc_indexer.sources.readers.yaml_reader import read_yaml
-from capdisc_indexer.sources.readers.yaml_repair import read_front_matter
+from capdisc_indexer.sources.readers.yaml_reader import read_front_matter, read_yaml
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,

@@ -23,6 +23,8 @@ from capdisc_indexer.text.normalization import compile_late, visible_text
 
 QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
+LONG_DESCRIPTION = 1_024
+MAX_DESCRIPTION = 4_096
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -143,7 +145,7 @@ class Fields:
         return None if entry is None or is_null(entry.value) else entry.value
 
     def is_commented_out(self, field: str) -> bool:
-        """Whether `#` stands in place of the value."""
+        """Whether the value is missing because `#` begins a comment."""
         return field in self.entries and self.entries[field].is_commented_out
 
     def key(self, field: str) -> str:
@@ -190,7 +192,7 @@ class Fields:
         return bool(visible_text(self.quiet_text(field)))
 
     def quiet_text(self, field: str) -> str:
-        """The text, stripped, without a finding; "" where there is none."""
+        """The text, stripped, without a finding; "" if the field is missing."""
         node = self.value(field)
         return node.value.strip() if isinstance(node, TextNode) else ""
 
@@ -238,7 +240,7 @@ class Fields:
         return word in _TRUE if word in _TRUE | _FALSE else default
 
     def number(self, field: str) -> float | None:
-        """The number, or None if there is none."""
+        """The number, or None if the field is missing."""
         node = self.value(field)
         value = None if node is None else to_json(node)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -248,7 +250,7 @@ class Fields:
         return None
 
     def mapping(self, field: str, *, exact: bool = False) -> dict[str, Json] | None:
-        """The mapping as JSON, or None if there is none."""
+        """The mapping as JSON, or None if the field is missing."""
         node = self.value(field)
         if node is None:
             return None
@@ -270,3 +272,14 @@ def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, s
 @lru_cache(64)  # formats have a few such tables, which are the same for every file
 def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
     return {squeeze_key(key): field for field, keys in names for key in keys}
+
+
+def clip_description(fields: Fields, text: str, code: str, other_place: str) -> str:
+    """The description as far as it is read, with a warning about a long one."""
+    if len(text) > LONG_DESCRIPTION:
+        cut = f"; the first {MAX_DESCRIPTION:,} are read" if len(text) > MAX_DESCRIPTION else ""
+        message = (
+            f"the description has {len(text):,} characters, more than {LONG_DESCRIPTION:,}{cut}"
+        )
+        fields.warn("description", code, message, f"move details into {other_place}")
+    return text[:MAX_DESCRIPTION].rstrip()

@@ -1,4 +1,4 @@
-"""Runs a reader of files in a process of its own, so that a file that crashes or stalls the reader
+"""Runs a reader of files in a separate process, so that a file that crashes or stalls the reader
 costs that file and nothing else.
 
 SQLite, Arrow and readers of PDF are large programs, and the files come from strangers. The child

@@ -40,7 +40,7 @@ class ListNode:
 @frozen
 class Entry:
     """One key with its value; line and column are those of the key. `is_commented_out` says that
-    `#` stands in place of the value, so that YAML takes the rest of the line for a comment.
+    the value begins with `#`, so that YAML takes it for a comment.
     """
 
     key: str

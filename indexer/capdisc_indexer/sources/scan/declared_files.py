@@ -31,12 +31,13 @@ from capdisc_indexer.sources.scan.folder_files import (
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,
     SKIPPED_FOLDERS,
+    LinkFollower,
     ScanFolder,
     ScanRoot,
     is_inside,
+    stray_finding,
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
-from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
 from capdisc_indexer.sources.source_format import MAX_SAMPLES, SourceFormat
 
 # Paths are strings, since they may hold bytes that are not text.

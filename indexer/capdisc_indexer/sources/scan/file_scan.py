@@ -30,10 +30,17 @@ from capdisc_indexer.sources.scan.folder_files import (
 )
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,
+    MAX_LINKED_FOLDERS,
     SKIPPED_FOLDERS,
+    LinkedPlace,
+    LinkFollower,
     ScanFolder,
     ScanRoot,
+    dangling_finding,
     is_inside,
+    large_target_finding,
+    stray_finding,
+    with_other_paths,
 )
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
@@ -41,15 +48,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
     not_a_file,
     printable_path,
     unreadable_finding,
-)
-from capdisc_indexer.sources.scan.symlinks import (
-    MAX_LINKED_FOLDERS,
-    LinkedPlace,
-    LinkFollower,
-    dangling_finding,
-    large_target_finding,
-    stray_finding,
-    with_other_paths,
 )
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000

@@ -23,6 +23,7 @@ from capdisc_indexer.sources.scan.folder_tree import (
     GUIDANCE_FOLDER,
     MAX_FILES,
     SUFFIX,
+    LinkFollower,
     ScanFolder,
 )
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -32,7 +33,6 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     unreadable_finding,
 )
-from capdisc_indexer.sources.scan.symlinks import LinkFollower
 from capdisc_indexer.sources.source_format import SourceFormat
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, compile_late
 

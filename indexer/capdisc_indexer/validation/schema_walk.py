@@ -23,7 +23,7 @@ from capdisc_indexer.text.similar_names import nearest_names
 MAX_STEPS = 100_000
 # A reference to itself never ends.
 MAX_LEVELS = 80
-# The price of a pattern that needs a process of its own: thirty of them in one call are enough.
+# The price of a pattern that needs a separate process: thirty of them in one call are enough.
 LOOSE_STEPS = 3_000
 # This many names or choices of a keyword are looked through in the time of one step.
 PARTS_A_STEP = 20
@@ -267,7 +267,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str] | None:
 
 
 def _matches_in_process(pattern: str, text: str) -> bool:
-    """In a process of its own, which can be ended: a thread cannot."""
+    """Whether the pattern matches, tried in a separate process, since a thread cannot be ended."""
     import subprocess
     import sys
 

@@ -12,7 +12,7 @@ from operator import gt, lt
 from typing import Any
 
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.validation.arguments.schema_walk import (
+from capdisc_indexer.validation.schema_walk import (
     Keyword,
     KeywordCheck,
     SchemaWalk,
@@ -258,7 +258,9 @@ def _all_of(check: KeywordCheck) -> Iterator[str]:
 
 
 def _any_of(check: KeywordCheck) -> Iterable[str]:
-    """The problems with the choice that is nearest. That the value is not null helps nobody."""
+    """The problems with the nearest choice. That the value is not null tells its author
+    nothing.
+    """
     answers = [
         check.walk.problems(branch, check.value, check.at) for branch in as_list(check.keyword)
     ]

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
-from capdisc_indexer.validation.arguments.keywords import KEYWORDS, kind_of
-from capdisc_indexer.validation.arguments.schema_walk import (
+from capdisc_indexer.validation.schema_keywords import KEYWORDS, kind_of
+from capdisc_indexer.validation.schema_walk import (
     SchemaTooComplexError,
     SchemaWalk,
     as_mapping,

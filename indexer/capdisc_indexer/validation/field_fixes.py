@@ -21,8 +21,12 @@ from capdisc_indexer.sources.readers.field_reader import (
 )
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node, TextNode
-from capdisc_indexer.sources.readers.yaml_reader import read_yaml
-from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently, repair_block
+from capdisc_indexer.sources.readers.yaml_reader import (
+    ALL_SLIPS,
+    read_leniently,
+    read_yaml,
+    repair_block,
+)
 from capdisc_indexer.validation.skill_rules import OF_THE_FORMAT
 
 _Placed = TypeVar("_Placed", Entry, TextNode)

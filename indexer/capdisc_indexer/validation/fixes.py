@@ -24,8 +24,7 @@ from capdisc_indexer.model.types import Descriptor, Finding, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
-from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
-from capdisc_indexer.validation.fixes.fields import (
+from capdisc_indexer.validation.field_fixes import (
     join_tools,
     move_front_matter_up,
     quote_metadata,
@@ -37,7 +36,8 @@ from capdisc_indexer.validation.fixes.fields import (
     visible_part,
     write_repaired,
 )
-from capdisc_indexer.validation.fixes.shell_words import comparable_run, pass_values_apart
+from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
+from capdisc_indexer.validation.shell_word_fixes import comparable_run, pass_values_apart
 from capdisc_indexer.validation.validate import loaded_from, order_findings
 
 FixPlaces: TypeAlias = frozenset[tuple[int, int]]

@@ -24,7 +24,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     as_written,
     to_json,
 )
-from capdisc_indexer.validation.fixes.fields import (
+from capdisc_indexer.validation.field_fixes import (
     FieldRegion,
     capability_mappings,
     field_region,
