@@ -5,6 +5,7 @@ A case begins with a line `# what it shows`, and goes on with:
     with small              a fixture of conftest.py, such as a catalogue that is indexed
     env CAPDISC_LOG=1       a variable of the environment
     file caps/list.json     the indented lines below it are the text of this file
+    files bakery            the files in bakery.files, next to the transcripts
     skill caps/fold Folds.  a SKILL.md in this folder, with this description
     in ~                    the folder in which the lines are typed
     each client file        the case is typed once for each of the indented lines below, with the
@@ -27,6 +28,7 @@ from textwrap import dedent
 
 import pytest
 
+from case_files import write_files
 from rows.transcript import PROGRAMS, type_step
 
 FOLDER = Path(__file__).parent / "transcripts"
@@ -67,7 +69,7 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
     places["program"] = str(PROGRAMS / "capdisc")
     written, before = "", ""
     for part in re.split(
-        r"^(?=(?:with|env|file|skill|in|\$) )", fill_in(case, places), flags=re.M
+        r"^(?=(?:with|env|files?|skill|in|\$) )", fill_in(case, places), flags=re.M
     ):
         word, _, rest = part.partition(" ")
         line, _, lines = rest.partition("\n")
@@ -77,6 +79,8 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
             monkeypatch.setenv(*line.split("=", 1))
         elif word == "file":
             write_file(line, f"{dedent(lines).rstrip()}\n")
+        elif word == "files":
+            write_files((FOLDER / f"{line}.files").read_text(encoding="utf-8"), Path.cwd())
         elif word == "skill":
             folder, _, said = line.partition(" ")
             front = f"name: {Path(folder).name}\ndescription: {said}"
