@@ -12,8 +12,9 @@ A case begins with a line `# what it shows`, and goes on with:
                             words of that line for `<client>` and `<file>`
     $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
 
-`<home>`, `<work>`, `<top>` and `<program>` stand for the paths of the home folder, of the folder in
-which a case begins, of the folder above both, and of capdisc. `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all
+`<home>`, `<work>`, `<top>`, `<program>`, `<python>` and `<tests>` stand for the paths of the home
+folder, of the folder in which a case begins, of the folder above both, of capdisc, of Python and of
+these tests. `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all
 cases without `each` again.
 """
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -66,7 +68,8 @@ def write_file(name: str, text: str) -> None:
 def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
     monkeypatch.setenv("FIXTURES", str(FIXTURES))
     places = {"home": str(Path.home()), "work": os.getcwd(), "top": str(Path.cwd().parent)}
-    places["program"] = str(PROGRAMS / "capdisc")
+    places |= {"program": str(PROGRAMS / "capdisc"), "python": sys.executable}
+    places["tests"] = str(FOLDER.parents[1])
     written, before = "", ""
     for part in re.split(
         r"^(?=(?:with|env|files?|skill|in|\$) )", fill_in(case, places), flags=re.M
