@@ -77,3 +77,15 @@ def agents(capdisc, hermetic: Path, home: Path, write_skill) -> Path:
     write_skill(home / ".claude" / "skills", "my-notes", "Takes notes. Use when asked.", "Do.")
     assert capdisc("index").code == 0
     return hermetic / "AGENTS.md"
+
+
+@pytest.fixture
+def two_generations(capdisc, hermetic: Path, write_skill, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index of two roots, of two generations."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    write_skill(hermetic / "more", "beta")
+    capdisc("index", "skills", "more")
+    write_skill(hermetic / "skills", "gamma")
+    capdisc("index", "skills", "more")
+    return hermetic / "index"

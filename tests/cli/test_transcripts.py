@@ -5,14 +5,16 @@ A case begins with a line `# what it shows`, and goes on with:
     with small              a fixture of conftest.py, such as a catalogue that is indexed
     env CAPDISC_LOG=1       a variable of the environment
     file caps/list.json     the indented lines below it are the text of this file
+    files bakery            the files in bakery.files, next to the transcripts
     skill caps/fold Folds.  a SKILL.md in this folder, with this description
     in ~                    the folder in which the lines are typed
     each client file        the case is typed once for each of the indented lines below, with the
                             words of that line for `<client>` and `<file>`
     $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
 
-`<home>`, `<work>`, `<top>` and `<program>` stand for the paths of the home folder, of the folder in
-which a case begins, of the folder above both, and of capdisc. `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all
+`<home>`, `<work>`, `<top>`, `<program>`, `<python>` and `<tests>` stand for the paths of the home
+folder, of the folder in which a case begins, of the folder above both, of capdisc, of Python and of
+these tests. `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all
 cases without `each` again.
 """
 
@@ -21,12 +23,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from case_files import write_files
 from rows.transcript import PROGRAMS, type_step
 
 FOLDER = Path(__file__).parent / "transcripts"
@@ -64,10 +68,11 @@ def write_file(name: str, text: str) -> None:
 def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
     monkeypatch.setenv("FIXTURES", str(FIXTURES))
     places = {"home": str(Path.home()), "work": os.getcwd(), "top": str(Path.cwd().parent)}
-    places["program"] = str(PROGRAMS / "capdisc")
+    places |= {"program": str(PROGRAMS / "capdisc"), "python": sys.executable}
+    places["tests"] = str(FOLDER.parents[1])
     written, before = "", ""
     for part in re.split(
-        r"^(?=(?:with|env|file|skill|in|\$) )", fill_in(case, places), flags=re.M
+        r"^(?=(?:with|env|files?|skill|in|\$) )", fill_in(case, places), flags=re.M
     ):
         word, _, rest = part.partition(" ")
         line, _, lines = rest.partition("\n")
@@ -77,6 +82,8 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
             monkeypatch.setenv(*line.split("=", 1))
         elif word == "file":
             write_file(line, f"{dedent(lines).rstrip()}\n")
+        elif word == "files":
+            write_files((FOLDER / f"{line}.files").read_text(encoding="utf-8"), Path.cwd())
         elif word == "skill":
             folder, _, said = line.partition(" ")
             front = f"name: {Path(folder).name}\ndescription: {said}"
