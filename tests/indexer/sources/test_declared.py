@@ -1,10 +1,8 @@
-"""Sources declared in a configuration: the files they mean, and mistakes in a declaration."""
+"""Which files a declared source means; its paths and mistakes: declared.txt of the transcripts."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,32 +11,16 @@ from capdisc_indexer.sources.scan.declared_files import path_matcher
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from case_rows import read_rows
 
-TOOLS = json.dumps({"tools": [{"name": "go", "description": "Goes."}]})
-
-
-def put(path: Path, text: str = TOOLS) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def files(*declared: DeclaredSource, roots: tuple[Path, ...] = ()) -> list[tuple[str, str, str]]:
-    result = scan_roots(roots, declared)
-    assert result.findings == ()
-    return [(Path(file.path).name, file.format, file.name) for file in result.files]
-
-
-def source(format: str, path: Path | str, **more: Any) -> DeclaredSource:
-    return DeclaredSource(format=format, path=str(path), **more)
-
 
 def test_with_named_folders_only_declarations_inside_them_count(tmp_path: Path) -> None:
     for name in ("in/a.json", "out/b.json"):
-        put(tmp_path / name)
-    declared = source("mcp", tmp_path / "**/*.json", within=(str(tmp_path / "in"),))
-    assert [name for name, *_ in files(declared)] == ["a.json"]
-    gone = source("mcp", tmp_path / "gone", within=(str(tmp_path / "in"),))
-    assert files(gone) == []
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text('{"tools": [{"name": "go", "description": "Goes."}]}')
+    for pattern, found in (("**/*.json", ["a.json"]), ("gone", [])):
+        inside = (str(tmp_path / "in"),)
+        declared = DeclaredSource(format="mcp", path=str(tmp_path / pattern), within=inside)
+        result = scan_roots((), (declared,))
+        assert ([Path(file.path).name for file in result.files], result.findings) == (found, ())
 
 
 @pytest.mark.parametrize(
