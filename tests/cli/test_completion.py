@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from capdisc.args import completion
-from capdisc.args.completion import SCRIPTS
+from capdisc.commands.completion import SCRIPTS
 
 
 def words(*typed: str) -> list[str]:

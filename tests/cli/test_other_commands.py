@@ -36,40 +36,6 @@ def test_a_read_only_index_still_answers(capdisc, here, write_skill, monkeypatch
     assert sorted(str(path) for path in (here / "index").rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    ("folders", "expected"),
-    [
-        ((), ".agents/skills"),
-        ((".claude",), ".claude/skills"),
-        ((".github", "../home/.claude"), ".claude/skills"),
-        (("../home/.codex", ".gemini"), ".gemini/skills"),
-        ((".claude", ".cursor/skills"), ".cursor/skills"),
-    ],
-)
-def test_skills_go_where_the_client_of_the_person_reads(capdisc, here, folders, expected) -> None:
-    for folder in folders:
-        (here / folder).mkdir(parents=True)
-    written = capdisc("new", "skill", "tidy-changelog", "--json").json["written"]
-    assert written == [str(here / expected / "tidy-changelog" / "SKILL.md")]
-
-
-def test_of_two_folders_the_one_with_most_skills_is_taken(capdisc, here, write_skill) -> None:
-    home = here.parent / "home"
-    for name in ("one", "two"):
-        write_skill(home / ".claude" / "skills", name)
-    write_skill(home / ".agents" / "skills", "three")
-    done = capdisc("new", "skill", "my-report")
-    assert done.out.splitlines()[:2] == [
-        f"wrote {here}/.claude/skills/my-report/SKILL.md",
-        "read by Claude Code, opencode, Cursor, Copilot CLI, Cline, Crush",
-    ]
-    assert "asks to my" not in (here / ".claude/skills/my-report/SKILL.md").read_text()
-    # What the workspace has counts more.
-    for name in ("four", "five"):
-        write_skill(here / ".agents" / "skills", name)
-    assert "/.agents/skills/" in capdisc("init").out
-
-
 def test_the_first_line_of_a_new_manifest_names_a_schema_that_accepts_it(capdisc, here) -> None:
     import json
 
@@ -230,24 +196,3 @@ def test_an_encoder_in_a_file_is_meant_from_that_file(
     assert capdisc("index").err == ""
     found = capdisc("search", "fold a crane", "--json")
     assert (found.json["mode"], found.err) == ("hybrid", "")
-
-
-def test_a_mistyped_command_is_answered_with_the_nearest(capdisc) -> None:
-    done = capdisc("serch", "pdf")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("Did you mean 'search'?") == 1
-    assert done.err.count("Did you mean") == 1
-
-
-def test_an_index_follows_content_whatever_the_clock_says(capdisc, here, write_skill) -> None:
-    """Counts follow content: an edit with the old time is updated, a touch is unchanged (S42)."""
-    skill = write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
-    assert capdisc("index", "skills", "--json").json["counts"]["added"] == 1
-    before = skill.stat()
-    os.utime(skill, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
-    assert capdisc("index", "skills", "--json").json["counts"]["unchanged"] == 1
-    write_skill(here / "skills", "alpha", "Folds paper boats and more. Use when asked.")
-    os.utime(skill, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert capdisc("index", "skills", "--json").json["counts"]["updated"] == 1
-    skill.unlink()
-    assert capdisc("index", "skills", "--json").json["counts"]["removed"] == 1

@@ -19,69 +19,11 @@ def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, bu
     assert 0 < COUNT(made.out) <= budget
 
 
-def test_three_tiers_in_order(capdisc, small) -> None:
-    """The three tiers follow each other under their headings (S142)."""
-    out = capdisc("render", QUERY).out
-    headings = (
-        "Available capabilities:",
-        "Relevant capabilities:",
-        "--- Detailed Capability Reference ---",
-    )
-    positions = [out.index(heading) for heading in headings]
-    assert positions == sorted(positions)
-    assert "- tool:send-invoice: " in out
-    assert "## Input Schema" in out
-
-
 def test_the_same_query_gives_the_same_bytes(process, small) -> None:
     seeds = [
         process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")
     ]
     assert len(set(seeds)) == 1
-
-
-def test_tiers_can_be_chosen(capdisc, small) -> None:
-    """--tier prints the chosen tier alone (S128)."""
-    out = capdisc("render", QUERY, "--tier", "1").out
-    assert "Relevant capabilities:" in out
-    assert "Available capabilities:" not in out
-    assert "Reference" not in out
-
-
-def test_without_a_query_the_overview_alone(capdisc, small) -> None:
-    made = capdisc("render")
-    assert made.out.startswith("Available capabilities:\n")
-    assert "Relevant" not in made.out
-
-
-def test_a_query_from_a_pipe(capdisc, small) -> None:
-    assert capdisc("render", stdin=QUERY).out == capdisc("render", QUERY).out
-    assert capdisc("render", "-", stdin=QUERY).out == capdisc("render", QUERY).out
-
-
-def test_nothing_fitting_still_gives_a_usable_prompt_and_says_so(capdisc, small) -> None:
-    made = capdisc("render", "frobnicate the quuxly zorbleflux")
-    assert made.code == 0
-    assert made.out == capdisc("render").out
-    assert "nothing fits" in made.err
-    assert "zorbleflux" in made.err
-
-
-def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill) -> None:
-    path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
-    capdisc("index", str(hermetic / "skills"))
-    assert capdisc("render", "--format", "skills-xml").out == (
-        "<available_skills>\n<skill>\n<name>\nquote-it\n</name>\n<description>\n"
-        "Adds &quot;quotes&quot; &amp; &lt;tags&gt;, it&#x27;s easy.\n</description>\n<location>\n"
-        f"{path}\n</location>\n</skill>\n</available_skills>\n"
-    )
-
-
-def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic) -> None:
-    (hermetic / "empty").mkdir()
-    capdisc("index", "empty")
-    out = capdisc("render", "--format", "skills-xml").out
-    assert out == "<available_skills>\n</available_skills>\n"
 
 
 # What is typed behind the query, and what the error says.
@@ -123,15 +65,6 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, row) -> No
     assert "hint: " in made.err
 
 
-def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
-    """A tight budget goes to the best capability, and not to a list of categories."""
-    for budget in (150, 450):
-        made = capdisc("render", "merge two pdf files", "--budget", str(budget))
-        assert "- skill:merge-pdfs: " in made.out
-        assert "Available capabilities:" not in made.out
-    assert "Available capabilities:" in capdisc("render", "merge PDF files").out
-
-
 def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
     elsewhere = ("--index-dir", str(hermetic.parent / "elsewhere"))
@@ -171,26 +104,6 @@ def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> Non
     assert alone == capdisc("render", "--budget", budget).out
 
 
-LINE = "- tool:git-status: Shows which files"
-
-
-def capability_lines(printed: str) -> list[str]:
-    return [line for line in printed.splitlines() if line.startswith("- ")]
-
-
-def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch) -> None:
-    """A pinned capability is first in Tier 1 and displaces no other (S93)."""
-    usual = capdisc("render", QUERY, "--tier", "1").out
-    monkeypatch.setenv("CAPDISC_PIN", "git-status")
-    first, *others = capability_lines(capdisc("render", QUERY, "--tier", "1").out)
-    assert first.startswith(LINE)
-    assert others == capability_lines(usual)
-    for words in ((), ("xyzzyplugh",), ("which files are changed",)):
-        assert capdisc("render", *words).out.count("- tool:git-status: ") == 1
-    done = capdisc("render", QUERY, "--json").json
-    assert done["tiers"][1]["blocks"][0]["source"].endswith("git-status/CAPABILITY.yaml")
-
-
 @pytest.mark.parametrize("name", RENDER_FORMATS)
 @pytest.mark.parametrize("budget", [300, 700])
 def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, budget) -> None:
@@ -199,22 +112,3 @@ def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, b
         made = capdisc("render", *words, "--format", name, "--budget", str(budget))
         assert made.code == 0
         assert COUNT(made.out) <= budget
-
-
-def test_what_is_pinned_passes_the_filters_and_is_there(capdisc, small, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_PIN", "git-status:nothing-like-it")
-    done = capdisc("render", QUERY)
-    assert (done.code, done.out.count(LINE)) == (0, 1)
-    assert "there is no nothing-like-it, which is pinned" in done.err
-    for flags in (("--kind", "skill"), ("--exclude", "git-status")):
-        assert LINE not in capdisc("render", QUERY, *flags).out
-
-
-def test_a_sentence_that_ends_within_quotes_gets_no_second_full_stop(
-    hermetic, write_skill, capdisc
-) -> None:
-    text = "'Makes GIFs for chats. Use for \"a GIF of a cat for the chat.\"'"
-    write_skill(hermetic / "skills", "make-gifs", text)
-    assert capdisc("index", "skills", "-q").code == 0
-    out = capdisc("render", "make a gif of a cat", "--tier", "1").out
-    assert 'for the chat."\n' in out

@@ -15,10 +15,6 @@ COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
-def tiers(made) -> dict:
-    return {tier["level"]: tier for tier in made.json["tiers"]}
-
-
 @pytest.fixture
 def index_tools(capdisc, hermetic):
     """Index a number of tools, spread over a number of categories."""
@@ -45,36 +41,6 @@ def cranes(capdisc, hermetic, write_skill):
         assert capdisc("index", "skills").code == 0
 
     return index
-
-
-def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
-    """Each tier has a budget, and what one leaves the next may use (S129, S134)."""
-    made = tiers(capdisc("render", QUERY, "--json", "--tier-budget", "0=80,1=140,2=400"))
-    assert 0 < made[0]["tokens"] <= 80
-    assert 0 < made[1]["tokens"] <= 140
-    assert 0 < made[2]["tokens"] <= 400
-    assert len(made[1]["blocks"]) >= 5
-    assert made[1]["left_out_count"]
-
-
-def test_how_many_of_each_can_be_chosen(capdisc, small) -> None:
-    """--tier-top sets how many entries each tier has (S134)."""
-    made = tiers(capdisc("render", QUERY, "--json", "--tier-top", "1=7,2=1", "--budget", "6000"))
-    assert [len(made[level]["blocks"]) for level in (1, 2)] == [7, 1]
-
-
-def test_a_tier_without_a_budget_is_not_printed(capdisc, small) -> None:
-    assert "Available" not in capdisc("render", QUERY, "--tier-budget", "0=0").out
-
-
-def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, small) -> None:
-    made = capdisc("render", QUERY, "--json", "--tier-budget", "1=30,2=60")
-    found = tiers(made)
-    assert found[1]["left_out_count"]
-    assert "tool:send-invoice" in found[2]["left_out"]
-    assert "notice: tier 1: " in made.err
-    assert "notice: tier 2: " in made.err
-    assert "notice" not in made.out
 
 
 def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
@@ -108,26 +74,6 @@ def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(capdisc, cranes)
     assert sections[-1].count("Bend it down.") == 12
 
 
-def test_one_endless_line_is_left_out_and_not_cut(capdisc, cranes) -> None:
-    cranes("paper crane " * 4000)
-    out = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600").out
-    assert "Folds paper cranes. Use when asked." in out
-    assert "paper crane paper crane" not in out
-    assert "[…]\n[what is left out: capdisc show skill:cranes" in out
-
-
-def test_levels_of_detail(capdisc, small) -> None:
-    """Detail has three levels: a name, a line, or everything (S128, S320)."""
-    made = {
-        detail: capdisc("render", QUERY, "--detail", detail).out
-        for detail in ("name", "summary", "full")
-    }
-    assert made["name"].splitlines()[1] == "- tool:send-invoice"
-    assert made["summary"] == capdisc("render", QUERY, "--tier", "1").out
-    assert made["full"] == capdisc("render", QUERY, "--tier", "2").out
-    assert len({*made.values()}) == 3
-
-
 def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_tools) -> None:
     """The overview of 300 capabilities in 100 categories keeps its budget, in each format (S127)."""
     index_tools(300, 100)
@@ -142,70 +88,6 @@ def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, index_
         assert len(made.err) < 2000
 
 
-def test_an_overview_by_kind_has_room_for_a_small_kind_next_to_a_large_one(
-    capdisc, index_tools, cranes
-) -> None:
-    """It once crashed, as a large kind has no line with all its names."""
-    index_tools(300, 5)
-    cranes("Fold it.")
-    out = capdisc("render", "--by-kind", "--budget", "400").out
-    assert "boats, cranes" in out
-    assert "tools / c0: tool-" in out
-
-
-def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
-    """The overview follows filters by kind, and they leave no trace (S131, S133, S147)."""
-    whole = capdisc("render", "--tier", "0").out
-    skills = capdisc("render", "--tier", "0", "--kind", "skill").out
-    assert "clean-csv" in skills
-    assert "send-invoice" not in skills
-    assert "clean-csv" not in capdisc("render", "--tier", "0", "--exclude", "skill:clean-csv").out
-    assert capdisc("render", "--tier", "0").out == whole
-    blocks = [
-        line[2:].partition(" /")[0]
-        for line in capdisc("render", "--by-kind").out.splitlines()[1:-1]
-    ]
-    assert list(dict.fromkeys(blocks)) == ["skills", "tools", "extensions", "others"]
-    assert blocks == sorted(blocks, key=["skills", "tools", "extensions", "others"].index)
-
-
-@pytest.mark.parametrize(
-    ("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")]
-)
-# json has no hint, and messages always ends with that of the command.
-@pytest.mark.parametrize("form", ["text", "markdown", "xml"])
-def test_the_overview_says_how_to_have_more(capdisc, small, hint, said, form) -> None:
-    """The overview ends with a hint for the command, for the tool, or with none (S132)."""
-    out = capdisc("render", "--format", form, "--hint", hint).out
-    assert said in out
-    assert ("More: " in out) is bool(said)
-
-
-def test_hints_of_use_are_shown_where_they_are_wanted_and_always_in_full(capdisc, small) -> None:
-    """A usage hint is in Tier 1 with --hints only, and in Tier 2 always (S278)."""
-    argv = ("render", "post a message to the team in slack")
-    assert "Hint: Prefer a thread" not in capdisc(*argv, "--tier", "1").out
-    assert "Hint: Prefer a thread" in capdisc(*argv, "--tier", "1", "--hints").out
-    assert "When to use: Prefer a thread" in capdisc(*argv, "--tier", "2").out
-
-
-def test_what_is_missing_is_named_and_setting_it_is_enough(
-    capdisc, small, monkeypatch, tmp_path
-) -> None:
-    """A missing secret is named; setting it is enough (S137, S156)."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    argv = ("render", QUERY, "--tier", "1,2")
-    out = capdisc(*argv).out
-    assert "Ask before use. [missing: BILLING_API_KEY]\n" in out
-    assert "[missing: weasyprint]\nFile: " in out
-    assert "send-invoice" not in capdisc(*argv, "--available").out
-    monkeypatch.setenv("BILLING_API_KEY", "s3cr3t")
-    out = capdisc(*argv).out
-    assert "BILLING_API_KEY]" not in out
-    assert "s3cr3t" not in out
-    assert "[missing: weasyprint]" in out
-
-
 def test_what_is_asked_before_use_says_so_however_short_it_is(capdisc, small) -> None:
     """A line cut short still says that the capability wants confirmation (S281)."""
     lines = [
@@ -218,10 +100,6 @@ def test_what_is_asked_before_use_says_so_however_short_it_is(capdisc, small) ->
     ]
     assert len(set(lines)) >= 2
     assert all("Ask before use." in line for line in lines)
-
-
-def test_risky_ones_can_be_left_out(capdisc, small) -> None:
-    assert "tool:send-invoice" not in capdisc("render", QUERY, "--max-risk", "medium").out
 
 
 def test_a_render_in_which_something_is_missing_loads_no_tokenizer(process, small) -> None:
@@ -326,15 +204,6 @@ def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> 
     assert made["savings_percent"] == round((1 - made["tokens"] / made["static_tokens"]) * 100)
 
 
-def test_characters_can_stand_for_tokens(capdisc, small) -> None:
-    """Four characters may stand for a token, with a notice (S143)."""
-    argv = ("render", QUERY, "--tokenizer", "chars4")
-    made = capdisc(*argv, "--budget", "500")
-    assert 400 < len(made.out) / 4 <= 500
-    assert "four characters are taken for one token" in made.err
-    assert capdisc(*argv, "--json").json["tokenizer"] == "chars4"
-
-
 def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(
     capdisc, small, monkeypatch
 ) -> None:
@@ -358,57 +227,6 @@ def test_claude_is_counted_where_the_extra_is_installed(capdisc, small, monkeypa
     assert "estimate" not in made.err
 
 
-def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> None:
-    """A small catalogue is printed whole, and the choice is said (S90, S321)."""
-    part = capdisc("render", QUERY, "--auto", "--context-size", "40000")
-    assert part.out == capdisc("render", QUERY).out
-    assert "40,000" not in part.out
-    assert "4,000 are allowed: a part is printed" in part.err
-    whole = capdisc("render", QUERY, "--auto", "--context-size", "200000")
-    ids = capdisc("list", "--ids").out.split()
-    assert all(f">>> {identifier} [" in whole.out for identifier in ids)
-    assert "20,000 are allowed: all is printed" in whole.err
-    printed = capdisc("render", QUERY, "--auto", "--json").json
-    assert (printed["disclosure"], printed["savings_percent"]) == ("static", 0)
-    assert (
-        capdisc("render", QUERY, "--auto", "--threshold-pct", "1", "--json").json["disclosure"]
-        == "progressive"
-    )
-
-
-def test_only_what_is_relevant_enough(capdisc, small) -> None:
-    """--min-relevance leaves out weaker hits, but not their requirements (S138, S241)."""
-    argv = ("render", "send the customer an invoice", "--tier", "1")
-    assert "skill:write-newsletter" in capdisc(*argv).out
-    kept = capdisc(*argv, "--min-relevance", "0.9").out
-    assert "skill:write-newsletter" not in kept
-    assert "- tool:send-invoice" in kept
-    assert "- tool:render-pdf" in kept
-
-
-def test_when_nothing_fits(capdisc, small) -> None:
-    """--on-empty prints the overview, every capability, or an error (S200)."""
-    argv = ("render", "frobnicate the quuxly zorbleflux", "--on-empty")
-    assert capdisc(*argv, "none").out == capdisc("render").out
-    every = capdisc(*argv, "all")
-    assert "- tool:send-invoice" in every.out
-    assert "- skill:clean-csv" in every.out
-    assert "printed every capability" in every.err
-    nothing = capdisc(*argv, "error")
-    assert (nothing.code, nothing.out) == (1, "")
-    assert "zorbleflux" in nothing.err
-
-
-def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic) -> None:
-    """Rendering an empty index exits with 4 and says how to index (S146)."""
-    (hermetic / "empty").mkdir()
-    capdisc("index", "empty")
-    made = capdisc("render", "merge PDF files")
-    assert (made.code, made.out) == (4, "")
-    assert "no capabilities are indexed" in made.err
-    assert "capdisc index PATH" in made.err
-
-
 def test_where_the_time_went(capdisc, small) -> None:
     """Times of the stages do not add up to more than the whole (S145)."""
     made = capdisc("render", QUERY, "--json", "--diagnostics").json["diagnostics"]
@@ -419,35 +237,6 @@ def test_where_the_time_went(capdisc, small) -> None:
     assert made["graphTraversalTimeMs"] <= made["queryTimeMs"] + 0.01
     assert made["capabilitiesRetrieved"] <= made["candidatesScanned"]
     assert "queryTimeMs" in capdisc("render", QUERY, "--diagnostics").err
-
-
-def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small) -> None:
-    """Confidence, sources, mode and unmatched words are given (S233, S317, S318)."""
-    good, bad = (
-        capdisc("render", query, "--json").json for query in (QUERY, "frobnicate the zorbleflux")
-    )
-    assert good["confidence"] > 0.7 > bad["confidence"]
-    first = good["tiers"][1]["blocks"][0]
-    assert (first["id"], first["source"], first["relevance"] > 0.9) == (
-        "tool:send-invoice",
-        "send-invoice/CAPABILITY.yaml",
-        True,
-    )
-    assert (good["mode"], good["tokenizer"]) == ("hybrid", "o200k_base")
-    assert "zorbleflux" in bad["unmatched"]
-    assert "answer" not in good
-
-
-def test_show_keeps_a_limit_too(capdisc, small) -> None:
-    """`show` keeps within --max-tokens and says where it cut (S126)."""
-    made = capdisc("show", "tool:send-invoice", "--max-tokens", "120")
-    assert 60 < COUNT(made.out) <= 120
-    assert made.out.endswith("[cut to fit the budget]\n")
-    assert "cut to 120 tokens" in made.err
-    whole = capdisc("show", "tool:send-invoice")
-    assert capdisc("show", "tool:send-invoice", "--max-tokens", "9000").out == whole.out
-    assert capdisc("show", "tool:send-invoice", "--max-tokens", "3").code == 2
-    assert capdisc("show", "tool:send-invoice", "--max-tokens", "30", "--json").code == 2
 
 
 def test_who_costs_how_much_and_without_whom_it_is_less(capdisc, small) -> None:
@@ -469,20 +258,6 @@ def test_the_parts_can_be_used_without_the_command_line(small) -> None:
     code = "; ".join(f"import capdisc_indexer.{part}" for part in parts.split())
     code += "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_description_with_headings_is_never_left_out(capdisc, hermetic) -> None:
-    folder = hermetic / "caps" / "crane"
-    folder.mkdir(parents=True)
-    (folder / "CAPABILITY.yaml").write_text(
-        "name: crane\nkind: tool\ndisplayName: Paper crane folder\n"
-        "description: |\n  Folds a paper crane.\n\n  # When\n\n  On Sundays.\nskillContent: |\n"
-        + "".join(f"  ## Part {n}\n\n  {'Fold it. ' * 200}\n" for n in range(4))
-    )
-    capdisc("index", "caps")
-    printed = capdisc("render", "fold a paper crane", "--tier", "2", "--budget", "300").out
-    assert "Title: Paper crane folder\nFolds a paper crane.\n\n# When\n\nOn Sundays.\n" in printed
-    assert "## Part 3" in printed and "Fold it." not in printed
 
 
 def test_a_step_is_printed_only_with_the_steps_before_it(capdisc, cranes) -> None:

@@ -1,6 +1,5 @@
 """capdisc show --links and --link: what a capability points to, and how far it is followed."""
 
-import os
 import socket
 
 import pytest
@@ -60,18 +59,12 @@ def link(capdisc, target: str, *more: str):
     return capdisc("show", "guide", f"--link={target}", *more)
 
 
-def _links(capdisc) -> dict[str, dict]:
-    return {
-        link["target"]: link
-        for link in capdisc("show", "guide", "--links", "--json").json["capabilities"][0]["links"]
-    }
-
-
 def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
     from capdisc_indexer import links
 
     monkeypatch.setattr(links, "read_path", lambda *_: pytest.fail("a link was read"))
-    found = _links(capdisc)
+    (guide,) = capdisc("show", "guide", "--links", "--json").json["capabilities"]
+    found = {link["target"]: link for link in guide["links"]}
     assert {
         target: (link["kind"], link["exists"])
         for target, link in found.items()
@@ -88,64 +81,6 @@ def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monke
     assert len(refused) == 10
     assert all(found[target]["reason"] for target in refused)
     assert found["references/api.md#calls"]["text"] == "the reference"
-
-
-def test_the_list_for_people_is_a_table_with_the_reasons(capdisc, skill) -> None:
-    done = capdisc("show", "guide", "--links")
-    assert done.code == 0
-    assert done.out.splitlines()[0].split() == ["kind", "target", "link"]
-    assert "gone (not there)" in done.out
-    assert "leads out of the capability's folder" in done.out
-
-
-def test_a_capability_without_links_says_so(capdisc, skill, hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "plain", body="No links.")
-    capdisc("index", "skills")
-    done = capdisc("show", "plain", "--links")
-    assert (done.code, done.out) == (1, "")
-    assert "no links" in done.err
-
-
-def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "many", body="\n".join(f"[{n}]({n}.md)" for n in range(300)))
-    capdisc("index", "skills")
-    done = capdisc("show", "many", "--links", "--json")
-    assert len(done.json["capabilities"][0]["links"]) == 200
-    assert "more than 200" in done.err
-
-
-def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
-    """A link, relative to the skill's folder, prints its file or section (S61)."""
-    assert link(capdisc, "references/api.md").out.startswith("# API\n\nIntro.")
-    assert link(capdisc, "references/api.md#calls").out == "## Calls\n\nCall it.\n"
-    assert link(capdisc, "references/two%20words.md").out == "Two words.\n"
-    assert link(capdisc, "#more").out.startswith("## More\n\nText below.")
-    found = link(capdisc, "references/api.md#calls", "--json").json
-    assert {key: found[key] for key in ("id", "target", "kind", "text", "bytes", "url")} == {
-        "id": "skill:guide", "target": "references/api.md#calls", "kind": "file", "text": "## Calls\n\nCall it.\n",
-        "bytes": 19, "url": "",
-    }  # fmt: skip
-
-
-def test_a_query_and_a_fragment_do_not_hide_a_file(capdisc, skill, hermetic, write_skill) -> None:
-    targets = ["api.md?plain=1", "api.md?plain=1#calls", "api.md#calls", "gone.md?plain=1"]
-    body = (
-        "".join(f"[x](references/{target})\n" for target in targets)
-        + "\nRun:\n\n    [no](no.md)\n"
-    )
-    write_skill(hermetic / "skills", "guide", body=body)
-    capdisc("index", "skills")
-    assert {target: link["exists"] for target, link in _links(capdisc).items()} == {
-        f"references/{target}": "gone" not in target for target in targets
-    }
-    shown = link(capdisc, "references/api.md?plain=1#calls")
-    assert shown.out == "## Calls\n\nCall it.\n"
-    assert link(capdisc, "../outside.txt?x").code == 5
-    assert link(capdisc, "?x").code == 5
-
-
-def test_a_file_of_the_folder_needs_no_link_to_it(capdisc, skill) -> None:
-    assert "name: guide" in link(capdisc, "./SKILL.md").out
 
 
 REFUSED = """
@@ -186,32 +121,6 @@ def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(
     assert "there is no capability 'guide'" in capdisc("show", "guide").err
 
 
-def test_a_file_that_cannot_be_read_as_text_is_an_error(capdisc, skill) -> None:
-    (skill / "large.md").write_bytes(b"x" * (1024 * 1024 + 1))
-    (skill / "latin.md").write_bytes(b"caf\xe9")
-    os.mkfifo(skill / "pipe.md")
-    for name, reason in (
-        ("large.md", "larger than 1,024 KiB"),
-        ("latin.md", "not UTF-8"),
-        ("pipe.md", "not a regular file"),
-        ("references", "not a regular file"),
-        ("references/gone.md", "not there"),
-        ("references/api.md#nowhere", "no section"),
-        ("#nowhere", "no section"),
-    ):
-        done = link(capdisc, name)
-        assert (done.code, done.out) == (3, ""), name
-        assert reason in done.err
-
-
-def test_what_a_file_holds_cannot_steer_the_terminal(capdisc, skill) -> None:
-    (skill / "odd.md").write_text("a\x1b[31mb\u202ec\n")
-    assert link(capdisc, "odd.md").out == "a<U+001B>[31mb<U+202E>c\n"
-    done = link(capdisc, "odd.md", "--json")
-    assert "\x1b" not in done.out
-    assert done.json["text"] == "a\x1b[31mb\u202ec\n"
-
-
 def test_a_url_is_not_fetched_unless_asked(capdisc, skill) -> None:
     done = link(capdisc, "https://docs.example.com/guide.md")
     assert (done.code, done.out) == (5, "")
@@ -243,38 +152,6 @@ def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch)
     assert (found["target"], found["url"]) == (url, "https://cdn.example.com/guide.md")
     assert link(capdisc, url, "--network", "--allow-html").out == "far away\n"
     assert asked == [(url, False, False), (url, False, True)]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--links", "--link", "x"),
-        ("--network",),
-        ("--links", "--network"),
-        ("--link", "x", "--allow-http"),
-    ],
-)
-def test_options_that_mean_nothing_together_are_usage_errors(capdisc, skill, options) -> None:
-    done = capdisc("show", "guide", *options)
-    assert (done.code, done.out) == (2, "")
-
-
-def test_a_link_belongs_to_one_capability(capdisc, skill, hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "plain")
-    capdisc("index", "skills")
-    assert capdisc("show", "guide", "plain", "--link", "x.md").code == 2
-    assert "skill:guide" in capdisc("show", "guide", "plain", "--links").out
-
-
-def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic) -> None:
-    (hermetic / "all").mkdir()
-    row = '{"name": "a", "kind": "tool", "description": "Does a thing.", "content": "[x](secret.txt)"}'
-    (hermetic / "all" / "capabilities.jsonl").write_text(row)
-    (hermetic / "all" / "secret.txt").write_text(CANARY)
-    capdisc("index", "all")
-    done = capdisc("show", "tool:a", "--link", "secret.txt")
-    assert (done.code, done.out) == (5, "")
-    assert "one of many" in done.err
 
 
 def test_a_plain_show_loads_nothing_of_the_network(process, skill) -> None:

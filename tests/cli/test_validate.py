@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import re
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +15,6 @@ from product_lists import REPORT_FORMATS
 
 HOOKS = Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml"
 GOOD = "name: {0}\nkind: tool\ndescription: Folds paper cranes of any size.\n"
-BROKEN = "---\nname: cranes\ndescription: Use when: someone folds\nversion: 1.0\n---\nFold it.\n"
 
 
 @pytest.fixture
@@ -32,11 +28,6 @@ def put(hermetic):
         return path
 
     return write
-
-
-@pytest.fixture
-def broken(put):
-    return put("cranes/SKILL.md", BROKEN)
 
 
 @pytest.fixture
@@ -58,16 +49,6 @@ def test_a_line_with_a_secret_is_not_repeated(capdisc, put) -> None:
         said = capdisc("validate", "a", "--format", name)
         assert "hard-coded-secret" in said.out
         assert key not in said.out + said.err
-
-
-def test_what_lies_behind_a_link_that_leads_out_is_never_shown(capdisc, put, hermetic) -> None:
-    secret = hermetic.parent / "outside.md"
-    secret.write_text("the secret line\n")
-    (hermetic / "a").mkdir()
-    (hermetic / "a" / "SKILL.md").symlink_to(secret)
-    done = capdisc("validate", "a")
-    assert "symlink" in done.out
-    assert "secret line" not in done.out
 
 
 def test_a_workflow_command_cannot_be_forged_by_a_name_or_a_text(capdisc, put) -> None:
@@ -99,177 +80,6 @@ def test_every_split_into_batches_says_the_same(capdisc, tools, name) -> None:
         assert together == "".join(capdisc("validate", "--format", name, one).out for one in order)
 
 
-def test_a_deleted_file_is_one_line_and_costs_no_other(capdisc, tools) -> None:
-    done = capdisc("validate", "--format", "concise", tools[0], "gone/SKILL.md", tools[2])
-    assert done.code == 2
-    assert [line.split(":")[0] for line in done.out.splitlines()] == [tools[0], tools[2]]
-    assert [line for line in done.err.splitlines() if line.startswith("error: ")] == [
-        f"error: cannot find {os.getcwd()}/gone/SKILL.md: No such file or directory"
-    ]
-
-
-def test_a_broken_configuration_is_status_2(capdisc, put) -> None:
-    put("capdisc.toml", "validate = \n")
-    assert capdisc("validate", ".").code == 2
-
-
-def test_without_a_path_the_conventional_folders_are_checked(capdisc, put) -> None:
-    put(".agents/skills/cranes/SKILL.md", BROKEN)
-    done = capdisc("validate", "--format", "concise")
-    assert done.code == 1
-    assert done.out.startswith(".agents/skills/cranes/SKILL.md:3:1: yaml-unquoted-colon")
-
-
-def test_without_a_path_the_workspace_alone_is_checked(capdisc, put, hermetic) -> None:
-    put(".git/HEAD", "")
-    put("../home/.claude/skills/own/SKILL.md", BROKEN)
-    put("../home/.claude/agents/helper.md", "no header")
-    empty = capdisc("validate")
-    assert empty.code == 2 and "capdisc validate --user" in empty.err
-    put(".claude/skills/cranes/SKILL.md", BROKEN)
-
-    def files(*words: str) -> set[str]:
-        found = capdisc("validate", "--json", *words).json["findings"]
-        return {Path(each["path"]).parent.name for each in found}
-
-    assert files() == {"cranes"}
-    assert files("--user") == {"own", "agents"}
-    assert capdisc("validate", "--user", ".").code == 2
-
-
-def test_in_the_home_folder_the_user_s_own_folders_are_checked(
-    capdisc, put, hermetic, monkeypatch
-) -> None:
-    put("../home/.claude/skills/own/SKILL.md", BROKEN)
-    monkeypatch.chdir(hermetic.parent / "home")
-    monkeypatch.setenv("PWD", str(hermetic.parent / "home"))
-    assert "own" in capdisc("validate").out
-
-
-def test_the_profile_follows_the_folders(capdisc, put) -> None:
-    text = "---\nname: cranes\ndescription: Folds cranes when asked to.\nmodel: x\n---\nFold.\n"
-    put(".claude/skills/cranes/SKILL.md", text)
-
-    def profile(*words: str) -> str:
-        return capdisc("validate", "--json", *words).json["profile"]
-
-    assert profile() == profile(".claude/skills/cranes/SKILL.md") == "claude-code"
-    assert "only folders of Claude Code" in capdisc("validate").err
-    assert profile("--profile", "spec") == "spec"
-    put(".claude/worktrees/other/skills/cranes/SKILL.md", text)
-    assert profile(".claude/worktrees/other") == "spec"
-    put("capdisc.toml", '[validate]\nprofile = "codex"\n')
-    assert profile() == "codex"
-    put("capdisc.toml", "")
-    put(".agents/skills/other/SKILL.md", text.replace("cranes", "other"))
-    assert profile() == "spec"
-
-
-def test_more_than_200_findings_are_counted_by_rule(capdisc, put) -> None:
-    for number in range(201):
-        put(f"many/b{number}/CAPABILITY.yaml", "name: A B\nkind: tool\n")
-    done = capdisc("validate", "many")
-    assert done.code == 1 and len(done.out.splitlines()) < 20
-    assert "field-missing" in done.out and "--all" in done.out
-    assert done.out.count("CAPABILITY.yaml:") == 0
-    assert capdisc("validate", "many", "--all").out.count("b100/CAPABILITY.yaml:") >= 1
-    for form in ("concise", "json", "github"):
-        assert capdisc("validate", "many", "--format", form).out.count("b100/CAPABILITY.yaml") >= 1
-
-
-def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, hermetic) -> None:
-    put("capdisc.toml", '[validate]\nignore = ["yaml-"]\nprofile = "claude"\n')
-    capdisc("trust", "--yes")
-    found = capdisc("validate", "cranes", "--json")
-    assert (found.json["profile"], found.json["silenced"]) == ("claude-ai", 1)
-    assert f"not shown, by {hermetic / 'capdisc.toml'}" in found.err
-    assert capdisc(
-        "validate", "cranes", "--json", "--ignore", "client-field", "--profile", "spec"
-    ).json["findings"][0]["code"] == ("yaml-unquoted-colon")
-
-
-def test_settings_of_validate_show_their_origin(capdisc, put, hermetic, monkeypatch) -> None:
-    put("pyproject.toml", '[tool.capdisc.validate]\nselect = "name-"\nnonsense = 1\n')
-    monkeypatch.setenv("CAPDISC_VALIDATE_IGNORE", "name-case,name-hyphens")
-    done = capdisc("config", "--json")
-    found = {each["name"]: (each["value"], each["from"]) for each in done.json["settings"]}
-    assert found["validate.select"] == (["name-"], str(hermetic / "pyproject.toml"))
-    assert found["validate.ignore"] == (["name-case,name-hyphens"], "CAPDISC_VALIDATE_IGNORE")
-    assert found["validate.profile"] == ("spec", "default")
-    assert "validate.nonsense" in done.err
-
-
-def test_a_result_goes_to_a_file_and_never_over_what_is_checked(capdisc, broken) -> None:
-    done = capdisc("validate", "cranes", "--format", "sarif", "--output", "log.sarif")
-    assert (done.code, done.out) == (1, "")
-    assert json.loads((broken.parent.parent / "log.sarif").read_text())["version"] == "2.1.0"
-    over = capdisc("validate", "cranes", "--output", "cranes/SKILL.md")
-    assert (over.code, broken.read_text()) == (2, BROKEN)
-
-
-def test_fix_and_write_put_the_file_right_and_keep_its_mode(capdisc, broken) -> None:
-    broken.chmod(0o640)
-    done = capdisc("validate", "cranes", "--fix", "--write", "--format", "concise")
-    assert done.code == 0
-    assert "fixed cranes/SKILL.md: yaml-unquoted-colon, ambiguous-scalar" in done.err
-    assert "yaml-" not in done.out
-    assert 'description: "Use when: someone folds"\nversion: "1.0"\n' in broken.read_text()
-    assert stat.S_IMODE(broken.stat().st_mode) == 0o640
-    assert [path.name for path in broken.parent.iterdir()] == ["SKILL.md"]
-    before = broken.stat()
-    assert capdisc("validate", "cranes", "--fix", "--write").code == 0
-    assert broken.stat() == before
-
-
-def test_a_link_is_never_written_through(capdisc, put, hermetic) -> None:
-    real = put("real/cranes.md", BROKEN)
-    (hermetic / "cranes").mkdir()
-    (hermetic / "cranes" / "SKILL.md").symlink_to(real)
-    done = capdisc("validate", ".", "--fix", "--write")
-    assert done.code == 2
-    assert "is a link; not written" in done.err
-    assert real.read_text() == BROKEN
-
-
-def test_a_piped_text_is_checked_alone_under_the_name_that_it_is_given(capdisc, put) -> None:
-    done = capdisc("validate", "-", "--format", "concise", stdin=BROKEN)
-    assert done.code == 1
-    assert done.out.startswith("SKILL.md:3:1: yaml-unquoted-colon")
-    assert "name-folder-mismatch" not in done.out
-    assert capdisc("validate", "-", stdin="name: a\nkind: tool\n").out.startswith(
-        "CAPABILITY.yaml:1:1: error"
-    )
-    put("other/SKILL.md", "")
-    named = capdisc(
-        "validate", "-", "--stdin-filename", "other/SKILL.md", "--format", "concise", stdin=BROKEN
-    )
-    assert "other/SKILL.md:2:1: name-folder-mismatch" in named.out
-
-
-def test_nothing_beside_a_piped_text_is_read(capdisc, put) -> None:
-    put("a/schema.json", "not JSON")
-    put("a/long.md", "secret text \u202e")
-    text = GOOD.format("a") + "skillContent: long.md\n"
-    done = capdisc("validate", "-", "--stdin-filename", "a/CAPABILITY.yaml", stdin=text)
-    assert (done.code, done.out) == (0, "")
-    climbing = capdisc(
-        "validate",
-        "-",
-        "--format",
-        "concise",
-        stdin=GOOD.format("a") + "skillContent: ../../../../x\n",
-    )
-    assert "path-escape" in climbing.out
-
-
-def test_a_piped_text_shows_its_line_and_its_fix(capdisc) -> None:
-    assert "  | description: Use when: someone folds" in capdisc("validate", "-", stdin=BROKEN).out
-    assert (
-        '+description: "Use when: someone folds"'
-        in capdisc("validate", "-", "--fix", stdin=BROKEN).out
-    )
-
-
 def test_a_piped_text_need_not_be_utf8(process, hermetic) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "capdisc", "validate", "-", "--format", "concise"], input=b"name: caf\xe9\n",
@@ -277,20 +87,6 @@ def test_a_piped_text_need_not_be_utf8(process, hermetic) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stdout.startswith(b"CAPABILITY.yaml:1:10: encoding")
-
-
-def test_all_rules_are_listed(capdisc) -> None:
-    rows = capdisc("validate", "--rules").out.splitlines()
-    listed = capdisc("validate", "--rules", "--json").json["rules"]
-    assert [row.split()[0] for row in rows[1:]] == [one["code"] for one in listed]
-    assert any(re.match(r"byte-order-mark +info +file +yes ", row) for row in rows)
-
-
-def test_a_schema_is_json_for_editors(capdisc) -> None:
-    for kind in ("capability", "skill"):
-        schema = json.loads(capdisc("validate", "--schema", kind).out)
-        assert schema["$schema"].endswith("2020-12/schema")
-        assert schema["$id"] == f"urn:capdisc:schema:{kind}:1"
 
 
 @pytest.mark.parametrize("name", REPORT_FORMATS)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.indexing import document_changes, passage_changes, pipeline, tree_scan
+from capdisc_indexer.indexing import build_stages, document_changes, passage_changes, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Overlay, Query
@@ -123,7 +123,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], BuildRep
 
     def build(place: Path) -> BuildReport:
         with monkeypatch.context() as patch:
-            patch.setattr(pipeline, "_build_whole", _fail)
+            patch.setattr(build_stages, "_build_whole", _fail)
             return _build(place)
 
     return build

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.indexing import pipeline, tree_scan
+from capdisc_indexer.indexing import build_stages, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import (
@@ -61,7 +61,7 @@ def test_nothing_but_stamps_is_read_where_nothing_changed(
     root: Path, options: BuildOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = _build(root, replace(options, only_new_findings=False))
-    monkeypatch.setattr(pipeline, "load_previous_build", _fail)
+    monkeypatch.setattr(build_stages, "load_previous_build", _fail)
     quick = _build(root, options)
     errors = [finding for finding in slow.findings if finding.severity is Severity.ERROR]
     assert errors

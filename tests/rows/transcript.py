@@ -9,15 +9,17 @@ The lines below it say what must come, until the next `$ `:
 
     text            this text is on stdout, after the text of the line before
     ! text          this text is nowhere on stdout
-    2> text         this text is on stderr
+    2> text         this text is on stderr, which is empty where no line says so
     2! text         this text is nowhere on stderr
-    quiet           stderr is empty
+    2= text         stderr is this line and the others of this kind, and nothing else
+    2?              stderr may have anything else
     = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
     same            stdout is that of the line typed before
+    tokens <= 500   how many tokens stdout has; also == != < > >=
     exit 1          the exit status, which is 0 where nothing is said
     .a[0].b == 3    a value of the JSON on stdout; also != < <= > >= ~ (contains) !~ (does not);
-                    [*] takes every item, .length counts
+                    [*] takes every item, [a=b] the one with that text there, .length counts
     // text         a remark
 """
 
@@ -34,6 +36,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.lazy_imports import load_token_counter
+
 # `python` is the one that runs the tests.
 PROGRAMS = Path(sys.executable).parent
 Json = Any
@@ -41,8 +45,10 @@ RunCapdisc = Callable[..., Any]
 
 _PATH = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]"
+    r"|\[(?P<field>\w+)=(?P<value>[^\]]*)\]"
 )
 _JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
+_TOKENS_LINE = re.compile(r"tokens (?P<sign>==|!=|<=|>=|<|>) (?P<limit>\d+)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
 
 
@@ -155,11 +161,15 @@ def _split_pipe(line: str) -> list[str]:
 
 def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
     code, position = 0, 0
-    exact = [line[2:] for line in step.expected if line == "=" or line.startswith("= ")]
-    if exact and exact != [line.rstrip() for line in printed.out.splitlines()]:
-        yield "stdout is not exactly this"
+    for name, sign, text in (("stdout", "=", printed.out), ("stderr", "2=", printed.err)):
+        exact = [line[len(sign) + 1 :] for line in step.expected if line.split(" ")[0] == sign]
+        if exact and exact != [line.rstrip() for line in text.splitlines()]:
+            yield f"{name} is not exactly this"
+    says_stderr = any(line.startswith(("2> ", "2=", "2?")) for line in step.expected)
+    if printed.err and not says_stderr:
+        yield "stderr is not empty"
     for line in step.expected:
-        if line == "=" or line.startswith("= "):
+        if line.split(" ")[0] in ("=", "2=", "2?"):
             continue
         if line.startswith("exit "):
             code = int(line[5:])
@@ -169,15 +179,17 @@ def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
         elif line.startswith("2! "):
             if line[3:] in printed.err:
                 yield f"on stderr: {line[3:]}"
-        elif line == "quiet":
-            if printed.err:
-                yield "stderr is not empty"
         elif line.startswith("! "):
             if line[2:] in printed.out:
                 yield f"on stdout: {line[2:]}"
         elif line == "nothing":
             if printed.out:
                 yield "stdout is not empty"
+        elif limit := _TOKENS_LINE.fullmatch(line):
+            if not _SIGNS[limit["sign"]](
+                count := load_token_counter()(printed.out), int(limit["limit"])
+            ):
+                yield f"{line}: it has {count}"
         elif line == "same":
             if printed.out != before or not before:
                 yield "stdout is not that of the line before"
@@ -224,7 +236,7 @@ def _json_failures(line: str, found: re.Match[str], out: str) -> Iterator[str]:
     expected = json.loads(found["value"])
     try:
         value = _look_up(document, found["path"])
-    except (KeyError, IndexError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, StopIteration) as error:
         yield f"{line}: nothing is there ({error!r})"
         return
     if not _SIGNS[found["sign"]](value, expected):
@@ -240,6 +252,9 @@ def _look_up(document: Json, path: str) -> Json:
             if rest == ".length":
                 return len(document)
             return [_look_up(item, rest) for item in document]
+        if step["field"]:
+            document = next(row for row in document if row[step["field"]] == step["value"])
+            continue
         if (
             step["name"] == "length"
             and number == len(steps) - 1

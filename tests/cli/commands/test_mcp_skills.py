@@ -240,6 +240,8 @@ def test_skills_of_one_name_and_skills_inside_skills_have_paths_of_their_own(
     write_skill(hermetic / "tools" / "a", "review", "Reviews prose.")
     write_skill(hermetic / "tools" / "b", "review", "Reviews code.")
     write_skill(hermetic / "tools" / "merge-pdfs", "inner", "Is inside.")
+    misnamed = write_skill(hermetic / "tools" / "merge-pdfs", "folder")
+    misnamed.write_text(misnamed.read_text().replace("name: folder", "name: other"))
     catalogue("say-bye")
 
     async def talk(client):
@@ -258,6 +260,7 @@ def test_skills_of_one_name_and_skills_inside_skills_have_paths_of_their_own(
     assert "Is inside." in texts[inner]
     files = {entry["uri"]: {file["uri"] for file in entry["resources"]} for entry in entries}
     assert inner in files[PDF] & files[inner]
+    assert "skill://other/SKILL.md" in files
 
 
 def test_a_hidden_skill_is_not_listed_and_answered_for_by_its_uri(

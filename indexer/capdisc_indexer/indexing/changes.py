@@ -94,7 +94,7 @@ class Changes:
         return sorted(key for key in last_ids if key not in ids or key in self.descriptors)
 
 
-def detect_changes(
+def collect_changes(
     tree: ScannedTree,
     states: Mapping[str, FileState],
     reader: FileReader,
