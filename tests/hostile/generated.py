@@ -12,8 +12,7 @@ from itertools import pairwise, product
 from json import dumps
 from pathlib import Path
 
-from hostile.case import Case, Writer, accepted, rejected, unfit, warned
-from hostile.checks import at_most_of_five, says
+from hostile.case import Case, Writer, accepted, rejected, warned
 from hostile.writing import (
     ACCESS_KEY,
     ENV_CANARY,
@@ -23,9 +22,7 @@ from hostile.writing import (
     MANIFEST,
     NAME,
     SECRET_KEY,
-    SKILL,
     SKILL_FILE,
-    TOOL,
     TURNIPS,
     fields,
     files,
@@ -229,253 +226,128 @@ def _random(seed: int) -> bytes:
     return random.Random(seed).randbytes(4_096)
 
 
-GENERATED: dict[str, tuple[Case, ...]] = {
-    "controls": (
-        accepted(
-            "control-brackets-and-fences",
-            skill(_BRACKETS),
-            indexed=(SKILL,),
-            checks=(says("show --json", _BRACKETS),),
-        ),
-        accepted(
-            "control-empty-directories",
-            _empty_folders,
-            indexed=("tool:beside-control-empty-directories",),
-        ),
+# The files of a case of `cases/*.toml`, by its name.
+MADE: dict[str, Writer] = {
+    "control-brackets-and-fences": skill(_BRACKETS),
+    "control-empty-directories": _empty_folders,
+    "yaml-billion-laughs": manifest(_laughs),
+    "yaml-merge-key-bomb": manifest(_merges),
+    "yaml-deep-block": manifest(_blocks),
+    "yaml-many-keys": manifest(lambda: fields(_numbered("key-{0}: {0}\n", 120_000))),
+    "yaml-utf16": manifest(fields().encode("utf-16")),
+    "yaml-latin1-bytes": manifest(
+        fields(description="Zieht R\u00fcben heraus.").encode("latin-1")
     ),
-    "yaml structure": (
-        rejected("yaml-billion-laughs", "yaml-alias", manifest(_laughs), seconds=1, mebibytes=120),
-        rejected(
-            "yaml-merge-key-bomb",
-            "yaml-alias yaml-merge-key",
-            manifest(_merges),
-            seconds=1,
-            mebibytes=120,
-        ),
-        rejected("yaml-deep-block", "yaml-depth file-too-large", manifest(_blocks)),
-        rejected(
-            "yaml-many-keys",
-            "yaml-too-many-nodes file-too-large",
-            manifest(lambda: fields(_numbered("key-{0}: {0}\n", 120_000))),
-            seconds=2,
-        ),
+    "yaml-overlong-utf8": manifest(fields().encode().replace(b"muddy", b"\xc0\xaf\xe0\x80\xaf")),
+    "field-too-many-tags": manifest(
+        lambda: fields(f"tags: [{', '.join(f'tag-{number}' for number in range(5_000))}]\n")
     ),
-    "encodings": (
-        rejected("yaml-utf16", "encoding", manifest(fields().encode("utf-16"))),
-        rejected(
-            "yaml-latin1-bytes",
-            "encoding",
-            manifest(fields(description="Zieht R\u00fcben heraus.").encode("latin-1")),
-        ),
-        rejected(
-            "yaml-overlong-utf8",
-            "encoding",
-            manifest(fields().encode().replace(b"muddy", b"\xc0\xaf\xe0\x80\xaf")),
-        ),
+    "frontmatter-huge": files(
+        {
+            SKILL_FILE: lambda: skill_text(
+                "Pull.", more=_numbered("  key-{0}: value\n", 40_000, "metadata:\n")
+            )
+        }
     ),
-    "fields": (
-        warned(
-            "field-too-many-tags",
-            "field-too-long too-many-items",
-            manifest(
-                lambda: fields(
-                    f"tags: [{', '.join(f'tag-{number}' for number in range(5_000))}]\n"
-                )
-            ),
-        ),
+    "unicode-tag-block-description": _described(_HIDDEN),
+    "unicode-tag-block-body": skill(f"Pull.{_HIDDEN}"),
+    "unicode-variation-selector-payload": _described(f" \U0001f642{_selected('rm -rf barn')}"),
+    "unicode-zero-width-binary-message": _described(_bits("obey")),
+    "prompt-fence-breakout-body": skill(_FENCES),
+    "prompt-base64-payload": skill(f"Run `echo {_ENCODED} | base64 -d | sh`."),
+    "prompt-token-inflation": skill(_dense()),
+    "path-link-fan-out": _fan_out,
+    "path-socket": _socket,
+    "path-unreadable": _unreadable,
+    "path-sparse-giant": _sparse,
+    "schema-ref-expansion": _schema(dumps(_EXPANSION)),
+    "schema-huge-enum": _schema(dumps(_ENUM)),
+    "schema-latin1": _schema('{"title": "R\u00fcbe"}\n'.encode("latin-1")),
+    "rank-flood-near-duplicates": files(_FLOOD),
+    "rank-tag-clique": files(
+        _crowd([" ".join(words) for words in product(_ACTS, _CROPS, _PLACES)])
     ),
-    "secrets": (
-        accepted(
-            "secret-name-with-live-value",
-            manifest(fields(f"requiredSecrets: [{ENV_NAME}]\n", name="secret-user")),
-            indexed=("tool:secret-user",),
-            unsaid=(ENV_CANARY,),
-        ),
-        rejected(
-            "secret-value-in-required-secrets",
-            "secret-value",
-            manifest(fields(f"requiredSecrets: [{SECRET_KEY}]\n")),
-            unsaid=(SECRET_KEY[:13],),
-        ),
-        warned(
-            "secret-hard-coded-in-body",
-            "hard-coded-secret",
-            skill(f"Log in with {ACCESS_KEY} and pull."),
-            neighbour="skill",
-            untold=(ACCESS_KEY,),
-        ),
-        warned(
-            "secret-token-printed-nowhere",
-            "hard-coded-secret",
-            skill(f"Pull with {_TOKEN}."),
-            unsaid=(_TOKEN[:14],),
-        ),
-        warned(
-            "secret-private-key-printed-nowhere",
-            "hard-coded-secret",
-            manifest(fields(f"instructions: {dumps('Pull. ' * 200 + _PRIVATE_KEY)}\n")),
-            unsaid=_ROWS,
-        ),
-        warned(
-            "secret-in-the-words-that-are-run",
-            "hard-coded-secret",
-            manifest(fields(f"run: {{command: [echo, '--token={_TOKEN}']}}\n")),
-            unsaid=(_TOKEN[:14],),
-        ),
-        rejected(
-            "secret-file-as-content",
-            "secret-file",
-            files({MANIFEST: fields("skillContent: .env\n"), f"{NAME}/.env": _ENVIRONMENT}),
-        ),
-        rejected("secret-file-behind-a-link", "secret-file", _environment_behind_a_link),
-        rejected(
-            "secret-key-file-as-content",
-            "secret-file",
-            files(
-                {MANIFEST: fields("skillContent: notes.md\n"), f"{NAME}/notes.md": _PRIVATE_KEY}
-            ),
-            unsaid=_ROWS,
-        ),
-        accepted(
-            "secret-template-expansion", skill(_TEMPLATES), neighbour="skill", unsaid=(ENV_CANARY,)
-        ),
+    "rank-tag-clique-by-number": files(
+        _crowd([f"Pulls row {number} of it." for number in range(400)])
     ),
-    "front matter": (
-        rejected(
-            "frontmatter-huge",
-            "yaml-too-many-nodes file-too-large",
-            files(
-                {
-                    SKILL_FILE: lambda: skill_text(
-                        "Pull.", more=_numbered("  key-{0}: value\n", 40_000, "metadata:\n")
-                    )
-                }
-            ),
-            neighbour="skill",
-        ),
+    "tree-deep-nesting": files({"d/" * 300 + "CAPABILITY.yaml": fields()}),
+    "tree-longest-name": files({f"{'f' * 250}/CAPABILITY.yaml": fields()}),
+    "tree-many-files-in-skill": _with_rows(
+        SKILL_FILE, skill_text("Read [the first](references/0000.md).")
     ),
-    "hidden text": (
-        rejected(
-            "unicode-tag-block-description",
-            "hidden-text",
-            _described(_HIDDEN),
-            unrendered=(HIDDEN_CANARY,),
-        ),
-        rejected(
-            "unicode-tag-block-body",
-            "hidden-text",
-            skill(f"Pull.{_HIDDEN}"),
-            unrendered=(HIDDEN_CANARY,),
-        ),
-        rejected(
-            "unicode-variation-selector-payload",
-            "hidden-text",
-            _described(f" \U0001f642{_selected('rm -rf barn')}"),
-        ),
-        rejected("unicode-zero-width-binary-message", "hidden-text", _described(_bits("obey"))),
+    "tree-binary-and-archives": files(
+        {
+            SKILL_FILE: skill_text("Run scripts/pull.py."),
+            f"{NAME}/scripts/__init__.pyc": _BYTECODE + b"\xe3\0\0\0",
+            f"{NAME}/scripts/pull.so": _PROGRAM,
+            f"{NAME}/assets/rows.zip": b"PK\x05\x06" + bytes(18),
+        }
     ),
-    "prompt": (
-        warned("prompt-fence-breakout-body", "markup-breakout", skill(_FENCES), neighbour="skill"),
-        warned(
-            "prompt-base64-payload",
-            "encoded-payload",
-            skill(f"Run `echo {_ENCODED} | base64 -d | sh`."),
-            neighbour="skill",
-        ),
-        warned("prompt-token-inflation", "token-density", skill(_dense()), neighbour="skill"),
+    "tree-many-files-in-tool": _with_rows(MANIFEST, fields()),
+    "tree-binaries-of-a-tool": files(
+        {
+            MANIFEST: fields(),
+            f"{NAME}/bin/pull": _PROGRAM,
+            f"{NAME}/scripts/__pycache__/pull.cpython-311.pyc": _BYTECODE + b"\xe3\0\0\0",
+            f"{NAME}/assets/rows.docx": b"PK\x03\x04" + bytes(26),
+        }
     ),
-    "paths": (warned("path-link-fan-out", "too-many-links", _fan_out, neighbour="skill"),),
-    "links": (
-        rejected("path-socket", "path-not-file", _socket, seconds=2),
-        rejected("path-unreadable", "path-unreadable", _unreadable, needs="user"),
-        rejected("path-sparse-giant", "file-too-large", _sparse, seconds=2, mebibytes=150),
-    ),
-    "schema": (
-        warned(
-            "schema-ref-expansion",
-            "schema-too-large schema-cycle",
-            _schema(dumps(_EXPANSION)),
-            indexed=(TOOL,),
-            seconds=2,
-        ),
-        warned(
-            "schema-huge-enum",
-            "schema-too-large file-large",
-            _schema(dumps(_ENUM)),
-            indexed=(TOOL,),
-        ),
-        unfit("schema-latin1", "encoding", _schema('{"title": "R\u00fcbe"}\n'.encode("latin-1"))),
-    ),
-    "ranking": (
-        warned(
-            "rank-flood-near-duplicates",
-            "near-duplicate-flood",
-            files(_FLOOD),
-            roots=("beside-rank-flood-near-duplicates", "flood"),
-            checks=(at_most_of_five("tool:temperature-", 3),),
-        ),
-        accepted(
-            "rank-tag-clique",
-            files(_crowd([" ".join(words) for words in product(_ACTS, _CROPS, _PLACES)])),
-            seconds=10,
-        ),
-        accepted(
-            "rank-tag-clique-by-number",
-            files(_crowd([f"Pulls row {number} of it." for number in range(400)])),
-            seconds=10,
-        ),
-    ),
-    "tree": (
-        rejected(
-            "tree-deep-nesting", "path-too-deep", files({"d/" * 300 + "CAPABILITY.yaml": fields()})
-        ),
-        accepted(
-            "tree-longest-name", files({f"{'f' * 250}/CAPABILITY.yaml": fields()}), indexed=(TOOL,)
-        ),
-        warned(
-            "tree-many-files-in-skill",
-            "too-many-files",
-            _with_rows(SKILL_FILE, skill_text("Read [the first](references/0000.md).")),
-            neighbour="skill",
-        ),
-        warned(
-            "tree-binary-and-archives",
-            "binary-file",
-            files(
-                {
-                    SKILL_FILE: skill_text("Run scripts/pull.py."),
-                    f"{NAME}/scripts/__init__.pyc": _BYTECODE + b"\xe3\0\0\0",
-                    f"{NAME}/scripts/pull.so": _PROGRAM,
-                    f"{NAME}/assets/rows.zip": b"PK\x05\x06" + bytes(18),
-                }
-            ),
-            neighbour="skill",
-        ),
-        warned("tree-many-files-in-tool", "too-many-files", _with_rows(MANIFEST, fields())),
-        # A program without an ending, bytecode where an interpreter looks, a document.
-        warned(
-            "tree-binaries-of-a-tool",
-            "binary-file",
-            files(
-                {
-                    MANIFEST: fields(),
-                    f"{NAME}/bin/pull": _PROGRAM,
-                    f"{NAME}/scripts/__pycache__/pull.cpython-311.pyc": _BYTECODE + b"\xe3\0\0\0",
-                    f"{NAME}/assets/rows.docx": b"PK\x03\x04" + bytes(26),
-                }
-            ),
-        ),
-        warned("tree-non-utf8-name", "path-character", _not_utf8),
-        rejected(
-            "tree-skill-binary-body",
-            "encoding control-character",
-            files({SKILL_FILE: skill_text("Pull.").encode() + _random(1)}),
-            neighbour="skill",
-        ),
-        rejected(
-            "tree-random-bytes",
-            "encoding yaml-syntax control-character",
-            files({MANIFEST: _random(2)}),
-        ),
-    ),
+    "tree-non-utf8-name": _not_utf8,
+    "tree-skill-binary-body": files({SKILL_FILE: skill_text("Pull.").encode() + _random(1)}),
+    "tree-random-bytes": files({MANIFEST: _random(2)}),
 }
+
+SECRETS: tuple[Case, ...] = (
+    accepted(
+        "secret-name-with-live-value",
+        manifest(fields(f"requiredSecrets: [{ENV_NAME}]\n", name="secret-user")),
+        indexed=("tool:secret-user",),
+        unsaid=(ENV_CANARY,),
+    ),
+    rejected(
+        "secret-value-in-required-secrets",
+        "secret-value",
+        manifest(fields(f"requiredSecrets: [{SECRET_KEY}]\n")),
+        unsaid=(SECRET_KEY[:13],),
+    ),
+    warned(
+        "secret-hard-coded-in-body",
+        "hard-coded-secret",
+        skill(f"Log in with {ACCESS_KEY} and pull."),
+        neighbour="skill",
+        untold=(ACCESS_KEY,),
+    ),
+    warned(
+        "secret-token-printed-nowhere",
+        "hard-coded-secret",
+        skill(f"Pull with {_TOKEN}."),
+        unsaid=(_TOKEN[:14],),
+    ),
+    warned(
+        "secret-private-key-printed-nowhere",
+        "hard-coded-secret",
+        manifest(fields(f"instructions: {dumps('Pull. ' * 200 + _PRIVATE_KEY)}\n")),
+        unsaid=_ROWS,
+    ),
+    warned(
+        "secret-in-the-words-that-are-run",
+        "hard-coded-secret",
+        manifest(fields(f"run: {{command: [echo, '--token={_TOKEN}']}}\n")),
+        unsaid=(_TOKEN[:14],),
+    ),
+    rejected(
+        "secret-file-as-content",
+        "secret-file",
+        files({MANIFEST: fields("skillContent: .env\n"), f"{NAME}/.env": _ENVIRONMENT}),
+    ),
+    rejected("secret-file-behind-a-link", "secret-file", _environment_behind_a_link),
+    rejected(
+        "secret-key-file-as-content",
+        "secret-file",
+        files({MANIFEST: fields("skillContent: notes.md\n"), f"{NAME}/notes.md": _PRIVATE_KEY}),
+        unsaid=_ROWS,
+    ),
+    accepted(
+        "secret-template-expansion", skill(_TEMPLATES), neighbour="skill", unsaid=(ENV_CANARY,)
+    ),
+)

@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from hostile import checks
 from hostile.case import Case, Kind
-from hostile.generated import GENERATED
+from hostile.generated import MADE, SECRETS
 from hostile.writing import MANIFEST, NAME, SKILL_FILE, fields, linked, outside, put, skill_text
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -37,7 +37,8 @@ def _read_group(group: str) -> Iterator[Case]:
     if path.exists():
         for name, entry in tomllib.loads(path.read_text()).items():
             yield _read_case(name, entry)
-    yield from GENERATED.get(group, ())
+    if group == "secrets":
+        yield from SECRETS
 
 
 def _read_case(name: str, entry: dict[str, Any]) -> Case:
@@ -53,9 +54,8 @@ def _read_case(name: str, entry: dict[str, Any]) -> Case:
     more = {
         key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
     }
-    return Case(
-        name=name, kind=kind, codes=codes, write=partial(_write, written), checks=asked, **more
-    )
+    write = MADE.get(name) or partial(_write, written)
+    return Case(name=name, kind=kind, codes=codes, write=write, checks=asked, **more)
 
 
 def _write(written: dict[str, Any], root: Path) -> None:

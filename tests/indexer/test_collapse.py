@@ -51,77 +51,19 @@ def test_texts_of_one_family_are_no_copies(one, other, are_copies) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skills", "text", "shown"),
-    [
-        pytest.param(
-            [
-                *((f"heat-{n}", f"{HEAT}, copy {n}. Use when asked.", "") for n in range(20)),
-                ("units", "Converts lengths and weights, and a temperature too.", ""),
-            ],
-            "convert a temperature from celsius to fahrenheit",
-            {"skill:heat-*": 19, "skill:units": 0},
-            id="a flood",
-        ),
-        pytest.param(
-            [("heat", f"{HEAT}.", BODY), ("heat-official", f"{HEAT}.", BODY)],
-            "convert a temperature",
-            {"skill:heat": 1},
-            id="renamed",
-        ),
-        pytest.param(
-            [
-                ("payroll", "Pays the salaries of the month.", BODY * 3),
-                ("camera", "Records a video of the door.", BODY * 3),
-            ],
-            "pay the salaries and record a video",
-            {"skill:payroll": 0, "skill:camera": 0},
-            id="the same boilerplate",
-        ),
-        pytest.param(
-            [(f"{verb}-server", "Controls the server.", "") for verb in ("start", "stop")],
-            "control the server",
-            {"skill:start-server": 0, "skill:stop-server": 0},
-            id="opposite names",
-        ),
-        pytest.param(
-            [
-                ("a/pdf", "Extracts text and tables of PDF files, and merges or splits PDFs.", ""),
-                (
-                    "b/pdf",
-                    "PDF toolkit: merging, splitting, tables, forms. Use for PDF files.",
-                    "",
-                ),
-                (
-                    "c/pdf-official",
-                    "Anything with PDF files: read text or tables, merge, split.",
-                    "",
-                ),
-                (
-                    "d/pdf-forms",
-                    "Fills the fields of PDF forms, one by one, and flattens them.",
-                    "",
-                ),
-            ],
-            "merge PDF files and read tables",
-            {"skill:pdf-forms": 0, "skill:pdf*": 2},
-            id="rewritten versions of one name",
-        ),
-        pytest.param(
-            [
-                ("a/review", "Reviews the tests of a browser and says which are flaky.", ""),
-                ("b/review", "Analyses memories for stale entries and health.", ""),
-            ],
-            "review tests or memory entries",
-            {"skill:review": 0, "skill:review@b": 0},
-            id="one name, two jobs",
-        ),
-    ],
+    "catalogue", read_rows(__file__, "catalogues"), ids=lambda catalogue: catalogue["shows"]
 )
-def test_copies_take_one_place_and_are_named(hermetic, write_skill, skills, text, shown) -> None:
-    for path, description, body in skills:
+def test_copies_take_one_place_and_are_named(hermetic, write_skill, catalogue) -> None:
+    skills, shown = catalogue["skills"], catalogue["shown"]
+    for path, description, *repeats in skills:
         folder, _, name = path.rpartition("/")
-        write_skill(hermetic / "skills" / folder, name, description, body or _words(name + folder))
-    hits = _first(hermetic / "skills", hermetic / "index", text).hits
+        write_skill(
+            hermetic / "skills" / folder,
+            name,
+            description,
+            "".join(BODY * count for count in repeats) or _words(name + folder),
+        )
+    hits = _first(hermetic / "skills", hermetic / "index", catalogue["text"]).hits
     for pattern, count in shown.items():
         assert count in [len(hit.copies) for hit in hits if fnmatchcase(hit.id, pattern)]
     assert len(hits) == len(shown)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.errors import BusyError, DamagedIndexError, IndexStateError
+from capdisc_indexer.model.errors import BusyError, DamagedIndexError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.snapshot import Index
@@ -18,23 +18,6 @@ def built(hermetic, write_skill):
         write_skill(root, name)
     build_index([root], index_dir, BuildOptions())
     return root, index_dir
-
-
-@pytest.mark.parametrize(
-    "victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/state"]
-)
-@pytest.mark.parametrize("harm", ["cut", "gone"])
-def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, harm) -> None:
-    root, index_dir = built
-    path = generation.generation_folder(index_dir, 1) / victim
-    path.unlink() if harm == "gone" else path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(IndexStateError) as caught:
-        Index(index_dir)
-    assert "capdisc index" in caught.value.hint
-    report = build_index([root], index_dir, BuildOptions())
-    assert report.published
-    assert "rebuilding it" in report.degraded[0]
-    assert len(Index(index_dir).documents) == 3
 
 
 def _flip(path) -> None:

@@ -14,30 +14,8 @@ from capdisc_indexer.store.snapshot import Index
 @pytest.fixture
 def many(hermetic, write_skill):
     """A few hundred skills: enough that something is always a little near."""
-    nouns = (
-        "invoice",
-        "kernel",
-        "garden",
-        "protein",
-        "ticket",
-        "song",
-        "contract",
-        "river",
-        "engine",
-        "poem",
-    )
-    verbs = (
-        "writes",
-        "checks",
-        "draws",
-        "sorts",
-        "counts",
-        "repairs",
-        "translates",
-        "plans",
-        "reviews",
-        "sells",
-    )
+    nouns = "invoice kernel garden protein ticket song contract river engine poem".split()
+    verbs = "writes checks draws sorts counts repairs translates plans reviews sells".split()
     for noun in nouns:
         for verb in verbs:
             for place in ("office", "lab", "kitchen"):

@@ -35,21 +35,13 @@ from capdisc_indexer.text.location import locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
 from capdisc_sessions import session_files as sessions
+from case_rows import read_rows
 from conftest import CATALOGS
 from product_lists import RENDER_FORMATS
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 ROUNDS = int(os.environ.get("CAPDISC_RENDER_ROUNDS", "60"))
-WORDS = (
-    "send the customer an invoice",
-    "merge PDF files",
-    "resize the photos",
-    "book a room",
-    "qqq zzz",
-    "",
-)
-TEMPLATES = ("minimal", "planner", "phased", "tools")
-_STYLES = ({}, {}, {"style": "tools"}, {"style": "full"}, {"model": "claude-2"}, {"auto": True})
+CHOICES, FRAMED_CHOICES = read_rows(__file__, "choices"), read_rows(__file__, "framed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +135,22 @@ def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> b
 
 def _typed(rng: random.Random, world: World) -> RenderOptions:
     form = rng.choice(RENDER_FORMATS)
-    plain = form == "skills-xml"
-    detail = rng.choice((None, None, None, "name", "summary", "full"))
-    templates = ("", "", "", *TEMPLATES, *map(str, world.templates))
-    return RenderOptions(
-        words=[rng.choice(WORDS)],
-        min_relevance=rng.choice((0.0, 0.0, 0.3)),
-        on_empty=rng.choice(("none", "none", "all")),
-        mode="lexical",
-        budget=rng.choice((60, 150, 400, 1_000, 3_000, 9_000)) + rng.randrange(90),
-        tier_budget=rng.choice(
-            ("", "", f"0={rng.randrange(250)}", f"1={rng.randrange(300)},2={rng.randrange(900)}")
-        ),
-        tier_top=rng.choice(("", "", f"1={rng.randrange(1, 20)},2={rng.randrange(1, 6)}")),
-        max_each=rng.choice((0, 200, 1_250)),
-        tokenizer=rng.choice((None, None, "claude", "chars4")),
-        format=form,
-        tier=None if detail else rng.choice((None, None, "1,2", "2", "0", "1", "0,2")),
-        detail=detail,
-        split="" if plain else rng.choice(("", "", "", "both", "prefix", "suffix")),
-        hint=rng.choice((None, "cli", "tool", "none")),
-        hints=rng.random() < 0.3,
-        by_kind=rng.random() < 0.2,
-        template="" if plain else rng.choice(templates),
-        append=[] if plain else [str(path) for path in world.texts if rng.random() < 0.3],
-        session=None if plain or rng.random() < 0.6 else world.session,
-        context_size=rng.choice((20_000, 200_000)),
-        **({} if plain else rng.choice(_STYLES)),
-    )
+    given = {name: rng.choice(values) for name, values in CHOICES.items()}
+    given |= {
+        "words": [given["words"]],
+        "format": form,
+        "tier": None if given["detail"] else given["tier"],
+        "budget": given["budget"] + rng.randrange(90),
+        "tier_budget": given["tier_budget"].format(rng.randrange(250), rng.randrange(900)),
+        "tier_top": given["tier_top"].format(rng.randrange(1, 20), rng.randrange(1, 6)),
+    }
+    if form != "skills-xml":
+        framed = {name: rng.choice(values) for name, values in FRAMED_CHOICES.items()}
+        given |= framed.pop("style") | framed
+        given["template"] = rng.choice([*[framed["template"]] * 7, *map(str, world.templates)])
+        given["append"] = [str(path) for path in world.texts if rng.random() < 0.3]
+        given["session"] = world.session if framed["session"] else None
+    return RenderOptions(mode="lexical", **given)
 
 
 def _filters(rng: random.Random) -> params.Filters:

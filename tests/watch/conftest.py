@@ -52,11 +52,12 @@ def watching(index_dir) -> Iterator[Callable[..., Iterator[WatchUpdate]]]:
     with ExitStack() as stack:
 
         def start(
-            *roots: Path, lock_timeout_s: float = 5.0, **options: object
+            *roots: Path, build: BuildOptions | None = None, **options: object
         ) -> Iterator[WatchUpdate]:
             pace = WatchOptions(**{"quiet_s": 0.15, **options})
-            build = BuildOptions(lock_timeout_s=lock_timeout_s)
-            return stack.enter_context(closing(watch(roots, index_dir, build, pace)))
+            return stack.enter_context(
+                closing(watch(roots, index_dir, build or BuildOptions(), pace))
+            )
 
         yield start
 

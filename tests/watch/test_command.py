@@ -237,3 +237,11 @@ def test_a_build_that_waited_drops_nothing_that_was_added_meanwhile(
     with pytest.raises(CoverageChangedError):
         build_index([hermetic / "one"], folder, BuildOptions(coverage=last, last_coverage=last))
     assert ids(folder) == ["skill:alpha", "skill:beta"]
+
+
+def test_what_waits_for_trust_is_told_once_in_json_too(command, hermetic) -> None:
+    (hermetic / "capdisc.toml").write_text('roots = ["../outside"]\n')
+    watched = command()
+    (notice,) = watched.turns[0]["notices"]
+    assert notice == "left out until the user trusts this workspace: roots; run: capdisc trust"
+    assert watched.err.count("left out until you trust it: roots") == 1

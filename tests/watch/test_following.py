@@ -17,13 +17,6 @@ def changes(turn) -> tuple[int, int, int]:
     return tuple(turn.report.counts[name] for name in ("added", "updated", "removed"))
 
 
-def test_the_first_turn_tells_of_the_build_at_the_start(watching, root, described) -> None:
-    turn = next(watching(root))
-    assert changes(turn) == (1, 0, 0)
-    assert (turn.errors, turn.notices) == ((), ())
-    assert described() == {"skill:alpha": "Does a thing. Use when asked."}
-
-
 def test_a_start_without_a_change_is_told_as_well(watching, root, index_dir) -> None:
     build_index([root], index_dir, BuildOptions())
     turn = next(watching(root))
@@ -66,35 +59,6 @@ def test_every_way_of_saving_is_one_reindex_with_the_right_content(
         assert described() == {"skill:alpha": text}, saving
 
 
-def test_an_edit_behind_a_link_is_followed(
-    watching, root, hermetic, write_skill, described
-) -> None:
-    """An edit of the target of a link is followed (S211)."""
-    write_skill(hermetic / "store", "beta")
-    (root / "linked").symlink_to(hermetic / "store" / "beta")
-    turns = watching(root, hermetic / "store")
-    next(turns)
-    write_skill(hermetic / "store", "beta", "Changed behind the link. Use when asked.")
-    next(turns)
-    assert described()["skill:beta"].startswith("Changed behind")
-
-
-def test_a_single_file_with_the_files_beside_it_is_followed(watching, hermetic, described) -> None:
-    folder = hermetic / "one"
-    folder.mkdir()
-    manifest = folder / "CAPABILITY.yaml"
-    manifest.write_text("name: one\nkind: tool\ndescription: Does one thing.\n")
-    turns = watching(manifest)
-    next(turns)
-    manifest.write_text("name: one\nkind: tool\ndescription: Does another thing.\n")
-    next(turns)
-    assert described() == {"tool:one": "Does another thing."}
-    (folder / "schema.json").write_text(
-        '{"type": "object", "properties": {"town": {"type": "string"}}}'
-    )
-    assert changes(next(turns)) == (0, 1, 0)
-
-
 def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill) -> None:
     turns = watching(root, quiet_s=0.3, patience_s=1.0)
     next(turns)
@@ -114,14 +78,6 @@ def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill)
     finally:
         done.set()
         writing.join()
-
-
-def test_without_the_kernels_events_it_is_found_by_looking(watching, root, write_skill) -> None:
-    """Without events of the system, polling finds a new file (S210)."""
-    turns = watching(root, poll=True, interval_s=0.2)
-    next(turns)
-    write_skill(root, "beta")
-    assert changes(next(turns)) == (1, 0, 0)
 
 
 def test_a_half_written_file_keeps_its_last_version(
@@ -167,11 +123,6 @@ def test_a_file_that_stays_broken_is_an_error_once_and_its_last_version_stays(
     assert changes(next(turns)) == (0, 1, 0)
     broken.unlink()
     assert changes(next(turns)) == (0, 0, 1)
-
-
-def test_a_file_that_is_broken_from_the_start_is_an_error_at_once(watching, root) -> None:
-    (root / "alpha" / "SKILL.md").write_text("---\nname: al")
-    assert len(next(watching(root)).errors) == 1
 
 
 @pytest.mark.parametrize("hours", [-2, 2])

@@ -162,7 +162,7 @@ def test_another_writer_is_waited_for_with_one_notice(
     watching, root, index_dir, monkeypatch
 ) -> None:
     monkeypatch.setattr("capdisc_indexer.watching.watch_loop.RETRY_INTERVAL_S", 0.1)
-    turns = watching(root, lock_timeout_s=0.1)
+    turns = watching(root, build=BuildOptions(lock_timeout_s=0.1))
     with ExitStack() as writing:
         writing.enter_context(locks.write_lock(index_dir, 1.0))
         assert "another process is writing" in next(turns).notices[0]
@@ -301,3 +301,14 @@ def test_a_failing_thread_of_an_earlier_observer_wakes_nobody(root, hermetic) ->
         assert (hints.pending, hints.lost) == (True, True)
     finally:
         observer.close()
+
+
+def test_an_index_made_of_other_folders_is_put_right(
+    watching, root, hermetic, index_dir, write_skill, described
+) -> None:
+    write_skill(hermetic / "other", "beta")
+    turns = watching(root, interval_s=0.3)
+    next(turns)
+    build_index([hermetic / "other"], index_dir, BuildOptions())
+    assert next(turns).notices == (f"no longer scanned: {hermetic / 'other'}",)
+    assert list(described()) == ["skill:alpha"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.tools import tool_table
 from capdisc_indexer.tools.agent_tools import AGENT_TOOLS
 from capdisc_indexer.tools.discovery_tools import NON_CALLABLE_KINDS, summary
 from case_rows import read_rows
@@ -38,3 +40,15 @@ def test_a_summary_is_the_first_line_that_says_something(description, expected) 
     characters (S106).
     """
     assert summary(description) == expected
+
+
+def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None:
+    """With leave to run, the capability gets its checked arguments with defaults (S108)."""
+    running = replace(desk, execute=lambda descriptor, arguments: {descriptor.id: arguments})
+    given = {"tool_name": "base_tableList", "arguments": {"table": "x"}}
+    for context, expected in (
+        (running, {"tool:base_tableList": {"table": "x", "top": 5}}),
+        (desk, {"table": "x", "top": 5}),
+    ):
+        answer = tool_table.call_tool(context, "execute_tool", given)
+        assert answer.get("arguments", answer) == expected

@@ -26,29 +26,12 @@ FOLDERS = [
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 # Words with a hyphen that are no codes, or the code of a build that no rule makes.
 NOT_CODES = frozenset(
-    {
-        "agent-skills",
-        "allowed-tools",
-        "argument-hint",
-        "claude-ai",
-        "claude-code",
-        "content-type",
-        "mcp-servers",
-        "x-requires",
-        "disable-model-invocation",
-        "disallowed-tools",
-        "emergent-tool",
-        "date-time",
-        "mcp-server",
-        "pdf-merge",
-        "skills-api",
-        "system-reminder",
-        "skill-md",
-        "user-invocable",
-        "utf-8",
-        "utf-8-sig",
-        "path-unfinished",
-    }
+    """
+    agent-skills allowed-tools argument-hint claude-ai claude-code content-type
+    mcp-servers x-requires disable-model-invocation disallowed-tools emergent-tool
+    date-time mcp-server pdf-merge skills-api system-reminder skill-md
+    user-invocable utf-8 utf-8-sig path-unfinished
+""".split()
 )
 ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
 
