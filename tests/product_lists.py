@@ -9,7 +9,7 @@ from __future__ import annotations
 from capdisc.validate import finding_formats
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.layout import list_templates
+from capdisc_indexer.rendering.prompt_templates import list_templates
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.sources.formats.identity_fields import CAPABILITY_KINDS
 from capdisc_indexer.tools.provider_formats import DEFINITION_FORMATS

@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from capdisc.context.signals import StopSignal
+    from capdisc.output.command_process import StopSignal
 
 _VERSION_CALLS = (["--version"], ["-V"], ["version"])
 # New objects between two searches for cycles; Python's own 700 is for programs that make many.
@@ -86,11 +86,10 @@ def _wait_for_streams() -> None:
 
 def run_in_process() -> int:
     """Run the command in this process and return its exit code."""
-    from capdisc.context import signals
-    from capdisc.output import standard_streams
+    from capdisc.output import command_process
 
-    standard_streams.reopen_closed()
-    stop = signals.StopSignal()
+    command_process.reopen_closed()
+    stop = command_process.StopSignal()
     try:
         code = _run_command(stop)
     finally:
@@ -98,7 +97,7 @@ def run_in_process() -> int:
             stop.leave()
     # `main` then exits without the interpreter's own cleaning up, which takes 20 of a cold query's
     # 125 ms.
-    standard_streams.flush_outputs()
+    command_process.flush_outputs()
     return code
 
 

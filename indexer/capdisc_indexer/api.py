@@ -53,7 +53,7 @@ from capdisc_indexer.model.types import (
 )
 
 if TYPE_CHECKING:
-    from capdisc_indexer.indexing.file_reader import Progress
+    from capdisc_indexer.indexing.build_request import Progress
     from capdisc_indexer.store.snapshot import Index
     from capdisc_indexer.validation.finding_selection import RuleChoice
     from capdisc_indexer.validation.validate import MapFiles, ValidationResult

@@ -34,48 +34,6 @@ def used(capdisc, state) -> Callable[..., list[str]]:
     return run
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "names"),
-    [
-        ("Skill", {"skill": "superpowers:Systematic-Debugging"}, ["systematic-debugging"]),
-        ("Skill", {"command": "pdf"}, ["pdf"]),
-        ("Skill", {"skill": "no name, but a text"}, []),
-        ("Skill", {"skill": ["pdf"]}, []),
-        ("Skill", None, []),
-        ("Read", {"file_path": "/home/me/.claude/skills/merge-pdfs/SKILL.md"}, ["merge-pdfs"]),
-        ("Read", {"file_path": "/home/me/SKILL.md.bak"}, []),
-        ("Read", {"file_path": "/home/me/notes.md"}, []),
-        ("mcp__tracker__create_issue", {"title": "x"}, ["create_issue"]),
-        ("mcp__x", {}, ["x"]),
-        ("Bash", {"command": "cat skills/merge-pdfs/SKILL.md"}, []),
-    ],
-)
-def test_claude_code_says_what_was_used(used, tool, arguments, names) -> None:
-    event = {"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": arguments}
-    assert used("claude", **event, tool_response={"success": True}) == names
-
-
-@pytest.mark.parametrize(
-    ("client", "event", "name"),
-    [
-        ("codex", {"hook_event_name": "PostToolUse", "tool_name": "Bash",
-                   "tool_input": {"command": "sed -n 1,99p '.codex/skills/pdf/SKILL.md'"}}, "pdf"),
-        ("gemini", {"hook_event_name": "AfterTool", "tool_name": "activate_skill",
-                    "tool_input": {"name": "pdf"}}, "pdf"),
-        ("gemini", {"hook_event_name": "AfterTool", "tool_name": "read_file",
-                    "tool_input": {"file_path": "/x/pdf/SKILL.md"}}, "pdf"),
-        ("opencode", {"hook_event_name": "tool.execute.after", "tool_name": "skill",
-                      "tool_input": {"name": "pdf"}}, "pdf"),
-        ("copilot", {"sessionId": "s", "toolName": "view", "toolArgs": '{"path": "/x/pdf/SKILL.md"}',
-                     "toolResult": {"resultType": "success"}}, "pdf"),
-        ("copilot", {"hook_event_name": "PostToolUse", "tool_name": "view",
-                     "tool_input": {"path": "/x/pdf/SKILL.md"}}, "pdf"),
-    ],
-)  # fmt: skip
-def test_the_other_clients_say_it_in_their_way(used, client, event, name) -> None:
-    assert used(client, **event) == [name]
-
-
 def test_a_use_loads_no_index_and_no_encoder(process, hermetic) -> None:
     script = hermetic / "sitecustomize.py"
     script.write_text(

@@ -18,8 +18,7 @@ from adopting import adopt
 
 from capdisc.output import console
 from capdisc.render import relevant_capabilities
-from capdisc.validate import build_report
-from capdisc.validate.finding_formats import FORMATS, find_format
+from capdisc.validate.finding_formats import FORMATS, Report, find_format
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.rendering import summaries
@@ -231,9 +230,7 @@ def test_findings_do_not_depend_on_who_looks_at_which_file_when(library) -> None
 def test_each_format_is_the_same_in_pieces_as_in_one(library, capdisc) -> None:
     found = validate_roots([library])
     silenced = len(found.chosen.unwanted) + len(found.chosen.commented)
-    told = build_report(
-        len(found.files), "spec", found.chosen.findings, silenced, found.source, Path.cwd()
-    )
+    told = Report(result=found, profile="spec", cwd=Path.cwd())
     findings = list(told.findings)
     printed = {
         name: capdisc("validate", str(library), "--format", name, "--all").out for name in FORMATS

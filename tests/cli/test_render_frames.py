@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.rendering.formats.format import frame_mark
+from capdisc_indexer.rendering.render_format import frame_mark
 
 QUERY = "send the customer an invoice as a PDF"
 OPENING = re.compile(r"^>>> (\S+) \[(\d{12})\]$", re.MULTILINE)

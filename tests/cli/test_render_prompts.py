@@ -6,7 +6,7 @@ import re
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
+from capdisc_indexer.rendering.prompt_templates import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.tools.tool_table import TOOLS
 from product_lists import TEMPLATES, TIERED_FORMATS
 

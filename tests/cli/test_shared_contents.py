@@ -12,7 +12,7 @@ import pytest
 
 from capdisc.context import background_build
 from capdisc.hook import quiet_build
-from capdisc_indexer.indexing import pipeline
+from capdisc_indexer.indexing import build_stages
 from capdisc_indexer.indexing.tree_scan import scan_folders
 from capdisc_indexer.store.durable_files import measure_folder
 from capdisc_indexer.store.snapshot import Index
@@ -93,7 +93,9 @@ def test_what_is_taken_over_costs_no_second_scan(home, index, monkeypatch) -> No
     index(home / "shop")
     scans = []
     monkeypatch.setattr(
-        pipeline, "scan_folders", lambda request: scans.append(request) or scan_folders(request)
+        build_stages,
+        "scan_folders",
+        lambda request: scans.append(request) or scan_folders(request),
     )
     index(home / "blog")
     assert len(scans) == 1
@@ -179,7 +181,7 @@ def test_a_build_in_the_background_leaves_an_index_of_the_home_folder(
     with monkeypatch.context() as patched:
         patched.setenv("CAPDISC_TABLE", "aside")
         patched.setattr(
-            "capdisc.context.table_finisher.start_process", lambda *words: tables.append(words)
+            "capdisc.context.housekeeping.start_process", lambda *words: tables.append(words)
         )
         patched.setattr("sys.argv", ["", "claude"])
         patched.setattr("sys.stderr", None)

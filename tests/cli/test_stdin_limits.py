@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from capdisc.output import standard_streams
+from capdisc.output import command_process
 from capdisc_indexer.model.errors import InputError
 
 MIB = 1024 * 1024
@@ -43,7 +43,7 @@ def test_no_more_is_read_than_the_limit(monkeypatch) -> None:
 
     monkeypatch.setattr(sys, "stdin", Stdin())
     with pytest.raises(InputError):
-        standard_streams.read_stdin_text()
+        command_process.read_stdin_text()
 
 
 def test_validate_reads_stdin_to_the_limit_of_its_files(capdisc) -> None:

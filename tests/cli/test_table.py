@@ -65,7 +65,7 @@ def test_a_process_aside_brings_the_table_up_to_date_once_an_hour(
     def refuse(*_: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("capdisc.context.table_finisher.start_process", refuse)
+    monkeypatch.setattr("capdisc.context.housekeeping.start_process", refuse)
     write_skill(index.parent / "skills", "boil-egg", "Boils rice. Use when asked.")
     assert capdisc("index", "skills", "--index-dir", "index").code == 0
     assert not lance_table.equals_index(index)
@@ -109,7 +109,7 @@ def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) ->
         write_skill(index.parent / "skills", f"turn-{turn}", f"Handles turn {turn}.")
         result = process("index", "skills", "--index-dir", "index", env={"CAPDISC_TABLE": "off"})
         assert result.code == 0
-        child = start_process("capdisc.context.table_finisher", [str(index), ""])
+        child = start_process("capdisc.context.housekeeping", [str(index), ""])
         time.sleep(delay)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
@@ -122,7 +122,7 @@ def test_an_index_that_was_removed_does_not_come_back(index, capdisc, monkeypatc
     """A build on a small disk once found the table of an index that was gone, and refused."""
     monkeypatch.setenv("CAPDISC_TABLE", "off")
     shutil.rmtree(index)
-    assert start_process("capdisc.context.table_finisher", [str(index), ""]).wait() == 0
+    assert start_process("capdisc.context.housekeeping", [str(index), ""]).wait() == 0
     assert not index.exists()
 
     (index / "table").mkdir(parents=True)  # what a writer leaves that was in the middle of it

@@ -9,14 +9,13 @@ import sys
 import pytest
 
 from capdisc.args import help_panels
-from capdisc.args.command_line import list_parameters, option_words
+from capdisc.args.command_line import Param, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
-from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.context.surroundings import Runtime
 from capdisc.output import console
 from capdisc_indexer.model.risks import RISK_CHOICES
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
+from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.retrieval.verdict import GATE_MODES
 from pseudo_terminal import run_on_terminal

@@ -9,27 +9,33 @@ A case begins with a line `# what it shows`, and goes on with:
     file caps/list.json     the indented lines below it are the text of this file
     skill caps/fold Folds.  a SKILL.md in this folder, with this description
     in ~                    the folder in which the lines are typed
+    each client file        the case is typed once for each of the indented lines below, with the
+                            words of that line for `<client>` and `<file>`
     $ capdisc search x      a typed line; tests/rows/transcript.py says what may stand below it
 
-`CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all cases again.
+`<home>`, `<work>`, `<top>` and `<program>` stand for the paths of the home folder, of the folder in
+which a case begins, of the folder above both, and of capdisc. `CAPDISC_WRITE_GOLDEN=1` writes the exact outputs (`= line`) of all
+cases without `each` again.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from capdisc.context import surroundings
-from rows.transcript import type_step
+from rows.transcript import PROGRAMS, type_step
 
 FOLDER = Path(__file__).parent / "transcripts"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "sources"
+EACH = re.compile(r"^each (.+)\n((?: {4}.+\n)+)", flags=re.M)
 IS_WRITING = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
 
 
@@ -46,7 +52,19 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 def read_cases() -> Iterator[object]:
     for path in sorted(FOLDER.glob("*.txt")):
         for case in re.split(r"^(?=# )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
-            yield pytest.param(path, case, id=f"{path.stem}: {case.splitlines()[0][2:]}")
+            name = f"{path.stem}: {case.splitlines()[0][2:]}"
+            if not (each := EACH.search(case)):
+                yield pytest.param(path, case, id=name)
+                continue
+            for line in each[2].splitlines():
+                words = dict(zip(each[1].split(), shlex.split(line), strict=True))
+                typed = fill_in(case.replace(each[0], ""), words)
+                yield pytest.param(path, typed, id=f"{name}: {line.strip()}")
+
+
+def fill_in(text: str, words: Mapping[str, str]) -> str:
+    """The text with the word of each `<name>`."""
+    return re.sub(r"<(\w+)>", lambda name: words.get(name[1], name[0]), text)
 
 
 def write_file(name: str, text: str) -> None:
@@ -59,8 +77,12 @@ def write_file(name: str, text: str) -> None:
 @pytest.mark.parametrize(("path", "case"), list(read_cases()))
 def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
     monkeypatch.setenv("FIXTURES", str(FIXTURES))
+    places = {"home": str(Path.home()), "work": os.getcwd(), "top": str(Path.cwd().parent)}
+    places["program"] = str(PROGRAMS / "capdisc")
     written, before = "", ""
-    for part in re.split(r"^(?=(?:with|env|file|skill|in|\$) )", case, flags=re.M):
+    for part in re.split(
+        r"^(?=(?:with|env|file|skill|in|\$) )", fill_in(case, places), flags=re.M
+    ):
         word, _, rest = part.partition(" ")
         line, _, lines = rest.partition("\n")
         if word == "with":
@@ -83,5 +105,7 @@ def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monke
             continue
         written += part
     if IS_WRITING:
+        for name, place in places.items():
+            written = written.replace(place, f"<{name}>")
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(case, written), encoding="utf-8")

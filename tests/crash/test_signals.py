@@ -12,8 +12,8 @@ import pytest
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 WAITING = """
 import hashlib, threading
-from capdisc.context import signals
-stop = signals.StopSignal()
+from capdisc.output import command_process
+stop = command_process.StopSignal()
 try:
     print("ready", flush=True)
     {body}
@@ -114,12 +114,12 @@ def test_what_a_library_keeps_to_itself_is_not_reported() -> None:
     """Its import was under way: what the signal raised was ignored inside, and Python said so on stderr."""
     script = """
 import time
-from capdisc.context import signals
+from capdisc.output import command_process
 class Closing:
     def __del__(self):
         print("ready", flush=True)
         time.sleep(20)
-stop = signals.StopSignal()
+stop = command_process.StopSignal()
 Closing()
 stop.leave()
 """
@@ -134,7 +134,9 @@ def test_a_second_signal_ends_it_at_once() -> None:
     # A lock that is waited for without end may miss the signal: it came just before. And as if its patience had no
     # end either, so that it is the second signal that ends it.
     script = WAITING.format(body="while True: time.sleep(0.01)")
-    script = "import time\n" + script.replace("stop =", "signals._PATIENCE_SECONDS = 60; stop =")
+    script = "import time\n" + script.replace(
+        "stop =", "command_process._GRACE_SECONDS = 60; stop ="
+    )
     script += "print('once', flush=True)\nwhile True: time.sleep(0.01)"
     child = _started("-c", script)
     child.stdout.readline()
@@ -162,12 +164,12 @@ _SLOW = """
 import os, signal, subprocess
 from pathlib import Path
 from capdisc.commands.watch import run_shell_command
-from capdisc.context import signals
+from capdisc.output import command_process
 from capdisc_run import process
 from capdisc_run.mcp_client import call_tool
 from capdisc_run.call_types import CommandCall, CallLimits, ToolCall
 argv, here = ("/bin/sh", "-c", "sleep 1; touch lingered"), Path.cwd()
-stop = signals.StopSignal()
+stop = command_process.StopSignal()
 class Slow(subprocess.Popen):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -195,8 +197,8 @@ def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call
 
 def test_what_is_run_has_its_status_where_the_parent_ignores_the_end_of_children() -> None:
     script = "import os, signal\nfrom pathlib import Path\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-    script += "from capdisc.context import signals\nfrom capdisc_run import process\n"
-    script += "from capdisc_run.call_types import CommandCall, CallLimits\nsignals.StopSignal()\n"
+    script += "from capdisc.output import command_process\nfrom capdisc_run import process\n"
+    script += "from capdisc_run.call_types import CommandCall, CallLimits\ncommand_process.StopSignal()\n"
     script += "call = CommandCall(argv=('/bin/sh', '-c', 'exit 3'), cwd=Path('/'))\n"
     script += "print(process.run_process(call, os.environ, CallLimits()).exit_code, flush=True)"
     out, _ = _started("-c", script).communicate(timeout=20)

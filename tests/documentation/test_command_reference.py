@@ -7,7 +7,7 @@ import pytest
 
 from capdisc.args.command_table import summarise_commands
 from capdisc.commands.help import EXIT_CODE_MEANINGS
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.client_table import client_sections
 from documentation import client_table, completion_table
 from documentation.command_reference import PAGE, reference

@@ -6,13 +6,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from apart import apart
 
 from hostile.batch import verdicts
 from hostile.groups import CASES, GROUPS
 from hostile.limits import LIMITED, MEBIBYTES, costs
 from hostile.make import write
 from hostile.verdict import Verdict
-from properties.apart import apart
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from case_rows import read_rows
 from hostile.batch import verdicts
 from hostile.case import Case, rejected, warned
 from hostile.guard import GUARD
@@ -76,22 +77,7 @@ def test_each_fault_of_a_trial_is_told(parts, told) -> None:
 
 @pytest.mark.parametrize(
     ("parts", "told"),
-    [
-        ({"out": "a\x1b[2J"}, "show: says U+001B"),
-        ({"out": "a\x1b[2J", "on_terminal": True}, "show on a terminal: says U+001B"),
-        ({"err": "\u202e"}, "show: says U+202E"),
-        ({"out": ENV_CANARY}, f"show: says {ENV_CANARY!r}"),
-        ({"status": 70, "err": "e"}, "show: status 70: e"),
-        (
-            {"err": "Traceback (most recent call last)"},
-            "show: says 'Traceback (most recent call last)'",
-        ),
-        ({"label": "render text", "out": "word " * 2_000}, "render text: 2001 tokens"),
-        (
-            {"label": "render text", "out": "SYSTEM: outside\n"},
-            "render text: outside of any frame: 'SYSTEM: outside'",
-        ),
-    ],
+    read_rows(__file__, "each_fault_of_an_output_is_told"),
 )
 def test_each_fault_of_an_output_is_told(parts, told) -> None:
     assert told in list(said_faults(trial(), said(**parts)))

@@ -16,6 +16,7 @@ from capdisc_indexer import api
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
+from case_rows import read_rows
 
 
 @pytest.fixture
@@ -103,11 +104,7 @@ def test_words_alone_answer_without_an_encoder(index, hermetic) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ({"format": "yaml"}, "unknown format 'yaml'"),
-        ({"tokenizer": "cl99k"}, "unknown tokenizer 'cl99k'"),
-        ({"budget": 3}, "budget"),
-    ],
+    read_rows(__file__, "what_cannot_be_rendered_is_said"),
 )
 def test_what_cannot_be_rendered_is_said(index, options, message) -> None:
     with pytest.raises(cd.CapdiscError, match=message):

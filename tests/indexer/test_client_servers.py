@@ -15,6 +15,7 @@ from capdisc_indexer.config.client_servers import (
     is_capdisc,
     read_servers,
 )
+from case_rows import read_rows
 
 
 @pytest.fixture
@@ -37,40 +38,7 @@ PROGRAM = {"command": "notes", "args": ["--all"], "env": {"TOKEN": "${TOKEN}"}}
 
 @pytest.mark.parametrize(
     ("path", "scope", "value"),
-    [
-        (".claude.json", "user", {"mcpServers": {"notes": PROGRAM}}),
-        (".config/capdisc/mcp.json", "user", {"mcpServers": {"notes": PROGRAM}}),
-        (".cursor/mcp.json", "user", {"mcpServers": {"notes": PROGRAM}}),
-        (".config/Code/User/mcp.json", "user", {"servers": {"notes": PROGRAM}}),
-        (".config/Claude/claude_desktop_config.json", "user", {"mcpServers": {"notes": PROGRAM}}),
-        (
-            ".gemini/settings.json",
-            "user",
-            {"mcpServers": {"notes": {**PROGRAM, "env": {"TOKEN": "$TOKEN"}}}},
-        ),
-        (
-            ".copilot/mcp-config.json",
-            "user",
-            {"mcpServers": {"notes": {**PROGRAM, "tools": ["*"]}}},
-        ),
-        (
-            ".config/opencode/opencode.json",
-            "user",
-            {
-                "mcp": {
-                    "notes": {
-                        "type": "local",
-                        "command": ["notes", "--all"],
-                        "environment": {"TOKEN": "{env:TOKEN}"},
-                        "timeout": 5000,
-                    }
-                }
-            },
-        ),
-        ("work/.mcp.json", "workspace", {"mcpServers": {"notes": PROGRAM}}),
-        ("work/.cursor/mcp.json", "workspace", {"mcpServers": {"notes": PROGRAM}}),
-        ("work/.vscode/mcp.json", "workspace", {"servers": {"notes": PROGRAM}}),
-    ],
+    read_rows(__file__, "a_program_in_each_clients_words"),
 )
 def test_a_program_in_each_clients_words(places, path, scope, value) -> None:
     (server,) = read(places, path, json.dumps(value))
@@ -143,14 +111,7 @@ def test_comments_and_last_commas_are_read_over(places) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "problem"),
-    [
-        ({"type": "sse", "url": "https://example.com/sse"}, "SSE"),
-        ({"url": "file:///etc/passwd"}, "http or https"),
-        ({"command": "x", "env": {"KEY": "${input:key}"}}, "only vscode can ask for"),
-        ({"args": ["x"]}, "neither a command nor a url"),
-        ({"command": "x\0y"}, "NUL"),
-        ({"command": "x", "disabled": True}, "switched off"),
-    ],
+    read_rows(__file__, "a_server_that_cannot_be_served_says_why"),
 )
 def test_a_server_that_cannot_be_served_says_why(places, fields, problem) -> None:
     (server,) = read(places, "work/.vscode/mcp.json", json.dumps({"servers": {"a": fields}}))
@@ -192,14 +153,7 @@ def test_of_several_declarations_of_one_server_the_first_counts() -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        (["capdisc", "mcp"], True),
-        (["/usr/bin/capdisc", "mcp", "--gateway"], True),
-        (["uvx", "--from", "capdisc-cli[mcp]", "capdisc", "mcp"], True),
-        (["python", "-m", "capdisc", "mcp"], True),
-        (["capdisc", "serve"], False),
-        (["mcp", "capdisc"], False),
-    ],
+    read_rows(__file__, "capdisc_itself_is_recognised"),
 )
 def test_capdisc_itself_is_recognised(words, expected) -> None:
     server = ServerDeclaration(

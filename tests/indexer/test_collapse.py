@@ -11,6 +11,7 @@ from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.embedding_text import are_near_duplicates, decode_signature, signature
+from case_rows import read_rows
 
 BODY = " ".join(
     f"Step {n}: open the table of {w} and read the column of {w} values."
@@ -129,28 +130,7 @@ def test_copies_take_one_place_and_are_named(hermetic, write_skill, skills, text
 
 @pytest.mark.parametrize(
     ("tools", "text", "needed"),
-    [
-        # What only a copy requires goes with it.
-        (
-            {
-                "deploy-1": ("Deploys the site to the farm.", "login-1"),
-                "deploy-2": ("Deploys the site to the farm.", "login-2"),
-                "login-1": ("Opens a session there.", ""),
-                "login-2": ("Asks for a password there.", ""),
-            },
-            "deploy the site",
-            1,
-        ),
-        # What a hit requires stays, even as a copy.
-        (
-            {
-                "everybody": ("Sends the monthly report to everybody.", "sender"),
-                "sender": ("Sends the monthly report to everybody.", ""),
-            },
-            "everybody gets the monthly report",
-            1,
-        ),
-    ],
+    read_rows(__file__, "what_the_first_hit_requires_comes_with_it"),
 )
 def test_what_the_first_hit_requires_comes_with_it(hermetic, tools, text, needed) -> None:
     for name, (description, requires) in tools.items():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from capdisc_indexer.model.frozen import asdict, defaults, field, fields, frozen, is_value, replace
+from case_rows import read_rows
 
 
 @frozen
@@ -34,7 +35,7 @@ class Twin:
 
 
 @pytest.mark.parametrize(
-    "given", [((1,), {}), ((1, 5), {}), ((), {"y": 3, "x": 4}), ((1, 2, ["a"]), {})]
+    "given", read_rows(__file__, "what_a_dataclass_says_of_itself_a_value_says")
 )
 def test_what_a_dataclass_says_of_itself_a_value_says(given: tuple[Any, Any]) -> None:
     positional, named = given
@@ -43,9 +44,7 @@ def test_what_a_dataclass_says_of_itself_a_value_says(given: tuple[Any, Any]) ->
     assert asdict(one) == dataclasses.asdict(other)
 
 
-@pytest.mark.parametrize(
-    "given", [((), {}), ((1, 2, [], 4), {}), ((1,), {"z": 2}), ((1,), {"x": 2})]
-)
+@pytest.mark.parametrize("given", read_rows(__file__, "arguments_that_do_not_fit_are_refused"))
 def test_arguments_that_do_not_fit_are_refused(given: tuple[Any, Any]) -> None:
     with pytest.raises(TypeError):
         Point(*given[0], **given[1])

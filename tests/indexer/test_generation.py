@@ -20,14 +20,6 @@ def built(hermetic, write_skill):
     return root, index_dir
 
 
-def test_only_two_generations_are_kept(built, write_skill) -> None:
-    root, index_dir = built
-    for number in range(4):
-        write_skill(root, f"more-{number}")
-        build_index([root], index_dir, BuildOptions())
-    assert sorted(os.listdir(index_dir / "gens")) == ["00000004", "00000005"]
-
-
 @pytest.mark.parametrize(
     "victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/state"]
 )

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from capdisc_indexer.indexing import document_changes, passage_changes, pipeline, tree_scan
+from capdisc_indexer.indexing import build_stages, document_changes, passage_changes, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Overlay, Query
@@ -21,6 +23,7 @@ from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store import folder_stamps, native_errors
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.state_database import StateDatabase
+from case_rows import read_rows
 
 _OPTIONS = BuildOptions(only_new_findings=True)
 _WORDS = (
@@ -28,6 +31,9 @@ _WORDS = (
     "read sort tile undo verify write xray yield zip"
 ).split()
 
+FUNCTIONS, NARROW, WIDE, WIDEST, BEFORE = (
+    read_rows(__file__, name) for name in ("functions", "narrow", "wide", "widest", "before")
+)
 _BROKEN = "---\nname: ]\n---\n"
 
 
@@ -117,7 +123,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], BuildRep
 
     def build(place: Path) -> BuildReport:
         with monkeypatch.context() as patch:
-            patch.setattr(pipeline, "_build_whole", _fail)
+            patch.setattr(build_stages, "_build_whole", _fail)
             return _build(place)
 
     return build
@@ -127,137 +133,37 @@ def _fail(*_: object) -> None:
     raise AssertionError("all folders were looked at")
 
 
-def _change_body(root: Path, rng: random.Random) -> None:
-    path = _one(root, rng) / "SKILL.md"
-    path.write_text(f"{path.read_text()}\n## {_sentence(rng, 2)}\n\n{_sentence(rng, 300)}\n")
+def _edit(root: Path, name: str, rng: random.Random) -> None:
+    """Change the skills by a line of shell of the table, with a random skill whose name no other one
+    has, and random words.
+    """
+    skills = sorted(root.glob("team-*/skill-[2-9]*/SKILL.md"))
+    twins = sorted(root.glob("team-*/twice/SKILL.md"))
+    values = {
+        **dict(zip(("file", "other"), map(str, rng.sample(skills, 2)), strict=True)),
+        "twin": str(rng.choice(twins)) if twins else "none",
+        "words": _sentence(rng, 8),
+        "body": "\n".join(f"## {_sentence(rng, 2)}\n\n{_sentence(rng, 250)}\n" for _ in range(4)),
+        "number": str(rng.random()),
+    }
+
+    def run(line: str) -> None:
+        shell = ["sh", "-ec", f"{FUNCTIONS}{line}"]
+        subprocess.run(shell, cwd=root, env=os.environ | values, check=True, capture_output=True)
+
+    if name in BEFORE:
+        run(BEFORE[name])
+        _build(root.parent)
+        _build(root.parent)
+    run((NARROW | WIDE | WIDEST)[name])
 
 
-def _change_description(root: Path, rng: random.Random) -> None:
-    folder = _one(root, rng)
-    body = (folder / "SKILL.md").read_text().split("---\n", 2)[2]
-    _write_text(folder, f"Will {_sentence(rng, 12)}.", body)
-
-
-def _change_one_of_two(root: Path, rng: random.Random) -> None:
-    """Skills of one name, in two folders."""
-    path = rng.choice(sorted(root.glob("team-*/twice"))) / "SKILL.md"
-    path.write_text(f"{path.read_text()}\n{_sentence(rng, 5)}\n")
-
-
-def _replace_file(root: Path, rng: random.Random) -> None:
-    """As editors write: next to the file, and renamed over it."""
-    path = _one(root, rng) / "SKILL.md"
-    path.with_name("SKILL.md.new").write_text(f"{path.read_text()}\n{_sentence(rng, 5)}\n")
-    path.with_name("SKILL.md.new").rename(path)
-
-
-def _touch(root: Path, rng: random.Random) -> None:
-    path = _one(root, rng) / "SKILL.md"
-    path.write_text(path.read_text())
-
-
-def _add_resource(root: Path, rng: random.Random) -> None:
-    (_one(root, rng) / f"{_sentence(rng, 1)}-{rng.random()}.txt").touch()
-
-
-def _change_several(root: Path, rng: random.Random) -> None:
-    for change in (_change_body, _change_description, _replace_file, _change_one_of_two):
-        change(root, rng)
-
-
-def _add_skill(root: Path, rng: random.Random) -> None:
-    _write(root / "team-3" / f"new-{rng.random()}", rng)
-
-
-def _add_first(root: Path, rng: random.Random) -> None:
-    _write(root / "a-team" / "a-skill", rng)
-
-
-def _add_last(root: Path, rng: random.Random) -> None:
-    _write(root / "z-team" / "z-skill", rng)
-
-
-def _add_tree(root: Path, rng: random.Random) -> None:
-    """Several skills, one of them with files in a folder, and one in a skill that was there."""
-    for name in ("plugin/one", "plugin/deep/two", "team-2/skill-2/inner"):
-        _write(root / name, rng)
-    (root / "plugin" / "one" / "scripts").mkdir()
-    (root / "plugin" / "one" / "scripts" / "run.sh").touch()
-
-
-def _remove_skill(root: Path, rng: random.Random) -> None:
-    shutil.rmtree(_one(root, rng))
-
-
-def _remove_file(root: Path, rng: random.Random) -> None:
-    (_one(root, rng) / "SKILL.md").unlink()
-
-
-def _one(root: Path, rng: random.Random) -> Path:
-    """The folder of a skill whose name no other one has."""
-    return rng.choice(sorted(root.glob("team-*/skill-[2-9]*")))
-
-
-def _rename_skill(root: Path, rng: random.Random) -> None:
-    path = _one(root, rng) / "SKILL.md"
-    path.write_text(path.read_text().replace("name: ", "name: other-", 1))
-
-
-def _move_skill(root: Path, rng: random.Random) -> None:
-    """To another category, under its name."""
-    folder = _one(root, rng)
-    (root / "newcomers").mkdir()
-    folder.rename(root / "newcomers" / folder.name)
-
-
-def _swap_skills(root: Path, rng: random.Random) -> None:
-    """Each gets the text of the other one, and with it its name."""
-    one, other = root / "team-2/skill-2/SKILL.md", root / "team-3/skill-3/SKILL.md"
-    text = one.read_text()
-    one.write_text(other.read_text())
-    other.write_text(text)
-
-
-def _grow_or_shrink(root: Path, rng: random.Random) -> None:
-    """A body that is so short that it has no passages, and one that now has some."""
-    _write_text(root / "team-2" / "skill-2", "Can do it. Use when asked.", "Short.")
-
-
-def _mend_skill(root: Path, rng: random.Random) -> None:
-    """The file that was an error from the start."""
-    _write(root / "broken", rng)
-
-
-def _break_skill(root: Path, rng: random.Random) -> None:
-    """Its last good version is kept, which an index built from nothing does not have."""
-    (_one(root, rng) / "SKILL.md").write_text(_BROKEN)
-
-
-def _add_refused(root: Path, rng: random.Random) -> None:
-    """A name in letters of two scripts is an error, and takes nothing from any other file."""
-    _write(root / "team-0" / "sk\u0456ll-3", rng)
-
-
-def _come_and_go(root: Path, rng: random.Random) -> None:
-    _add_tree(root, rng)
-    _remove_skill(root, rng)
-    _change_body(root, rng)
-
-
-_NARROW = (
-    *(_change_body, _change_description, _change_one_of_two, _replace_file, _touch),
-    *(_add_resource, _change_several, _add_skill, _add_first, _add_last, _add_tree),
-    *(_remove_skill, _remove_file, _rename_skill, _move_skill, _swap_skills, _grow_or_shrink),
-    *(_mend_skill, _come_and_go, _break_skill, _add_refused),
-)
-
-
-@pytest.mark.parametrize("change", _NARROW)
+@pytest.mark.parametrize("edit", NARROW)
 def test_a_build_of_what_changed_leaves_what_a_build_of_everything_leaves(
-    root: Path, quick: Callable[[Path], BuildReport], change: Callable[[Path, random.Random], None]
+    root: Path, quick: Callable[[Path], BuildReport], edit: str
 ) -> None:
     shutil.copytree(root / "index", root / "other")
-    change(root / "skills", random.Random(5))
+    _edit(root / "skills", edit, random.Random(5))
     report, whole = quick(root), _build(root, "other")
     assert report.counts == whole.counts
     assert report.changed_ids == whole.changed_ids
@@ -276,8 +182,8 @@ def test_overlays_hold_where_only_changed_folders_are_read(root: Path) -> None:
     options = replace(_OPTIONS, overlays=(overlay,))
     assert _build(root, options=options).counts["updated"] > 30
     assert _build(root, options=options).counts["updated"] == 0
-    for change in (_change_several, _touch, _add_resource):
-        change(root / "skills", random.Random(2))
+    for edit in ("change-several", "touch", "add-resource"):
+        _edit(root / "skills", edit, random.Random(2))
         assert _build(root, options=options).widened_by == ""
     _build(root, "fresh", options)
     assert _read_everything(root / "index") == _read_everything(root / "fresh")
@@ -286,68 +192,11 @@ def test_overlays_hold_where_only_changed_folders_are_read(root: Path) -> None:
     assert _read_everything(root / "index") == _read_everything(root / "plain")
 
 
-def _copy_skill(root: Path, rng: random.Random) -> None:
-    one, other = rng.sample(sorted(root.glob("team-*/*/SKILL.md")), 2)
-    one.write_text(other.read_text())
-
-
-def _take_name(root: Path, rng: random.Random) -> None:
-    """A new skill with the name of another one."""
-    _write(root / "a-team" / "skill-3", rng)
-
-
-def _take_copied_name(root: Path, rng: random.Random) -> None:
-    """Another name for the first of two skills that have the same one."""
-    path = root / "team-0" / "twice" / "SKILL.md"
-    path.write_text(path.read_text().replace("name: ", "name: other-", 1))
-
-
-def _pass_for_another(root: Path, rng: random.Random) -> None:
-    """A name in letters of another script, drawn like the one that it stands for."""
-    _write(root / "team-0" / "scope", rng)
-    _build(root.parent)
-    _build(root.parent)
-    _write(root / "team-1" / "\u0455\u0441\u043e\u0440\u0435", rng)
-
-
-def _release_name(root: Path, rng: random.Random) -> None:
-    shutil.rmtree(root / "team-0" / "twice")
-
-
-def _remove_one_of_two_copies(root: Path, rng: random.Random) -> None:
-    shutil.rmtree(root / "copies")
-
-
-def _own_folder(root: Path, rng: random.Random) -> None:
-    """A folder with skills is a skill itself now."""
-    _write(root / "team-1", rng)
-
-
-def _guide_category(root: Path, rng: random.Random) -> None:
-    """The folder of guidance was empty, and no capability is in it."""
-    (root / "guidance").mkdir()
-    _build(root.parent)
-    _build(root.parent)
-    (root / "guidance" / "team-0.md").write_text("Ask first.\n")
-
-
-def _become_copy(root: Path, rng: random.Random) -> None:
-    """A file in front of another one becomes a copy of it, and what it had leaves nothing behind."""
-    first, second = root / "team-0/twice/SKILL.md", root / "team-1/twice/SKILL.md"
-    first.write_bytes(second.read_bytes())
-
-
-_WIDE = (
-    *(_guide_category, _copy_skill, _take_name, _take_copied_name),
-    *(_pass_for_another, _release_name, _remove_one_of_two_copies, _own_folder, _become_copy),
-)
-
-
-@pytest.mark.parametrize("change", [*_WIDE, lambda root, rng: (root / "a").symlink_to(root)])
+@pytest.mark.parametrize("edit", [*WIDE, *WIDEST])
 def test_a_wider_change_makes_the_build_look_at_everything_and_it_says_why(
-    root: Path, change: Callable[[Path, random.Random], object]
+    root: Path, edit: str
 ) -> None:
-    change(root / "skills", random.Random(5))
+    _edit(root / "skills", edit, random.Random(5))
     report = _build(root)
     assert report.widened_by
     fresh = _build(root, "fresh")
@@ -373,7 +222,7 @@ def test_a_damaged_file_of_the_last_generation_is_not_taken_over(
     root: Path, monkeypatch: pytest.MonkeyPatch, builds_between: int
 ) -> None:
     monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", 0)  # as of a large library
-    _change_body(root / "skills", random.Random(6))
+    _edit(root / "skills", "change-body", random.Random(6))
     report = _build(root)
     (path,) = (root / "index").glob(f"gens/{report.generation.number:08d}/matrix/matrix.i8")
     data = bytearray(path.read_bytes())
@@ -381,7 +230,7 @@ def test_a_damaged_file_of_the_last_generation_is_not_taken_over(
     path.write_bytes(data)
     for _ in range(builds_between):
         _build(root, options=replace(_OPTIONS, only_new_findings=False))
-    _change_body(root / "skills", random.Random(7))
+    _edit(root / "skills", "change-body", random.Random(7))
     assert any("damaged" in notice for notice in _build(root).degraded)
 
 
@@ -394,15 +243,6 @@ def test_a_changed_file_says_what_is_wrong_with_it(
     findings = quick(root).findings
     assert findings[: len(errors)] == errors
     assert {finding.path for finding in findings[len(errors) :]} == {str(path)}
-
-
-_EDITS = (*_NARROW, *_WIDE[1:])
-
-
-def _edit(root: Path, rng: random.Random) -> None:
-    """One random edit; one that the tree does not allow now is none."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        rng.choice(_EDITS)(root, rng)
 
 
 def _ask(capdisc: Callable[..., Any], index_dir: str) -> tuple[Any, list[list[tuple[str, float]]]]:
@@ -427,7 +267,9 @@ def test_after_any_edits_an_index_answers_as_one_built_from_nothing(
     rng = random.Random(seed)
     for _ in range(5):
         for _ in range(rng.choice((1, 1, 1, 3))):
-            _edit(root / "skills", rng)
+            # One that the tree does not allow now is none.
+            with contextlib.suppress(subprocess.CalledProcessError, ValueError):
+                _edit(root / "skills", rng.choice([*NARROW, *WIDE]), rng)
         assert capdisc("index", "skills", "--index-dir", "index", "--quiet").code in (0, 1)
     for path in (root / "skills").glob("**/SKILL.md"):
         if path.read_text() == _BROKEN:  # an index built from nothing has no last good version

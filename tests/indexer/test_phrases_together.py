@@ -12,29 +12,9 @@ from capdisc_indexer.retrieval.confidence import PHRASE_SIGNS, SIGNS, load_calib
 from capdisc_indexer.retrieval.late_interaction import CENTROID
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
+from case_rows import read_rows
 
-PHRASES = {
-    "alarm": (
-        "wake me at seven", "set an alarm for six in the morning", "i need an alarm tomorrow at 8",
-        "ring a bell at noon", "make a new alarm",
-    ),
-    "balance": (
-        "how much money do i have", "what is in my savings account", "show the balance of my account",
-        "am i in the red", "tell me my account balance",
-    ),
-    "recipe": (
-        "how do i cook lasagna", "what can i make with eggs", "find a recipe for pancakes",
-        "how long does rice boil", "what goes into a curry",
-    ),
-    "flight": (
-        "book a flight to oslo", "find me a plane ticket to rome", "when is the next flight to paris",
-        "i want to fly to lisbon", "cheap flights in may",
-    ),
-    "music": (
-        "play some jazz", "next song please", "put on my party playlist", "what song is this",
-        "play the new album",
-    ),
-}  # fmt: skip
+PHRASES = read_rows(__file__, "phrases")
 
 
 @pytest.fixture

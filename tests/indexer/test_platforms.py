@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import capdisc_indexer.platforms
+from case_rows import read_rows
 
 FOLDER = Path(capdisc_indexer.platforms.__file__).parent
 
@@ -38,12 +39,7 @@ def test_windows_and_posix_offer_the_same():
 
 @pytest.mark.parametrize(
     ("code", "end"),
-    [
-        (0, ""),
-        (3, ""),
-        (1816, "it took more than 30 minutes of processor time"),
-        (0xC0000409, "it ended with the code 0xc0000409"),
-    ],
+    read_rows(__file__, "windows_limits_what_runs_in_the_background"),
 )
 def test_windows_limits_what_runs_in_the_background(monkeypatch, code, end):
     from capdisc_indexer.platforms import windows

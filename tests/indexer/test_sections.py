@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from capdisc_indexer.text.markdown import prose_lines
 from capdisc_indexer.text.sections import find_section, section_slugs, split_sections
+from case_rows import read_rows
 
 TEXT = """Before all.
 
@@ -64,36 +65,15 @@ def test_every_section_begins_with_its_heading() -> None:
 
 @pytest.mark.parametrize(
     ("text", "outline"),
-    [
-        ("", []),
-        (" \n\n", []),
-        ("plain", [(0, "")]),
-        ("\n# One", [(1, "One")]),
-        ("#", [(1, "")]),
-        ("#no heading", [(0, "")]),
-        ("### Deep\n# High", [(3, "Deep"), (1, "High")]),
-        ("# One\r\n\r\ntext\r\n## Two\r\n", [(1, "One"), (2, "Two")]),
-        ("~~~\n# in code that never ends", [(0, "")]),
-    ],
+    read_rows(__file__, "a_text_without_headings_or_with_odd_ones"),
 )
 def test_a_text_without_headings_or_with_odd_ones(text: str, outline) -> None:
-    assert _outline(text) == outline
+    assert [*map(list, _outline(text))] == outline
 
 
 @pytest.mark.parametrize(
     ("name", "first", "last"),
-    [
-        ("first-part", "## First Part!", "```"),
-        ("FIRST PART!", "## First Part!", "```"),
-        ("## First Part!", "## First Part!", "```"),
-        ("inside", "### Inside", "```"),
-        ("ins", "### Inside", "```"),
-        ("second-code-part", "## Second `code` part ##", "Two."),
-        ("Second", "## Second `code` part ##", "Two."),
-        ("first-part-1", "## First part", "Three."),
-        ("title", "# Title", "Three."),
-        ("c#", "# C#", "# C#"),
-    ],
+    read_rows(__file__, "a_name_finds_its_section"),
 )
 def test_a_name_finds_its_section(name: str, first: str, last: str) -> None:
     section = find_section(TEXT, name)

@@ -11,6 +11,7 @@ from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.snapshot import Index
+from case_rows import read_rows
 
 HERE = generation.SCHEMA_VERSION
 
@@ -39,18 +40,8 @@ def _manifest(index_dir, **changes) -> bytes:
     ).encode()
 
 
-CHANGES = [
-    *(
-        {"schema_version": version}
-        for version in (0, 1, 2, HERE - 1, HERE + 1, 10**9, -1, "4", None)
-    ),
-    {"encoder": None},
-    {"later": 1},
-    {"counts": {"capabilities": 1}},
-    {"counts": []},
-    {"files": []},
-    {"files": {"a": {"size": "1"}}},
-]
+VERSIONS = (0, 1, 2, HERE - 1, HERE + 1, 10**9, -1)
+CHANGES = [*({"schema_version": each} for each in VERSIONS), *read_rows(__file__, "changes")]
 
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
@@ -89,21 +80,6 @@ def test_a_newer_one_is_named_as_newer(built) -> None:
     with pytest.raises(IndexStateError, match=rf"newer one .format {HERE + 3}") as caught:
         Index(index_dir)
     assert "install that version again" in caught.value.hint
-
-
-def test_no_rebuild_refuses_damage_and_other_releases_and_nothing_else(
-    capdisc, hermetic, write_skill
-) -> None:
-    write_skill(hermetic / "skills", "alpha")
-    argv = ("index", "skills", "--index-dir", "index", "--no-rebuild")
-    assert capdisc(*argv).code == 0
-    write_skill(hermetic / "skills", "beta")
-    assert capdisc(*argv).code == 0
-    (hermetic / "index" / "CURRENT").write_text("damaged")
-    done = capdisc(*argv)
-    assert (done.code, done.out) == (4, "")
-    assert "capdisc index --rebuild" in done.err
-    assert capdisc(*argv[:-1]).code == 0
 
 
 def test_a_release_that_shares_the_format_is_read_and_then_rebuilt(built, monkeypatch) -> None:

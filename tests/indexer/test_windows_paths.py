@@ -13,17 +13,12 @@ from capdisc_indexer.platforms import system, windows, windows_paths
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, ScanRoot, is_inside
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.watching.fs_events import is_relevant_event
+from case_rows import read_rows
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [
-        ("C:\\Users\\me\\skills\\..\\tools", "C:/Users/me/tools"),
-        ("C:/Users\\me", "C:/Users/me"),
-        ("\\\\server\\share\\skills", "//server/share/skills"),
-        ("skills\\pdf\\.\\SKILL.md", "skills/pdf/SKILL.md"),
-        ("\\\\?\\C:\\very\\long", "\\\\?\\C:\\very\\long"),
-    ],
+    read_rows(__file__, "a_path_has_slashes_and_long_paths_keep_their_beginning"),
 )
 def test_a_path_has_slashes_and_long_paths_keep_their_beginning(path, expected):
     assert windows_paths.normpath(path) == expected
@@ -57,12 +52,7 @@ def test_files_below_a_root_on_a_drive_have_slashes_and_lie_inside_it():
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [
-        ("C:/w/.claude/skills/pdf/SKILL.md", ".claude/skills/pdf/SKILL.md"),
-        ("c:/W/.claude/skills/pdf/SKILL.md", ".claude/skills/pdf/SKILL.md"),
-        ("D:/w/pdf/SKILL.md", "D:/w/pdf/SKILL.md"),
-        ("//server/share/pdf/SKILL.md", "//server/share/pdf/SKILL.md"),
-    ],
+    read_rows(__file__, "a_file_is_located_below_its_workspace_whatever_the_case_of_the_drive"),
 )
 def test_a_file_is_located_below_its_workspace_whatever_the_case_of_the_drive(path, expected):
     assert locate_file(path, PureWindowsPath("C:\\w")) == expected
@@ -103,26 +93,17 @@ def test_capdisc_keeps_its_files_in_the_folders_of_the_profile():
 
 @pytest.mark.parametrize(
     ("system", "expected"),
-    [
-        ("linux", ("/h/.config/zed", "/h/.config/crush", "/h/.config")),
-        ("win32", ("/roaming/Zed", "/local/crush", "/roaming")),
-        ("darwin", ("/h/.config/zed", "/h/.config/crush", "/h/Library/Application Support")),
-    ],
+    read_rows(__file__, "the_folders_of_clients_are_those_of_the_system"),
 )
 def test_the_folders_of_clients_are_those_of_the_system(system, expected):
     environ = {"APPDATA": "/roaming", "LOCALAPPDATA": "/local"} if system == "win32" else {}
     folders = settings_folders(Path("/h"), Path("/w"), environ, system)
-    assert (folders["zed"], folders["crush"], folders["applications"]) == expected
+    assert [folders["zed"], folders["crush"], folders["applications"]] == expected
 
 
 @pytest.mark.parametrize(
     ("word", "expected"),
-    [
-        ("C:/Python/python.exe", "C:/Python/python.exe"),
-        ("C:/Program Files/x.exe", '"C:/Program Files/x.exe"'),
-        ("skill:pdf", "skill:pdf"),
-        ("it's", '"it\'s"'),
-    ],
+    read_rows(__file__, "a_word_is_quoted_as_the_shells_of_windows_read_it"),
 )
 def test_a_word_is_quoted_as_the_shells_of_windows_read_it(word, expected):
     assert windows.quote_word(word) == expected

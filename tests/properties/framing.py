@@ -6,10 +6,11 @@ import random
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking, SourceRef
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK, frame_mark
+from capdisc_indexer.rendering.render_format import CLIPPED_MARK, LEFT_OUT_MARK, frame_mark
+from capdisc_indexer.rendering.render_job import RenderInputs
 from capdisc_indexer.rendering.token_accounting import location_lines
 from capdisc_indexer.text.location import locate
 from capdisc_indexer.text.normalization import one_line

@@ -10,33 +10,20 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-# Characters that hide, turn, combine, change their length with their case, are digits or line ends for
-# some functions alone, or have a meaning in paths, patterns and markup.
-ODD_TEXTS = (
-    "", " ", "a\u2800\u2800b", "\u2800" * 40, "\U000e0041\U000e0042", "x\ufe0f\ufe0f", "\u200b\u200c" * 20,
-    "\u202eabc", "\x00", "\x1b[2J", "\ud800", "a\udfffb", "\ufffe", "\uffff\U0010ffff", "\ue000", "\u0130" * 3,
-    "\ufb01\u1e9e\u0345", "\u00b2", "\u0663", "\u2460\u00bd\u3007", "a" + "\u0301" * 70, "\u2028", "\x85", "\x1c\x1f",
-    "\r", "\x0b\x0c", "\u115f\u1160\u3164", "\U0001f468\u200d\U0001f469", "\u0e44\u0e17", "../../x", "/", ".", "..", "~",
-    "~root/x", "-", "--", "#", "#/a/b", "#/%", "${A", "${A:-${B}}", "{", "}", "{}", "{0}", "%s", "%(", "$", "\\", "\\u",
-    "'", '"', "`", "```", "|", "<a", "]]>", "<!--", "-->", "(a+)+$", "[", "(?P<", "*", "**/*", "[!a", "9" * 400, "1e999",
-    "-0", "0x1f", "NaN", "null", "no", "1:2:3", "2024-13-45", "a" * 300, "a/" * 200, "b" * 5000, "http://[", "http://a:b",
-    "//", "data:,", "file:///etc", "tool:x", ":", "a:b:c", "skill:", "@", "a@b", "x\ny", "- a\n- b", "CON", "\u03c3\u03a3\u03c2",
-)  # fmt: skip
-ODD_VALUES: tuple[Any, ...] = (
-    *ODD_TEXTS, None, True, False, 0, -1, 1.5, 2**63, -(2**70), 10**400, 1e308, float("inf"), float("nan"), [], {},
-    [[]], [None], [""], [1, "a", None, {}, []], {"": ""}, {"a": None}, {"$ref": "#"}, {"$ref": 1}, {"$ref": "#/$defs/part"},
-    {"type": ["a", 1]}, {"type": {}}, {"enum": {}}, {"items": [{}]}, {"properties": []}, {"required": "a"}, {"const": {}},
-    {"anyOf": 1}, {"\u2800": 1}, {"a\ud800": "\ud800"}, {"name": []}, [{"name": {}}], {"type": "object", "properties": {"a": 1}},
-    {"x": {"y": {"z": [0] * 50}}}, ["a"] * 3000, {f"k{n}": n for n in range(3000)},
-)  # fmt: skip
+from case_rows import read_rows
+
+ODD_TEXTS: list[str] = read_rows(__file__, "texts")
+ODD_VALUES: list[Any] = [
+    *ODD_TEXTS,
+    *read_rows(__file__, "values"),
+    *(2**63, -(2**70), 10**400),
+    *({"x": {"y": {"z": [0] * 50}}}, ["a"] * 3000, {f"k{n}": n for n in range(3000)}),
+]
 _TOKENS = (
     *(text.encode("utf-8", "surrogatepass") for text in ODD_TEXTS),
-    *(b"---\n", b": ", b"- ", b"\n  ", b"\t", b"&a ", b"*a", b"<<: ", b"!!python/object:x ", b"? ", b"|\n", b">-\n", b"%YAML 1.1\n"),
-    *(b"[" * 3000, b"{" * 3000, b'{"a":' * 1000, b"(" * 300, b"> " * 300, b"- " * 500, b"9" * 5000, b"-" * 3000, b"* " * 500),
-    *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\\u0000", b"\\ud800", b"\\udc00\\ud800"),
-    *(b"null", b"1e999", b"NaN", b"~", b"'''", b'"""', b"//", b"/*", b"*/", b"--", b"\\", b"#", b";", b",", b"()", b"[]", b"{}"),
-    *(b"f'{x!r:{y}}'", b"lambda: ", b"async ", b"def f(", b"@a\n", b"$ref", b"CREATE TABLE ", b"extend type ", b"...", b"| --- |\n"),
-)  # fmt: skip
+    *(text.encode() for text in read_rows(__file__, "tokens")),
+    *(b"\xff\xfe", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+)
 
 
 class Edit(NamedTuple):

@@ -17,8 +17,9 @@ from capdisc_indexer.model.types import (
     Ranking,
     SourceRef,
 )
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.render_job import RenderInputs
 from capdisc_indexer.text.token_counts import TokenCounter
 from product_lists import TIERED_FORMATS
 from properties.framing import mark_of

@@ -3,7 +3,7 @@
 import os
 import random
 
-from properties.fuzz import round_of_files, seeds
+from random_files import round_of_files, seeds
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 ROUNDS = int(os.environ.get("CAPDISC_FUZZ_ROUNDS", "16"))

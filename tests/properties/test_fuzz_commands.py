@@ -22,8 +22,9 @@ from capdisc_indexer.indexing import document_changes, file_reader
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.tools.tool_table import TOOLS
 from capdisc_indexer.validation import validate
+from case_files import write_files
 from properties.fuzz_edits import EDITS, ODD_VALUES, Edit, change
-from properties.fuzz_seeds import SEEDS, seeds_by_format
+from properties.fuzz_seeds import seeds_by_format
 
 IS_LONG = "CAPDISC_FUZZ_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("CAPDISC_FUZZ_EXAMPLES", "8"))
@@ -34,38 +35,7 @@ FUZZ = settings(
     suppress_health_check=list(HealthCheck),
 )
 QUERY = "fold a paper crane"
-SERVERS = json.loads((SEEDS / "mcp-servers" / "1-mcp.json.seed").read_text())
-HOOK = {"type": "command", "command": "capdisc hook claude", "timeout": 10}
-_CODEX = '[mcp_servers.tides]\ncommand = "npx"\nargs = ["x"]\n[plugins."a@b"]\nenabled = true\n'
-SETTINGS: dict[str, str] = {
-    "work/capdisc.toml": 'limit = 5\npin = ["fold-paper"]\npreload = ["paper"]\nroots = ["skills"]\n'
-    'synonyms = "words.txt"\n[presets]\nall = ["fold-paper"]\n[validate]\nignore = ["padding"]\n',
-    "work/pyproject.toml": '[project]\nname = "x"\n[tool.capdisc]\nbudget = 900\n',
-    "work/words.txt": "ticket = issue, bug report\n",
-    "work/.mcp.json": json.dumps(SERVERS),
-    "work/.cursor/mcp.json": json.dumps(SERVERS),
-    "work/.vscode/mcp.json": "// x\n" + json.dumps({"servers": SERVERS["mcpServers"]}),
-    "work/opencode.json": '{"mcp": {"tides": {"type": "local", "command": ["npx", "x"]}}}',
-    "work/.codex/config.toml": _CODEX,
-    "work/.claude/settings.json": json.dumps(
-        {"hooks": {"UserPromptSubmit": [{"hooks": [HOOK]}]}, "enabledPlugins": {"a@b": True}}
-    ),
-    "work/queries.jsonl": '{"id": "q1", "text": "fold a crane"}\n{"id": "q2", "text": "knit"}\n',
-    "work/qrels.tsv": "q1\tskill:fold-paper\t1\nq2\tskill:fold-paper\t0\n",
-    "home/.config/capdisc/config.toml": 'limit = 7\nlog = true\n[store]\nallow = ["s3://a"]\n',
-    "home/.config/capdisc/mcp.json": json.dumps(SERVERS),
-    "home/.claude.json": json.dumps({**SERVERS, "projects": {"/x": SERVERS}}),
-    "home/.claude/settings.json": '{"enabledPlugins": {"a@b": true}}',
-    "home/.claude/plugins/installed_plugins.json": json.dumps(
-        {"version": 2, "plugins": {"a@b": [{"scope": "user", "installPath": "PLUGIN"}]}}
-    ),
-    "home/.claude/plugins/known_marketplaces.json": '{"b": {"installLocation": "PLUGIN"}}',
-    "home/.codex/config.toml": _CODEX,
-    "home/.gemini/settings.json": json.dumps(SERVERS),
-    "home/.gemini/extensions/x/gemini-extension.json": json.dumps({"name": "x", **SERVERS}),
-    "home/.copilot/config.json": '{"installed_plugins": [{"name": "a", "cache_path": "PLUGIN"}]}',
-    "home/plugin/.claude-plugin/plugin.json": '{"name": "a", "skills": "./skills"}',
-}
+SETTINGS = Path(__file__).with_name("settings.files").read_text()
 # A command line each; behind `<<` stands what is on stdin.
 PREPARATIONS = r"""
 trust --yes
@@ -144,9 +114,7 @@ def world(
         monkeypatch.setattr(module, "ENDING_ERRORS", (BaseException,))
     monkeypatch.setattr(background_build, "_start_process", lambda *_, **__: None)
     declarations = []
-    for path, text in SETTINGS.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text.replace("PLUGIN", str(tmp_path / "home/plugin")))
+    write_files(SETTINGS.replace("PLUGIN", str(tmp_path / "home/plugin")), tmp_path)
     (tmp_path / "work/.git").mkdir()
     for folder in ("work/.claude/skills", "home/plugin/skills"):
         write_skill(tmp_path / folder, "fold-paper", "Folds paper cranes. Use for a crane.")
@@ -192,7 +160,7 @@ def test_a_changed_file_of_any_kind_ends_no_command_with_a_bug(
         for path in original.rglob("*")
         if path.is_file() and path.stat().st_size < 65_536
     )
-    assert len(paths) > len(SETTINGS) + len(SOURCES)
+    assert len(paths) > SETTINGS.count("\n-- ") + len(SOURCES)
 
     @settings(FUZZ, max_examples=EXAMPLES)
     @given(

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from random_files import FIXTURES, NAMES
 
 from hostile.guard import GUARD
-from properties.fuzz import FIXTURES, NAMES
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from adopting import adopt
+from damaged_models import DAMAGES, another, copy_of
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import static_encoder
@@ -12,7 +13,6 @@ from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 from hostile.guard import GUARD
-from properties.models import DAMAGES, another, copy_of
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import random
 import threading
 
 import pytest
+from hostile_queries import TABLE, answered, faults
 
 from capdisc_indexer import encoders
 from capdisc_indexer.store.snapshot import Index
 from hostile.commands import STACK_BYTES
-from properties.queries import TABLE, answered, faults
 
 
 def in_small_stack(work):

@@ -26,7 +26,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, BuildOptions, Context, Tier
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text, name_line
 from capdisc_indexer.rendering.excerpt import split_units
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
+from capdisc_indexer.rendering.render_format import CLIPPED_MARK, LEFT_OUT_MARK
 from capdisc_indexer.rendering.token_accounting import (
     location_lines,
 )

@@ -2,7 +2,7 @@
 
 import os
 
-from properties.swapping import leaks
+from swapped_files import leaks
 
 SWAPS = int(os.environ.get("CAPDISC_SWAPS", "2000"))
 

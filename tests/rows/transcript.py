@@ -11,6 +11,7 @@ The lines below it say what must come, until the next `$ `:
     ! text          this text is nowhere on stdout
     2> text         this text is on stderr, which is empty where no line says so
     2! text         this text is nowhere on stderr
+    2= text         stderr is this line and the others of this kind, and nothing else
     2?              stderr may have anything else
     = text          stdout is this line and the others of this kind, and nothing else
     nothing         stdout is empty
@@ -18,7 +19,7 @@ The lines below it say what must come, until the next `$ `:
     tokens <= 500   how many tokens stdout has; also == != < > >=
     exit 1          the exit status, which is 0 where nothing is said
     .a[0].b == 3    a value of the JSON on stdout; also != < <= > >= ~ (contains) !~ (does not);
-                    [*] takes every item, .length counts
+                    [*] takes every item, [a=b] the one with that text there, .length counts
     // text         a remark
 """
 
@@ -44,6 +45,7 @@ RunCapdisc = Callable[..., Any]
 
 _PATH = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>-?\d+)\]|\[(?P<every>\*)\]|\[(?P<key>\".*?\")\]"
+    r"|\[(?P<field>\w+)=(?P<value>[^\]]*)\]"
 )
 _JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
 _TOKENS_LINE = re.compile(r"tokens (?P<sign>==|!=|<=|>=|<|>) (?P<limit>\d+)")
@@ -159,14 +161,15 @@ def _split_pipe(line: str) -> list[str]:
 
 def _failures(step: Step, printed: Printed, before: str) -> Iterator[str]:
     code, position = 0, 0
-    exact = [line[2:] for line in step.expected if line == "=" or line.startswith("= ")]
-    if exact and exact != [line.rstrip() for line in printed.out.splitlines()]:
-        yield "stdout is not exactly this"
-    says_stderr = any(line.startswith(("2> ", "2?")) for line in step.expected)
+    for name, sign, text in (("stdout", "=", printed.out), ("stderr", "2=", printed.err)):
+        exact = [line[len(sign) + 1 :] for line in step.expected if line.split(" ")[0] == sign]
+        if exact and exact != [line.rstrip() for line in text.splitlines()]:
+            yield f"{name} is not exactly this"
+    says_stderr = any(line.startswith(("2> ", "2=", "2?")) for line in step.expected)
     if printed.err and not says_stderr:
         yield "stderr is not empty"
     for line in step.expected:
-        if line in ("=", "2?") or line.startswith("= "):
+        if line.split(" ")[0] in ("=", "2=", "2?"):
             continue
         if line.startswith("exit "):
             code = int(line[5:])
@@ -233,7 +236,7 @@ def _json_failures(line: str, found: re.Match[str], out: str) -> Iterator[str]:
     expected = json.loads(found["value"])
     try:
         value = _look_up(document, found["path"])
-    except (KeyError, IndexError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, StopIteration) as error:
         yield f"{line}: nothing is there ({error!r})"
         return
     if not _SIGNS[found["sign"]](value, expected):
@@ -249,6 +252,9 @@ def _look_up(document: Json, path: str) -> Json:
             if rest == ".length":
                 return len(document)
             return [_look_up(item, rest) for item in document]
+        if step["field"]:
+            document = next(row for row in document if row[step["field"]] == step["value"])
+            continue
         if (
             step["name"] == "length"
             and number == len(steps) - 1

@@ -3,18 +3,21 @@
 import errno
 import logging
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 
 import pytest
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.indexing import commit, previous_build, tree_scan
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.errors import InputError, OtherReleaseError
 from capdisc_indexer.model.types import BuildOptions
-from capdisc_indexer.store import locks
-from capdisc_indexer.watching import fs_events
+from capdisc_indexer.store import locks, publication
+from capdisc_indexer.store.generation import read_pointer
+from capdisc_indexer.watching import WatchOptions, WatchUpdate, fs_events, watch_loop
 from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event, locate_roots
+from case_rows import read_rows
 
 
 @pytest.fixture
@@ -170,6 +173,45 @@ def test_another_writer_is_waited_for_with_one_notice(
     assert (turn.report.counts["added"], turn.notices) == (1, ())
 
 
+def test_a_look_that_finds_no_change_needs_no_lock(
+    root, index_dir, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setattr(tree_scan, "_local_devices", lambda roots: {root.stat().st_dev})
+    watcher = watch_loop._Watcher(
+        [root],
+        index_dir,
+        BuildOptions(lock_timeout_s=0.1, only_new_findings=True),
+        WatchOptions(poll=True),
+    )
+    with closing(watcher):
+        assert watcher.next_update().report.published
+        with locks.write_lock(index_dir, 1.0):
+            assert watcher.next_update() == WatchUpdate()
+            write_skill(root, "beta")
+            assert "another process is writing" in watcher.next_update().notices[0]
+        assert watcher.next_update().report.counts["added"] == 1
+
+
+@pytest.mark.parametrize("has_newer_format", [True, False])
+def test_an_index_that_an_upgraded_release_has_written_ends_it(
+    watching, root, index_dir, write_skill, monkeypatch, has_newer_format
+) -> None:
+    turns = watching(root, poll=True, interval_s=0.1)
+    next(turns)
+    write_skill(root, "beta")
+    with monkeypatch.context() as upgraded:
+        for module in (commit, previous_build):
+            upgraded.setattr(module, "describe_release", lambda: "99.0")
+        if has_newer_format:
+            upgraded.setattr(publication, "SCHEMA_VERSION", 999)
+        build_index([root], index_dir, BuildOptions())
+    written = read_pointer(index_dir)
+    with pytest.raises(OtherReleaseError, match=r"capdisc 99\.0 has written this index") as caught:
+        next(turns)
+    assert "start it again" in caught.value.hint
+    assert read_pointer(index_dir) == written
+
+
 def test_a_build_that_fails_later_is_said_once_and_tried_again(
     watching, root, write_skill, monkeypatch
 ) -> None:
@@ -227,20 +269,7 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "path", "expected"),
-    [
-        ("modified", "/r/a/SKILL.md", True),
-        ("modified", "/r/a/schema.json", True),
-        ("modified", "/r/near.tools.json", True),
-        ("modified", "/r/a/shop.sqlite", True),
-        ("modified", "/r/api.json", True),
-        ("modified", "/r/build.log", False),
-        ("created", "/r/link", True),
-        ("deleted", "/r", True),
-        ("modified", "/r/.git/SKILL.md", False),
-        ("created", "/r/node_modules/x/SKILL.md", False),
-        ("created", "/r/index/gens/1", False),
-        ("created", "/r/index-of-skills", True),
-    ],
+    read_rows(__file__, "only_what_a_scan_would_see_matters"),
 )
 def test_only_what_a_scan_would_see_matters(kind, path, expected) -> None:
     event = SimpleNamespace(src_path=path, dest_path="", event_type=kind, is_directory=False)

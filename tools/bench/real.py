@@ -16,9 +16,10 @@ from capdisc_indexer import encoders
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.types import Budgets, BuildOptions, Query, Severity
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.render_job import RenderInputs
 from capdisc_indexer.rendering.token_accounting import learn_counts
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from capdisc.args.command_line import CommandParameter, list_parameters, option_words
+from capdisc.args.command_line import VALUE_NAMES, CommandParameter, list_parameters, option_words
 from capdisc.args.command_table import load_command, summarise_commands
-from capdisc.args.params import VALUE_NAMES
 from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc_indexer.config.settings import SETTINGS
 

@@ -16,6 +16,7 @@ from capdisc.args import completion
 from capdisc.args.command_line import CommandParameter
 from capdisc.args.command_table import COMMAND_ALIASES, load_command, summarise_commands
 from capdisc.args.completion import FILES, FOLDERS, TRUSTED, describe_command, first_sentence
+from capdisc.commands.completion import SCRIPTS
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
@@ -95,7 +96,8 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc_data import plan_command as plan
     from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
-    from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+    from capdisc_indexer.rendering.prompt_templates import STYLE_NAMES
+    from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.verdict import GATE_MODES
     from capdisc_indexer.text.token_counts import TOKENIZERS
@@ -142,7 +144,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "config.values": "setting-values",
         "new.kind": list(new.TEMPLATES),
         "new.name": "",
-        "completion.shell": list(completion.SCRIPTS),
+        "completion.shell": list(SCRIPTS),
         "help.command": "commands",
     }
 

@@ -15,10 +15,11 @@ from workbench import Done, command, index, run, skills
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
+from damaged_models import DAMAGES, copy_of
+from random_files import FIXTURES, NAMES
+
 from capdisc_indexer.encoders import static_encoder
 from capdisc_indexer.model.errors import EncoderError
-from properties.fuzz import FIXTURES, NAMES
-from properties.models import DAMAGES, copy_of
 
 _FILES = 50
 # A plain install, also where the extra is there: importing torch to find no model takes seconds.

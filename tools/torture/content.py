@@ -16,18 +16,19 @@ from figure import Figure
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
+from apart import apart
+from hostile_queries import TABLE, answered, faults
+from random_files import FIXTURES, FOLDERS, round_of_files, seeds
+from random_prompts import over_budget
+from swapped_files import leaks
+
 from hostile.batch import verdicts
 from hostile.groups import CASES, GROUPS
 from hostile.limits import LIMITED, costs
 from hostile.make import write
 from hostile.together import one_scan
 from hostile.verdict import Verdict
-from properties.apart import apart
-from properties.budgets import over_budget
 from properties.framing import attack
-from properties.fuzz import FIXTURES, FOLDERS, round_of_files, seeds
-from properties.queries import TABLE, answered, faults
-from properties.swapping import leaks
 
 NOTED = 5  # faults in a note
 R39_SECONDS = 30

@@ -42,7 +42,7 @@ from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query, RankingChoices
-from capdisc_indexer.retrieval import calibration, pipeline
+from capdisc_indexer.retrieval import confidence, pipeline
 from capdisc_indexer.retrieval.confidence import (
     CALIBRATION_FILE,
     CALIBRATION_FORMAT,
@@ -332,8 +332,8 @@ def _read_answer(index: Index, text: str, encoder: StaticEncoder) -> tuple[dict[
         cohort=bytes(encoder.dim - 1) + b"\x01",
     )
     with (
-        patch.object(calibration, "load_calibration", lambda: empty),
-        patch.object(calibration, "combine_signs", keep_signs),
+        patch.object(confidence, "load_calibration", lambda: empty),
+        patch.object(confidence, "combine_signs", keep_signs),
     ):
         query = Query(texts=(text,), limit=20, choices=RankingChoices(refuses=False))
         ranking = pipeline.search_index(index, query, encoder)

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from capdisc.args.command_line import Command, call_command, parse, rename_options
-from capdisc.context.signals import StopSignal
 from capdisc.output import console, failures
+from capdisc.output.command_process import StopSignal
 from capdisc_indexer.text.normalization import compile_late
 
 if TYPE_CHECKING:

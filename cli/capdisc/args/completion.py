@@ -1,4 +1,4 @@
-"""Which words can stand next on a command line? The answer to a shell, and the scripts that ask.
+"""The answer to a shell that asks which words can stand next on a command line.
 
 `capdisc --complete WORD…` gets the words after `capdisc`, the last one as far as it is typed. Each
 line of the answer is a word, a tab and what it means; `:files` or `:dirs` alone asks the shell to
@@ -35,6 +35,8 @@ FILES, FOLDERS = "files", "dirs"
 TRUSTED = "trusted"
 # A shell draws a menu of these; nobody reads more.
 _MAX_CANDIDATES = 5_000
+# What an index or the sessions hold.
+_STORED = ("ids", "kinds", "categories", "tags", "sessions")
 
 
 def print_candidates(words: Sequence[str]) -> int:
@@ -258,9 +260,6 @@ def _list_trusted(prefix: str) -> list[Candidate]:
     return _select_prefixed(candidates.items(), prefix)
 
 
-_STORED = ("ids", "kinds", "categories", "tags", "sessions")
-
-
 def _read_index(
     runtime: Runtime, config: Config, typed_dir: str | None, kind: str, prefix: str
 ) -> Iterable[str]:
@@ -299,93 +298,3 @@ def _read_tags(folder: Path, prefix: str) -> Iterable[str]:
     from capdisc_indexer.store.documents import Documents
 
     return Documents(folder / "text").tags(prefix)
-
-
-# The scripts, which put the question and read the answer.
-
-# bash splits words at `:` and `=`, so the pieces of one word are put together again, and what
-# stands before the last of the signs is taken off the candidates, which bash adds to it. bash 3.2,
-# which macOS has, knows neither `compopt` nor `mapfile`.
-_BASH = r"""# Completion of capdisc for bash: eval "$(capdisc completion bash)"
-_capdisc() {
-    local rest=$COMP_LINE word start line head i
-    local -a words=()
-    for ((i = 0; i <= COMP_CWORD; i++)); do
-        word=${COMP_WORDS[i]}
-        start=${rest%%[![:space:]]*}
-        rest=${rest#"$start"}
-        if ((i > 0)) && [[ -z $start && ${#words[@]} -gt 0 ]]; then
-            words[${#words[@]} - 1]+=$word
-        else
-            words+=("$word")
-        fi
-        rest=${rest#"$word"}
-    done
-    local current=${words[${#words[@]} - 1]} program=${words[0]/#\~/$HOME}
-    type "$program" &> /dev/null || program=capdisc
-    head=${current%"${current##*[:=]}"}
-    COMPREPLY=()
-    while IFS= read -r line; do
-        case $line in
-        :files)
-            compopt -o filenames 2> /dev/null
-            while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${current#"$head"}")
-            ;;
-        :dirs)
-            compopt -o filenames 2> /dev/null
-            while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "${current#"$head"}")
-            ;;
-        *)
-            word=${line%%$'\t'*}
-            word=${word#"$head"}
-            [[ $current == [\'\"]* ]] || printf -v word %q "$word"
-            COMPREPLY+=("$word")
-            ;;
-        esac
-    done < <("$program" --complete "${words[@]:1}" 2> /dev/null)
-}
-complete -F _capdisc capdisc
-"""
-# The same text works where it is sourced, and as the file _capdisc in a folder of fpath.
-_ZSH = r"""#compdef capdisc
-# Completion of capdisc for zsh: source <(capdisc completion zsh)
-_capdisc() {
-    local line files program=${~words[1]}
-    local -a lines candidates
-    whence -p "$program" > /dev/null || program=capdisc
-    lines=("${(@f)$("$program" --complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2> /dev/null)}")
-    for line in $lines; do
-        case $line in
-        :files) _files; return ;;
-        :dirs) _files -/; return ;;
-        *$'\t'*) candidates+=("${${line%%$'\t'*}//:/\:}:${line#*$'\t'}") ;;
-        *) candidates+=("${line//:/\:}") ;;
-        esac
-    done
-    (( ${#candidates} )) && _describe -t capdisc capdisc candidates
-    [[ -z $files ]] || _files
-}
-if [[ ${funcstack[1]} == _capdisc ]]; then _capdisc "$@"; else compdef _capdisc capdisc; fi
-"""
-_FISH = r"""# Completion of capdisc for fish: capdisc completion fish | source
-function __capdisc_complete
-    set -l words (commandline -opc)
-    set -l program (string replace -r '^~' $HOME -- $words[1])
-    type -q -- $program; or set program capdisc
-    set -e words[1]
-    set -l current (commandline -ct)
-    for line in ($program --complete $words "$current" 2> /dev/null)
-        switch $line
-            case :files
-                __fish_complete_path "$current"
-            case :dirs
-                __fish_complete_directories "$current"
-            case '*'
-                echo $line
-        end
-    end
-end
-complete -c capdisc -e
-complete -c capdisc -f -a '(__capdisc_complete)'
-"""
-SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

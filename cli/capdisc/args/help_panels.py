@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from capdisc.args.command_line import CommandParameter, option_names, split_parameters
-from capdisc.args.params import VALUE_NAMES
+from capdisc.args.command_line import VALUE_NAMES, CommandParameter, option_names, split_parameters
 from capdisc.output import console, terminal
 from capdisc.output.terminal import ColumnStyle, Line, Piece, Screen
 

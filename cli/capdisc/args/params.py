@@ -1,120 +1,25 @@
-"""Declarations of options and arguments, written as annotations of a command's parameters.
+"""The options and arguments that several commands share, and what it takes to declare others.
 
-`command_line` reads plain command lines by them in a millisecond, without a library; `typer_app`
-makes typer's options of them, for help and for every other command line. Importing typer costs
-half of what a whole cold query may.
-
-Options that several commands share as a group are the fields of a frozen class. A command takes
-them as one parameter of that class.
+A command annotates its parameters with them. Options that belong together are the fields of a
+frozen class, which a command takes as one parameter.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+from capdisc.args.command_line import argument, check_finite, option, parse_seconds
 from capdisc.context import surroundings
-from capdisc.output import standard_streams
+from capdisc.output import command_process
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
 from capdisc_indexer.model.types import Query
 
-
-class BadValueError(ValueError):
-    """An option does not take this value; the text says why."""
-
-
-@frozen
-class Param:
-    """The declaration of one option, or with `names` None of one positional argument.
-
-    `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
-    BadValueError. `min` and `max` are the least and the greatest value. `choices` are all values
-    that an option takes, except those of plug-ins, which `more_choices` loads. `panel` is the
-    heading under which help shows it on a terminal.
-    """
-
-    names: tuple[str, ...] | None
-    help: str = ""
-    metavar: str | None = None
-    min: float | None = None
-    max: float | None = None
-    parser: Callable[[str], Any] | None = None
-    callback: Callable[[Any], Any] | None = None
-    panel: str = ""
-    choices: tuple[str, ...] = ()
-    more_choices: Callable[[], Iterable[str]] = tuple
-
-
-def option(
-    *names: str,
-    help: str = "",
-    metavar: str | None = None,
-    min: float | None = None,
-    max: float | None = None,
-    parser: Callable[[str], Any] | None = None,
-    callback: Callable[[Any], Any] | None = None,
-    panel: str = "",
-    choices: tuple[str, ...] = (),
-    more_choices: Callable[[], Iterable[str]] = tuple,
-) -> Param:
-    """The declaration of an option; without names, its name is that of the parameter."""
-    metavar = metavar or "|".join(choices) or None
-    return Param(names, help, metavar, min, max, parser, callback, panel, choices, more_choices)
-
-
-def argument(help: str = "", metavar: str | None = None) -> Param:
-    """The declaration of a positional argument."""
-    return Param(None, help, metavar)
-
-
-# What help calls the value of an option that has no name of its own for it.
-VALUE_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
-
-# Options and arguments that several commands share.
-
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
-MAX_SYNONYM_BYTES = 256 * 1024
-_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
-
-
-def parse_seconds(text: str) -> float:
-    """The seconds in `2`, `2s`, `500ms` or `1m`. Raises BadValueError for another text."""
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|)", text.strip())
-    if not match:
-        raise BadValueError(
-            f"{text!r} is not a length of time: give seconds, such as 2, 2s, 500ms or 1m"
-        )
-    return float(match[1]) * _UNIT_SECONDS[match[2]]
-
-
-_COUNT_UNITS = {"k": 1_000, "m": 1_000_000}
-
-
-def parse_count(text: str, low: float | None = None, high: float | None = None) -> int:
-    """The number in `200`, `200k` or `1m`. Raises BadValueError for another text, and for a number
-    out of the range.
-    """
-    if match := re.fullmatch(r"([+-]?\d{1,9})([km]?)", text.strip().lower()):
-        number = int(match[1]) * _COUNT_UNITS.get(match[2], 1)
-        if (low is None or number >= low) and (high is None or number <= high):
-            return number
-    limits = "" if low is None else f" of at least {low:g}"
-    limits = limits if high is None else f" from {low or 0:g} to {high:g}"
-    raise BadValueError(f"{text!r} is not a number{limits}")
-
-
-def check_finite(number: float | None) -> float | None:
-    """The number. Raises BadValueError for NaN, which no comparison with a range refuses."""
-    if number is not None and math.isnan(number):
-        raise BadValueError("the value must not be NaN")
-    return number
-
 
 MinRelevance = Annotated[
     float | None,
@@ -126,8 +31,6 @@ MinRelevance = Annotated[
         panel="Searching",
     ),
 ]
-
-
 Ids = Annotated[bool, option(help="Print ids only, one per line.", panel="Output")]
 Paths = Annotated[bool, option(help="Print file paths only, each once.", panel="Output")]
 Null = Annotated[
@@ -146,9 +49,6 @@ Open = Annotated[
         panel="Output",
     ),
 ]
-QUIET = option(
-    "--quiet", "-q", help="Print no notices, only the result and errors.", panel="Output"
-)
 IndexDir = Annotated[
     Path | None,
     option(metavar="DIR", help="The folder of the index.", panel="Index"),
@@ -196,6 +96,14 @@ Mode = Annotated[
         help="Search by words, by meaning or both; no-graph: without relations; rerank: both, reordered by the reranker.",
         panel="Searching",
         choices=("auto", "hybrid", "lexical", "vector", "no-graph", "rerank"),
+    ),
+]
+Gate = Annotated[
+    str,
+    option(
+        help='auto: print nothing for talk such as "thanks!"; off: answer every query.',
+        panel="Searching",
+        choices=("auto", "off"),
     ),
 ]
 SessionName = Annotated[
@@ -296,7 +204,7 @@ def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tupl
     """
     typed_words = list(words or ())
     joined_words = " ".join(word for word in typed_words if word != "-").strip()
-    piped = standard_streams.read_stdin_text() if "-" in typed_words else ""
+    piped = command_process.read_stdin_text() if "-" in typed_words else ""
     lines = [line for line in piped.splitlines() if line.strip()]
     texts = (joined_words, *(also or ()), *(lines if len(lines) <= MAX_LINES else (piped,)))
     return tuple(text.strip() for text in texts if text.strip())
@@ -313,6 +221,6 @@ def prompt_texts(
     texts = (
         " ".join(typed_words),
         *(also or ()),
-        standard_streams.read_stdin_text() if reads_stdin else "",
+        command_process.read_stdin_text() if reads_stdin else "",
     )
     return tuple(text.strip() for text in texts if text.strip())

@@ -13,12 +13,15 @@ import typer
 
 from capdisc.args import help_panels
 from capdisc.args.command_line import (
+    VALUE_NAMES,
+    BadValueError,
     CommandParameter,
+    Param,
     call_command,
     list_parameters,
     option_names,
+    parse_count,
 )
-from capdisc.args.params import VALUE_NAMES, BadValueError, Param, parse_count
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.version import __version__

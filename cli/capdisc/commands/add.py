@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands.new import TOOL_FOLDER
 from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.freshness import locate_index
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity

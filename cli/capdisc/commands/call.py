@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import open_index, session_memory, surroundings, user_files
 from capdisc.context.query_execution import build_tool_context
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     CapdiscError,
@@ -265,7 +265,7 @@ def parse_arguments(text: str, example: str = _EXAMPLE) -> Any:
     """The arguments as they stand in JSON, from the command line or from stdin. Raises UsageError,
     with the example in its hint, for a text that is not JSON.
     """
-    text = standard_streams.read_stdin_text() if text == "-" else text
+    text = command_process.read_stdin_text() if text == "-" else text
     if not text.strip():
         return {}
     if len(text) > MAX_BYTES:

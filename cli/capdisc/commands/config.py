@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import names, params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.index_scope import list_declared_sources, list_scan_roots
 from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.commands.setup import describe_hooks, format_states
 from capdisc.context import background_process, surroundings, workspace_trust
 from capdisc.context.coverage import find_default_roots, load_coverage
@@ -29,8 +29,8 @@ from capdisc.context.index_update import (
 from capdisc.hook import guard
 from capdisc.hook.client_session import ClientSession, find_last_prompts
 from capdisc.hook.clients import CLIENTS
-from capdisc.output import console, standard_streams, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console, terminal
+from capdisc.output.command_process import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import CLIENTS as SETUP_CLIENTS
@@ -87,7 +87,7 @@ def doctor(
     shared = runtime.shared_index(index_dir, config)
     place = locate_index(runtime, config, index_dir)
     where = place.index_dir
-    with standard_streams.silence_native_stderr():
+    with command_process.silence_native_stderr():
         index_checks = (
             find_store(shared.url).examine_shared_index(shared, deep)
             if shared

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, check_finite, option
 from capdisc.context import open_index
 from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
@@ -221,7 +221,7 @@ def graph(
         option(
             min=0,
             max=1,
-            callback=params.check_finite,
+            callback=check_finite,
             help="Only edges of at least this weight.",
             panel="Edges",
         ),

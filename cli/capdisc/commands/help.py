@@ -17,13 +17,19 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import command_table
-from capdisc.args.command_line import Command, CommandParameter, option_words, split_parameters
+from capdisc.args.command_line import (
+    Command,
+    CommandParameter,
+    argument,
+    option,
+    option_words,
+    split_parameters,
+)
 from capdisc.args.command_table import load_command, summarise_commands
 from capdisc.args.help_panels import value_name
-from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.version import __version__
 

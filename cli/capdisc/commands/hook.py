@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option, parse_seconds
+from capdisc.args.command_line import argument, option, parse_seconds
 from capdisc.context import surroundings
 from capdisc.hook.answer import (
     HEADING,
@@ -27,8 +27,8 @@ from capdisc.hook.clients import (
     HookEvent,
     find_client,
 )
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import (
     CapdiscError,
     ForeignIndexError,
@@ -100,7 +100,7 @@ def hook(
             "this command reads the JSON of a client's hook, and stdin is a terminal",
             f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {hook_client.name}',
         )
-    event = hook_client.read_event(standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1))
+    event = hook_client.read_event(command_process.read_stdin_bytes(MAX_EVENT_BYTES + 1))
     place = index_dir.absolute() if index_dir and ":/" not in str(index_dir) else index_dir
     if event.folder:
         surroundings.enter_folder(event.folder)

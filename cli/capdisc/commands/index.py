@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,9 @@ from typing import Annotated
 
 import capdisc_indexer as cd
 from capdisc.args import params
-from capdisc.args.params import argument, option
-from capdisc.context import data_files, surroundings, table_finisher, workspace_trust
-from capdisc.context.client_places import read_plugins_once
+from capdisc.args.command_line import argument, option
+from capdisc.context import data_files, housekeeping, surroundings, workspace_trust
+from capdisc.context.client_places import read_plugins_once, server_files
 from capdisc.context.coverage import (
     add_paths,
     complete_coverage,
@@ -25,16 +26,15 @@ from capdisc.context.coverage import (
     require_something,
 )
 from capdisc.context.freshness import IndexPlace, locate_index
-from capdisc.context.index_collection import collect_indexes
-from capdisc.context.index_scope import list_declared_sources
+from capdisc.context.index_scope import folder_requests, list_declared_sources
 from capdisc.context.index_update import (
     WAITING_CODES,
     describe_coverage,
     describe_missing,
     short_path,
 )
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import PreviousBuild, recover_settings
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
@@ -47,10 +47,18 @@ from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import lance_table, state_file
 from capdisc_indexer.text.normalization import one_line
 
-# Databases of the configuration are asked for their tables where the user allows it; the answers
-# are kept.
-
 _ASK_COMMAND = "capdisc index --ask-servers"
+# Findings printed of a large collection: of each rule, and in all.
+SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
+_SHOWN_DECLARATIONS = 3
+_CHANGES = ("added", "updated", "removed")
+_COUNT_LABELS = (
+    ("failed", "failed"),
+    ("stale", "stale"),
+    ("copies", "identical copies"),
+    ("shadowed", "shadowed"),
+    ("held", "held back"),
+)
 
 
 def _ask_sources(
@@ -63,7 +71,8 @@ def _ask_sources(
     """Ask the servers and databases that sources name, and fetch their documents, as far as
     options and declarations ask for it.
     """
-    if lists := registry.find_service("server-lists"):
+    names_servers = any(source.format == "mcp-servers" for source in sources)
+    if names_servers and (lists := registry.find_service("server-lists")):
         lists.ask_servers(runtime, config, sources, ask_servers)
     ask_databases(runtime, sources, ask_servers)
     if network:
@@ -124,11 +133,6 @@ def fetch_documents(sources: Sequence[DeclaredSource]) -> None:
         except CapdiscError as problem:
             stays = "; its last copy stays" if path.exists() else ""
             console.print_notice(f"notice: {problem.message}{stays}")
-
-
-# Findings printed of a large collection: of each rule, and in all.
-SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
-_SHOWN_DECLARATIONS = 3
 
 
 def index(
@@ -217,7 +221,7 @@ def index(
     ):
         console.print_notice(f"notice: {one_line(problem, 300)}")
     with read_plugins_once():
-        waiting = workspace_trust.announce_all(runtime, config)
+        waiting = _announce_left_out(runtime, config)
         shared = runtime.shared_index(index_dir, config)
         where = runtime.index_dir(index_dir, config)
         place = IndexPlace(index_dir=where, runtime=runtime, config=config)
@@ -228,9 +232,8 @@ def index(
             place = locate_index(runtime, config, index_dir)
             where, runtime, config = place.index_dir, place.runtime, place.config
         declared = list_declared_sources(runtime, config, paths or ())
-        if lists := registry.find_service("server-lists"):
-            asks_clients = not paths and (ask_servers or not quiet)
-            lists.refresh_lists(runtime, config, declared, ask_servers, asks_clients)
+        asks_clients = not paths and (ask_servers or not quiet)
+        _refresh_server_lists(runtime, config, declared, ask_servers, asks_clients)
         builder_id = None if shared else runtime.ensure_builder_id(where)
         named_paths = [runtime.expand(path) for path in paths or ()]
         last = PreviousBuild() if shared else recover_settings(where, builder_id)
@@ -268,7 +271,7 @@ def index(
             return cd.build(existing, folder, build_options, progress)
 
         with (
-            standard_streams.silence_native_stderr(),
+            command_process.silence_native_stderr(),
             console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
         ):
             report = (
@@ -310,10 +313,35 @@ def index(
     if not shared:
         # What a hook builds, or another index gave most of, stays small: no table unasked.
         is_new = not last.roots and 2 * report.counts["embedded"] > report.counts["added"]
-        table_finisher.start_finisher(config, where, builder_id, is_first=is_new and not quiet)
-        collect_indexes(runtime, config, where, is_quiet=quiet)
+        housekeeping.start_table_update(config, where, builder_id, is_first=is_new and not quiet)
+        housekeeping.collect_indexes(runtime, config, where, is_quiet=quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _announce_left_out(runtime: surroundings.Runtime, config: Config) -> tuple[str, ...]:
+    """Print what is left out until the user trusts the workspace. Returns the notices."""
+    folders = folder_requests(runtime, config)
+    if not (folders or config.waiting or config.strays):
+        return ()
+    where = runtime.workspace.as_posix()
+    return workspace_trust.announce_settings(config, folders, where=where)
+
+
+def _refresh_server_lists(
+    runtime: surroundings.Runtime,
+    config: Config,
+    declared: Sequence[DeclaredSource],
+    is_asked_for: bool,
+    asks_clients: bool,
+) -> None:
+    """Bring the kept tools of MCP servers up to date; without a kept list and a client's file that
+    names a server there are none.
+    """
+    has_files = asks_clients and any(os.path.lexists(file.path) for file in server_files(runtime))
+    has_servers = has_files or runtime.has_tool_lists()
+    if has_servers and (lists := registry.find_service("server-lists")):
+        lists.refresh_lists(runtime, config, declared, is_asked_for, asks_clients)
 
 
 def _choose_coverage(
@@ -345,9 +373,9 @@ def _wait_for_table(
     """Bring the LanceDB table up to date, where the option or the setting says to wait for it.
     Returns a notice where that fails.
     """
-    if not wait and table_finisher.choose_mode(config) != "wait":
+    if not wait and housekeeping.choose_table_mode(config) != "wait":
         return ()
-    problem = table_finisher.finish_table(where, builder_id, verify=wait and verify)
+    problem = housekeeping.finish_table(where, builder_id, verify=wait and verify)
     return (problem,) if problem else ()
 
 
@@ -521,11 +549,11 @@ def _print_group(shown: Sequence[Finding], left_out: int) -> None:
 def _format_for_person(finding: Finding) -> Iterator[str]:
     """The place and the text of a finding on lines of their own, below the heading of its rule."""
     runtime = surroundings.current_runtime()
-    path = finding.path
-    if path.startswith(f"{runtime.cwd}/"):
-        path = path[len(f"{runtime.cwd}/") :]
-    elif path.startswith(f"{runtime.home}/"):
-        path = f"~/{path[len(f'{runtime.home}/') :]}"
+    path, cwd, home = finding.path, f"{runtime.cwd.as_posix()}/", f"{runtime.home.as_posix()}/"
+    if path.startswith(cwd):
+        path = path.removeprefix(cwd)
+    elif path.startswith(home):
+        path = f"~/{path.removeprefix(home)}"
     yield f"  {one_line(path)}:{finding.line}:{finding.column}"
     yield f"    {one_line(finding.message)}"
     if finding.hint:
@@ -543,13 +571,3 @@ def _format_summary(report: BuildReport, covers: str) -> str:
     notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
     parts = [summary, work, ", ".join(notes), covers and f"covers {covers}"]
     return "; ".join(filter(None, parts))
-
-
-_CHANGES = ("added", "updated", "removed")
-_COUNT_LABELS = (
-    ("failed", "failed"),
-    ("stale", "stale"),
-    ("copies", "identical copies"),
-    ("shadowed", "shadowed"),
-    ("held", "held back"),
-)

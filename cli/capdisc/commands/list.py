@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from capdisc.args import names, params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution
 from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc.output.terminal import ColumnStyle
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.mcp_service.opening import answer_opening, take_stdin
@@ -19,7 +19,7 @@ from capdisc.mcp_service.tool_offer import (
     select_tools,
     server_instructions,
 )
-from capdisc.output import console, standard_streams
+from capdisc.output import command_process, console
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.platforms import system
@@ -115,7 +115,7 @@ def mcp(
     from capdisc.mcp_service.served_skills import SkillOffer
 
     with (
-        standard_streams.silence_native_stderr(),
+        command_process.silence_native_stderr(),
         gateway_service.open_gateway(runtime, selection, index_dir)
         if gateway_service
         else nullcontext() as opened,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import config_file
 from capdisc.context import data_files, surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.client_table import client_sections, find_profile
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.platforms import system

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc.render import render_notices
 from capdisc.render.context import build_context, remember_shown
 from capdisc.render.render_context import RenderContext, prepare_render

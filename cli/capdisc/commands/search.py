@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import check_finite, option
 from capdisc.context import open_index, query_execution, session_memory
-from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
-from capdisc.render.gate import (
-    Gate,
+from capdisc.context.query_execution import (
     decision_document,
     format_decision,
     format_unmatched,
     print_unmatched,
 )
+from capdisc.output import console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -70,7 +69,7 @@ def search(
         option(
             min=0,
             max=1,
-            callback=params.check_finite,
+            callback=check_finite,
             help="Raise what the log says is used, by up to this share of its score.",
             panel="Searching",
         ),
@@ -80,12 +79,12 @@ def search(
         option(
             min=0,
             max=1,
-            callback=params.check_finite,
+            callback=check_finite,
             help="The share of its partners' scores that a hit gains [by the setting, else 0.15].",
             panel="Searching",
         ),
     ] = None,
-    gate: Gate = "auto",
+    gate: params.Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
     fresh: params.Fresh = None,
@@ -197,8 +196,8 @@ def _print_hits(
     explain: bool,
 ) -> None:
     shown = [hit for hit in ranking.hits if explain or hit.id in shown_ids]
-    if screen := terminal.find_screen(ctx.runtime):
-        _draw_hits(ctx, screen, shown, headers, explain)
+    if ctx.runtime.draws_results:
+        _draw_hits(ctx, shown, headers, explain)
     else:
         console.print_result("\n".join(_format_hits(ctx, shown, headers, explain)))
     if len(shown) < len(ranking.hits):
@@ -240,7 +239,6 @@ _NARROW_COLUMNS = 64
 
 def _draw_hits(
     ctx: open_index.CommandContext,
-    screen: terminal.Screen,
     shown: Sequence[Hit],
     headers: dict[str, CapabilityHeader],
     explain: bool,
@@ -248,6 +246,9 @@ def _draw_hits(
     """Draw the hits as a table: rank, bar of the score, kind, shortest name, description; on a
     narrow screen without the kind, and with the description below the name.
     """
+    from capdisc.output import terminal  # which a pipe does without
+
+    screen = terminal.make_screen(ctx.runtime)
     names = {hit.id: one_line(ctx.index.shortest_name(headers[hit.id])) for hit in shown}
     is_narrow = screen.columns < _NARROW_COLUMNS
     widest_kind = max((len(headers[hit.id]["kind"]) for hit in shown), default=0)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import setup_changes
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, has_person, read_answer
+from capdisc.output.command_process import YES, ExitCode, has_person, read_answer
 from capdisc.setup import recorded_entries, settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,

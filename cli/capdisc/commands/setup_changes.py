@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import capdisc_guard
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, has_person, read_answer
+from capdisc.output.command_process import YES, ExitCode, has_person, read_answer
 from capdisc.setup import settings_files
 from capdisc.setup.client_settings import (
     CLIENTS,

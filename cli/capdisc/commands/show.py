@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import names, params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import open_index, query_execution, session_memory, user_files
-from capdisc.output import console, standard_streams, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console, terminal
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
@@ -101,7 +101,7 @@ def show(
     """
     words = ids or []
     if "-" in words:
-        piped = standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        piped = command_process.read_stdin_text(user_files.MAX_FILE_BYTES)
         words = [*words, *piped.replace("\0", "\n").splitlines()]
     identifiers = [word for word in words if word.strip() not in ("", "-")]
     if not identifiers:

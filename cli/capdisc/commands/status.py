@@ -9,7 +9,7 @@ from capdisc.context import open_index
 from capdisc.context.freshness import format_age
 from capdisc.context.workspace_trust import format_lines, index_requests
 from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject

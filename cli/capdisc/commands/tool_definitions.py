@@ -6,10 +6,10 @@ from bisect import bisect_right
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution, session_memory
+from capdisc.context.query_execution import describe_refusal, print_unmatched
 from capdisc.output import console
-from capdisc.render.gate import Gate, describe_refusal, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -54,7 +54,7 @@ class DefinitionOptions:
         option(metavar="NAME", help="Only this tool (repeatable).", panel="Tools"),
     ] = None
     min_relevance: params.MinRelevance = None
-    gate: Gate = "auto"
+    gate: params.Gate = "auto"
     progressive: Annotated[
         bool | None,
         option(

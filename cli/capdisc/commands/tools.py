@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import Filters, option, query_texts
+from capdisc.args.command_line import option
+from capdisc.args.params import Filters, query_texts
 from capdisc.commands.tool_definitions import (
     CODE_FORMATS,
     FORMATS,
@@ -15,7 +16,7 @@ from capdisc.commands.tool_definitions import (
 )
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.similar_names import unknown_choice
 

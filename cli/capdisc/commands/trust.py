@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import trust_grants
 from capdisc.context import surroundings
 from capdisc.context.surroundings import is_workspace
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, has_person, read_answer
+from capdisc.output.command_process import YES, ExitCode, has_person, read_answer
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace

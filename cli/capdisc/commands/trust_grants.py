@@ -11,8 +11,7 @@ from capdisc.context.coverage import covers_usual_folders
 from capdisc.context.freshness import locate_index
 from capdisc.context.index_update import refresh_command
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, has_person, read_answer
+from capdisc.output.command_process import YES, ExitCode, has_person, read_answer
 from capdisc_indexer.config.trust import LINK, OWNER, Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError

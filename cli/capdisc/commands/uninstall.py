@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.commands import setup_changes
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, has_person, read_answer
+from capdisc.output.command_process import YES, ExitCode, has_person, read_answer
 from capdisc.setup import recorded_entries
 from capdisc.setup.client_settings import CLIENTS
 from capdisc.setup.file_changes import FileChange

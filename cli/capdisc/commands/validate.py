@@ -10,24 +10,22 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import user_files
 from capdisc.output import console
+from capdisc.output.command_process import ExitCode
 from capdisc.output.console import gather
-from capdisc.output.failures import ExitCode
-from capdisc.validate import (
-    Report,
+from capdisc.validate.check_request import (
     ValidateRequest,
-    build_report,
     check_fix_options,
     parse_request,
     run_checks,
 )
-from capdisc.validate.finding_formats import FORMATS, find_format
+from capdisc.validate.finding_formats import FORMATS, Report, find_format
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.model.types import RuleExplanation, Severity
+from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
 from capdisc_indexer.validation.rules import (
@@ -146,18 +144,10 @@ def validate(
             # Those of a large collection need memory, and are about to be made again.
             del check_result
             check_result = run_checks(request)
-        chosen = check_result.chosen
-        silenced = len(chosen.unwanted) + len(chosen.commented)
-        report = build_report(
-            len(check_result.files),
-            request.profile,
-            chosen.findings,
-            silenced,
-            check_result.source,
-            request.runtime.cwd,
-        )
+        report = Report(result=check_result, profile=request.profile, cwd=request.runtime.cwd)
+        findings = check_result.chosen.findings
         is_whole = every or statistics or path is not None or format_name != "full"
-        pieces = pieces if is_whole or report.count <= _MAX_LISTED else format_summary
+        pieces = pieces if is_whole or len(findings) <= _MAX_LISTED else format_summary
         has_colours = path is None and request.runtime.colour
         if fix and not write:
             diff = fixing.format_diff(request, check_result, quiet)
@@ -173,11 +163,11 @@ def validate(
             console.print_error_document("input", error, ExitCode.USAGE)
         return ExitCode.USAGE
     errors = [*check_result.problems, *unwritten]
-    if not quiet and (report.files or report.count or not errors):
-        print_notices(request, check_result, report, " left" if write else "")
+    if not quiet and (report.files or findings or not errors):
+        print_notices(request, check_result, " left" if write else "")
     for unchecked in errors:
         console.print_error(unchecked)
-    return ExitCode.USAGE if errors else exit_status(report, strict)
+    return ExitCode.USAGE if errors else exit_status(findings, strict)
 
 
 def format_statistics(report: Report, json: bool) -> str:
@@ -267,7 +257,7 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
 
 
 def print_notices(
-    request: ValidateRequest, check_result: ValidationResult, result: Report, tail: str = ""
+    request: ValidateRequest, check_result: ValidationResult, tail: str = ""
 ) -> None:
     """Print on stderr how much was checked, and how many findings are not shown. `tail` follows
     the number of findings.
@@ -283,16 +273,17 @@ def print_notices(
             f"notice: {console.format_count(len(chosen.commented), 'finding')} silenced by comments in the files"
         )
     console.print_notice(
-        f"{console.format_count(result.files, 'file')}, "
-        f"{console.format_count(result.count, 'finding')}{tail}"
+        f"{console.format_count(len(check_result.files), 'file')}, "
+        f"{console.format_count(len(chosen.findings), 'finding')}{tail}"
         + (f"; profile {request.profile}: {request.reason}" if request.reason else "")
     )
 
 
-def exit_status(result: Report, strict: bool) -> int:
+def exit_status(findings: Iterable[Finding], strict: bool) -> int:
     """FINDINGS where there are errors, or warnings in a strict run; else OK."""
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return ExitCode.FINDINGS if failing & result.severities else ExitCode.OK
+    failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    is_failed = any(finding.severity in failing for finding in findings)
+    return ExitCode.FINDINGS if is_failed else ExitCode.OK
 
 
 def print_rules(code: str | None, json: bool) -> int:

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import capdisc_indexer as cd
 from capdisc.args import params
-from capdisc.args.params import argument, option
-from capdisc.context import surroundings, table_finisher, workspace_trust
+from capdisc.args.command_line import BadValueError, argument, option, parse_seconds
+from capdisc.context import housekeeping, surroundings, workspace_trust
 from capdisc.context.coverage import add_paths, list_roots, load_coverage, make_build_options
-from capdisc.output import console, standard_streams
+from capdisc.context.index_scope import folder_requests
+from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -75,10 +76,10 @@ def parse_debounce(text: str) -> float:
     """The seconds as `parse_seconds` reads them. Raises BadValueError for a large number without a
     unit, too.
     """
-    seconds, text = params.parse_seconds(text), text.strip()
+    seconds, text = parse_seconds(text), text.strip()
     # From ten on it is likelier meant as milliseconds, which other watchers count.
     if seconds >= 10 and text[-1].isdigit():
-        raise params.BadValueError(f"{text!r} has no unit: give {text}ms or {text}s")
+        raise BadValueError(f"{text!r} has no unit: give {text}ms or {text}s")
     return seconds
 
 
@@ -94,7 +95,7 @@ class WatchRequest:
         float | None,
         option(
             metavar="TIME",
-            parser=params.parse_seconds,
+            parser=parse_seconds,
             help="Scan this often, also without events [1m; 2s where there are none].",
         ),
     ] = None
@@ -135,24 +136,29 @@ def watch(request: WatchRequest = WatchRequest()) -> int:
     """
     pace = _watch_options(request)
     system.limit_malloc_arenas()
-    with standard_streams.silence_native_stderr():
-        while _watch_until_outdated(request, pace):
+    with command_process.silence_native_stderr():
+        same_release = False
+        while _watch_until_outdated(request, pace, same_release):
+            same_release = True
             console.print_notice(
                 "notice: the settings or what the index covers changed: reading them again"
             )
     return 0
 
 
-def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
+def _watch_until_outdated(request: WatchRequest, pace: WatchOptions, same_release: bool) -> bool:
     """Watch what the settings and the index name now. Returns whether it ended because one of them
-    names something else.
+    names something else. With `same_release`, an index that another release has written meanwhile is
+    an error.
     """
     runtime, index_dir = surroundings.current_runtime(), request.index_dir
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
         raise UsageError(f"watch does not publish to {shared.url}", hint)
-    waiting = workspace_trust.announce_all(runtime, config)
+    waiting = workspace_trust.announce_settings(
+        config, folder_requests(runtime, config), where=runtime.workspace.as_posix()
+    )
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
     named_paths = [runtime.expand(path) for path in request.paths or ()]
@@ -167,6 +173,7 @@ def _watch_until_outdated(request: WatchRequest, pace: WatchOptions) -> bool:
         encoder=runtime.encoder_name(request.encoder or config["encoder"]) or None,
         encoder_required=bool(request.encoder),
         last_coverage=last,
+        same_release=same_release,
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
 
@@ -221,7 +228,7 @@ def _print_updates(
         elif update.report:
             console.print_lines([_format_update(update.report)])
         if update.report and update.report.published:
-            table_finisher.start_finisher(config, where, builder_id)
+            housekeeping.start_table_update(config, where, builder_id)
             if request.command:
                 number = update.report.generation.number
                 _run_exec_command(request.command, number, runtime, where)

@@ -98,14 +98,21 @@ def _plugin_paths(runtime: Runtime, key: str) -> list[Path]:
     ]
 
 
-def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
-    """The files of the plugins that are switched on which may name MCP servers."""
-    from capdisc_indexer.config.client_servers import ClientFile
+def server_files(runtime: Runtime) -> list[ClientFile]:
+    """The files of clients, and of their plugins that are switched on, which may name MCP servers;
+    they need not exist.
+    """
+    from capdisc_indexer.config.client_servers import ClientFile, client_files
 
     return [
-        ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
-        for plugin in find_plugins_here(runtime, "all")[0]
-        for path in plugin.servers
+        *client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system),
+        *(
+            ClientFile(
+                client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder)
+            )
+            for plugin in find_plugins_here(runtime, "all")[0]
+            for path in plugin.servers
+        ),
     ]
 
 

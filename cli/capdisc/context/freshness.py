@@ -148,7 +148,7 @@ def _find_expired(look: Look) -> list[str]:
 def is_local_root(runtime: Runtime, config: Config, root: str) -> bool:
     """Whether a root may belong to another folder of the workspace than the current one."""
     client = find_profile(config["folders"])
-    return client.searches_parents and root.startswith(f"{runtime.workspace}/")
+    return client.searches_parents and root.startswith(f"{runtime.workspace.as_posix()}/")
 
 
 def describe_look(look: Look) -> Freshness:

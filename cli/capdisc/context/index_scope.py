@@ -184,6 +184,12 @@ def waiting_places(runtime: Runtime, config: Config) -> dict[str, list[TrustRequ
     return {path: refused for path, refused in waiting.items() if refused}
 
 
+def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """The requests that keep conventional folders of the workspace out, each once."""
+    waiting = waiting_places(runtime, config)
+    return tuple(dict.fromkeys(request for of_place in waiting.values() for request in of_place))
+
+
 def find_scan_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
     """A request for each link in the workspace's folders that leads out of the scanned ones,
     trusted or not, and for each folder of another user there that is not. Reads all these folders.

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import capdisc_indexer as cd
-from capdisc.context import surroundings, table_finisher
+from capdisc.context import housekeeping, surroundings
 from capdisc.context.client_places import read_plugins_once
 from capdisc.context.coverage import (
     covers_usual_folders,
@@ -25,9 +25,9 @@ from capdisc.context.coverage import (
     name_absent_roots,
 )
 from capdisc.context.freshness import Freshness, IndexPlace
-from capdisc.context.index_collection import collect_indexes
-from capdisc.context.workspace_trust import announce, folder_requests
-from capdisc.output import console, standard_streams
+from capdisc.context.index_scope import folder_requests
+from capdisc.context.workspace_trust import announce
+from capdisc.output import command_process, console
 from capdisc_indexer.indexing.missing_folders import KEPT_S
 from capdisc_indexer.model.errors import (
     BusyError,
@@ -157,12 +157,12 @@ def _build(
     is_shown: bool,
 ) -> BuildReport:
     with (
-        standard_streams.silence_native_stderr(),
+        command_process.silence_native_stderr(),
         console.progress_bar(is_shown and runtime.stderr_is_terminal) as progress,
     ):
         report = cd.build(roots, index_dir, options, progress)
     if report.published:
-        table_finisher.start_finisher(runtime.config(), index_dir, options.builder_id)
+        housekeeping.start_table_update(runtime.config(), index_dir, options.builder_id)
     return report
 
 
@@ -303,7 +303,7 @@ def build_first(place: IndexPlace) -> Freshness | None:
     announce(folder_requests(runtime, config), runtime.workspace.as_posix())
     # A first build may have hundreds of errors in files that nobody asked about.
     _print_findings([finding for finding in report.findings if finding.code in WAITING_CODES])
-    collect_indexes(runtime, config, place.index_dir, is_quiet=bool(part))
+    housekeeping.collect_indexes(runtime, config, place.index_dir, is_quiet=bool(part))
     if part:
         return part
     state = ""

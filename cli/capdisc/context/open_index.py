@@ -16,7 +16,7 @@ from capdisc.context.freshness import (
     locate_index,
     look_around,
 )
-from capdisc.output import console, standard_streams
+from capdisc.output import command_process, console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.errors import OlderIndexError
@@ -75,7 +75,7 @@ def open_index(
     runtime = surroundings.current_runtime()
     config = runtime.config()
     mode = choose_mode(fresh, config)
-    waiting = workspace_trust.announce_settings(config)
+    waiting = workspace_trust.announce_settings(config) if config.waiting or config.strays else ()
     shared = runtime.shared_index(index_dir, config)
     if shared and (engine or config["engine"]) == "lancedb":
         yield _open_in_place(runtime, config, shared, waiting)
@@ -84,14 +84,14 @@ def open_index(
     if shared:
         from capdisc_indexer.plugins.registry import find_store
 
-        with standard_streams.silence_native_stderr():
+        with command_process.silence_native_stderr():
             notices += find_store(shared.url).sync_copy(shared)
     place = locate_index(runtime, config, index_dir)
     is_buildable = may_build and mode != "off" and index_dir is None and not shared
     built: Freshness | None = None
     if not shared and not (place.index_dir / "CURRENT").exists():
         built = _build_first(place, is_buildable)
-    with standard_streams.silence_native_stderr(), ExitStack() as opened:
+    with command_process.silence_native_stderr(), ExitStack() as opened:
         builder_id = place.runtime.builder_id(place.index_dir, shared)
         try:
             index = opened.enter_context(Index(place.index_dir, builder_id))
@@ -139,7 +139,7 @@ def open_home_index() -> Iterator[CommandContext]:
     places += [fixed_part(source.path)[0] for source in build_sources(runtime, config, USUAL)]
     place = IndexPlace(index_dir=where, runtime=runtime, config=config)
     with (
-        standard_streams.silence_native_stderr(),
+        command_process.silence_native_stderr(),
         Index(where, home.builder_id(where)) as index,
     ):
         yield CommandContext(
@@ -156,7 +156,7 @@ def _open_in_place(
     """The context of a shared index that answers from the store, of which nothing is copied."""
     from capdisc_indexer.plugins.registry import find_store
 
-    with standard_streams.silence_native_stderr():
+    with command_process.silence_native_stderr():
         index = find_store(shared.url).open_in_place(shared)
     if index.generation.counts["passages"]:
         text = "sections of bodies are not searched in place"
@@ -191,7 +191,7 @@ def _choose_engine(index: Index, engine: str) -> tuple[str, ...]:
         from capdisc_indexer.text.similar_names import unknown_choice
 
         raise unknown_choice("engine", engine, ENGINES)
-    from capdisc.context.table_finisher import finish_table
+    from capdisc.context.housekeeping import finish_table
     from capdisc_indexer.store.table_search import open_local_search
 
     index.table = open_local_search(index.index_dir, index.generation)

@@ -96,6 +96,11 @@ class Runtime:
         return console.allows_colour(self.environ, self.stdout_is_terminal)
 
     @property
+    def draws_results(self) -> bool:
+        """Whether results are drawn: stdout is a terminal that obeys codes."""
+        return self.stdout_is_terminal and self.environ.get("TERM") != "dumb"
+
+    @property
     def columns(self) -> int:
         """How wide a line may be: the terminal's width, or 140 columns in a pipe."""
         if not self.stdout_is_terminal:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from capdisc.context import surroundings
-from capdisc.output import standard_streams
+from capdisc.output import command_process
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.platforms import system
 from capdisc_indexer.store import durable_files
@@ -31,7 +31,7 @@ def read_file_or_stdin(
     """
     if name == STDIN:
         data = (
-            standard_streams.read_stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
+            command_process.read_stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
         )
     else:
         try:

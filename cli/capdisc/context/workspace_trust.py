@@ -42,18 +42,14 @@ def format_lines(lines: Sequence[str]) -> str:
     return name_first([one_line(line, _MAX_CHARACTERS) for line in lines], _MAX_REQUESTS)
 
 
-def announce_settings(config: Config) -> tuple[str, ...]:
-    """The same for the requests of the workspace's file, in a command that reads no folders."""
-    return (*announce_strays(config), *announce(config.waiting, config.file))
-
-
-def announce_all(runtime: Runtime, config: Config) -> tuple[str, ...]:
-    """The same for the requests of the file and for conventional folders that are left out."""
-    waiting = (*config.waiting, *folder_requests(runtime, config))
-    return (
-        *announce_strays(config),
-        *announce(waiting, config.file or runtime.workspace.as_posix()),
-    )
+def announce_settings(
+    config: Config, folders: Iterable[TrustRequest] = (), where: str = ""
+) -> tuple[str, ...]:
+    """The same for the requests of the workspace's file, and for those of its folders, which lie
+    at `where`, in a command that reads them.
+    """
+    waiting = (*config.waiting, *folders)
+    return (*announce_strays(config), *announce(waiting, config.file or where))
 
 
 def announce_strays(config: Config) -> tuple[str, ...]:
@@ -65,14 +61,6 @@ def announce_strays(config: Config) -> tuple[str, ...]:
     for notice in notices:
         console.print_notice(f"notice: {notice}")
     return notices
-
-
-def folder_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """The requests that keep conventional folders of the workspace out."""
-    from capdisc.context.index_scope import waiting_places  # which no search needs
-
-    waiting = waiting_places(runtime, config)
-    return tuple(dict.fromkeys(chain.from_iterable(waiting.values())))
 
 
 def list_requests(

@@ -50,9 +50,9 @@ def run_guarded(words: Sequence[str], run: Callable[[], int]) -> int:
 
 
 def _print_answer_of_child(words: Sequence[str], run: Callable[[], int]) -> None:
-    from capdisc.output import standard_streams
+    from capdisc.output import command_process
 
-    standard_streams.reopen_closed()
+    command_process.reopen_closed()
     limit_s = _read_deadline(words)
     command = [sys.executable, "-P", "-c", _COMMAND, *sys.argv[1:]]
     answer, notes, status, processor_s = system.capture_output(
@@ -96,7 +96,7 @@ def _read_deadline(words: Sequence[str]) -> float:
     for position, word in enumerate(words):
         name, equals, text = word.partition("=")
         if name == _DEADLINE:
-            from capdisc.args.params import parse_seconds
+            from capdisc.args.command_line import parse_seconds
 
             try:
                 return parse_seconds(

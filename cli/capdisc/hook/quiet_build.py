@@ -9,7 +9,7 @@ from contextlib import suppress
 from capdisc.args.command_table import run_command
 from capdisc.context import background_process, surroundings
 from capdisc.context.background_process import FAILURE
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.store.generation import read_pointer
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from capdisc.context import open_index, query_execution
+from capdisc.context.query_execution import describe_refusal
 from capdisc.hook.answer import Limits, Suggestions
 from capdisc.hook.client_session import ClientSession, SessionTurn
 from capdisc.hook.suggestion_lines import clean_text, fit_budget
 from capdisc.hook.use_memory import load_use_memory
-from capdisc.render.gate import describe_refusal
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError

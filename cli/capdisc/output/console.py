@@ -21,11 +21,26 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, name_first
 
-# A long result is gathered before any of it is printed, so that a reader gets all of it or
-# nothing.
-
+SCHEMA_VERSION = 1
+PROGRESS_LINE_S = 10.0
+# A longer result is gathered in a file.
 _IN_MEMORY_BYTES = 4 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
+# The label of a message, or the severity and rule behind the place of a finding.
+_LABEL = r"^(?:\S.*?:\d+:\d+: )?((?:  )?(error|warning|info|hint|notice)(?:\[[a-z0-9-]+\])?:)"
+_LABEL_CODES = {"error": "1;31", "warning": "33", "info": "36", "notice": "36", "hint": "32"}
+_DIFF_CODES = {"+++": "1", "---": "1", "@@ ": "36", "+": "32", "-": "31"}
+
+# Takes what is printed, and whether it is for stderr; False: it is to be printed as usual.
+OutputTaker: TypeAlias = Callable[[bytes, bool], bool]
+_DIVERSION: ContextVar[OutputTaker | None] = ContextVar("output taker", default=None)
+# What the running command has printed and may print; `begin_output` resets both.
+_HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
+_IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
+
+
+class ReaderGoneError(Exception):
+    """The reader of stdout has closed it."""
 
 
 def gather(pieces: Iterable[str]) -> Iterator[bytes]:
@@ -91,13 +106,6 @@ def _no_room(error: OSError) -> InputError:
     return InputError(message, "free some space there, or name another folder with TMPDIR")
 
 
-SCHEMA_VERSION = 1
-
-# What the running command has printed and may print; `begin_output` resets both.
-_HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
-_IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
-
-
 def begin_output() -> None:
     """Forget what the last command of this process printed."""
     _HAS_RESULT.set(False)
@@ -107,10 +115,6 @@ def begin_output() -> None:
 def silence_notices() -> None:
     """Print no notices until the next command begins; errors are printed."""
     _IS_SILENCED.set(True)
-
-
-class ReaderGoneError(Exception):
-    """The reader of stdout has closed it."""
 
 
 def sanitise(text: str) -> str:
@@ -252,11 +256,6 @@ def _write_message(text: str) -> None:
     _write_stream(sys.stderr, f"{colour_label(line) if _colours_stderr() else line}\n")
 
 
-# The label of a message, or the severity and rule behind the place of a finding.
-_LABEL = r"^(?:\S.*?:\d+:\d+: )?((?:  )?(error|warning|info|hint|notice)(?:\[[a-z0-9-]+\])?:)"
-_LABEL_CODES = {"error": "1;31", "warning": "33", "info": "36", "notice": "36", "hint": "32"}
-
-
 def colour_label(line: str) -> str:
     """The line with its label in the colour of the label's word; a line without one as it is."""
     if not (match := re.match(_LABEL, line)):
@@ -270,9 +269,6 @@ def colour_finding_line(line: str) -> str:
     if not line.startswith("  | "):
         return colour_label(line)
     return _with_code(line, "1;33" if line.strip(" |\n") == "^" else "2")
-
-
-_DIFF_CODES = {"+++": "1", "---": "1", "@@ ": "36", "+": "32", "-": "31"}
 
 
 def colour_diff_line(line: str) -> str:
@@ -352,11 +348,6 @@ def format_names(names: Sequence[str], limit: int = 10, unnamed: int = 0) -> str
 def format_changed_definitions(ids: Sequence[str]) -> str:
     """The notice on definitions that changed in ways that nobody has to review."""
     return f"{format_count(len(ids), 'definition')} changed: {format_names(ids)}"
-
-
-# Takes what is printed, and whether it is for stderr; False: it is to be printed as usual.
-OutputTaker: TypeAlias = Callable[[bytes, bool], bool]
-_DIVERSION: ContextVar[OutputTaker | None] = ContextVar("output taker", default=None)
 
 
 @contextmanager
@@ -456,9 +447,6 @@ def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[stage], completed=done, total=max(total, 1))
 
         yield update
-
-
-PROGRESS_LINE_S = 10.0
 
 
 def _print_progress_lines() -> Callable[[str, int, int], None]:

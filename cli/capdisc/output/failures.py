@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import IntEnum
 
 from capdisc.output import console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     BusyError,
@@ -23,22 +23,6 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.version import __version__
 from capdisc_indexer.platforms import system
 
-
-class ExitCode(IntEnum):
-    """What the exit status of a command says. Scripts rely on the numbers."""
-
-    OK = 0
-    FINDINGS = 1
-    USAGE = 2
-    BAD_INPUT = 3
-    INDEX = 4
-    REFUSED = 5
-    BUG = 70
-    BUSY = 75
-    ENDED = 124
-    INTERRUPTED = 130
-
-
 # The word for each kind of error in JSON, and its exit code. Programs rely on both.
 ERROR_KINDS: dict[type[CapdiscError], tuple[str, ExitCode]] = {
     UsageError: ("usage", ExitCode.USAGE),
@@ -53,8 +37,6 @@ ERROR_KINDS: dict[type[CapdiscError], tuple[str, ExitCode]] = {
     ApprovalRequiredError: ("approval-required", ExitCode.REFUSED),
     CapdiscError: ("bug", ExitCode.BUG),
 }
-
-
 _REINSTALL_HINT = "install capdisc again; where memory is limited, raise the limit (ulimit -v)"
 
 

@@ -26,21 +26,21 @@ from capdisc_indexer.model.types import (
     PrintOptions,
     Query,
 )
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.index_context import (
     catalogue_budgets,
     learn_stored_counts,
     load_guidance,
 )
-from capdisc_indexer.rendering.layout import (
+from capdisc_indexer.rendering.prompt_templates import (
     DISCOVERY_INSTRUCTIONS,
     PromptTemplate,
     fill_template,
     list_templates,
     load_builtin,
 )
-from capdisc_indexer.rendering.render_job import Descriptors
+from capdisc_indexer.rendering.render_job import Descriptors, RenderInputs
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from capdisc.context import open_index, query_execution
+from capdisc.context.query_execution import is_talk
 from capdisc.output import console
-from capdisc.render.gate import is_talk
 from capdisc.render.render_options import RenderOptions, check_choice
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings_reader import parse_json
@@ -20,8 +20,8 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, LayoutPiece, Query, Ranking
 from capdisc_indexer.rendering.capability_text import summary_line
-from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, STYLE_NAMES, PromptStyle, select_style
+from capdisc_indexer.rendering.prompt_templates import STYLE_NAMES, PromptStyle, select_style
+from capdisc_indexer.rendering.render_format import DEFAULT_LAYOUT, RenderFormat
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
 from capdisc_indexer.retrieval.verdict import drop_hits_of_talk, select_context_hits
 from capdisc_indexer.store.columns import is_told_by_columns

@@ -30,10 +30,9 @@ from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats import find_format
-from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.index_context import split_total
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
+from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS, RenderFormat, with_hint
 from capdisc_indexer.rendering.render_job import SessionMemory, count_lines
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter

@@ -5,21 +5,21 @@ from __future__ import annotations
 from functools import cache
 from pathlib import PurePath
 
-from capdisc.output import console
-from capdisc.render.gate import (
+from capdisc.context.query_execution import (
     decision_document,
     describe_refusal,
     format_decision,
     print_unmatched,
 )
+from capdisc.output import console
 from capdisc.render.relevant_capabilities import RelevantCapabilities
 from capdisc.render.render_context import RenderContext
 from capdisc_indexer.model.frozen import shallow_dict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
+from capdisc_indexer.rendering.render_format import APPENDED, MEMORY
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
-from capdisc.render.gate import Gate
+from capdisc.args.command_line import option
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.rendering.formats import FORMATS, find_format, list_added_formats
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES, STYLE_NAMES
+from capdisc_indexer.rendering.prompt_templates import STYLE_NAMES
+from capdisc_indexer.rendering.render_format import OVERVIEW_HINTS, SPLIT_MODES
 
 DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")
@@ -151,7 +151,7 @@ class RenderOptions:
             choices=ON_EMPTY,
         ),
     ] = "none"
-    gate: Gate = "auto"
+    gate: params.Gate = "auto"
     mode: params.Mode = None
     encoder: params.EncoderName = None
 

@@ -123,7 +123,7 @@ def shorten_paths(text: str, runtime: Runtime) -> str:
     """The text with paths in the workspace relative to it, and with `~` for the home folder."""
     for folder, replacement in ((runtime.workspace, ""), (runtime.home, "~/")):
         if folder != Path(folder.anchor):
-            text = re.sub(rf"(?<![\w./~-]){re.escape(str(folder))}/", replacement, text)
+            text = re.sub(rf"(?<![\w./~-]){re.escape(folder.as_posix())}/", replacement, text)
     return text
 
 

@@ -28,6 +28,7 @@ from capdisc.setup.client_settings import (
     settings_path,
 )
 from capdisc.setup.json_text import ValuePath
+from capdisc_indexer.config.client_servers import runs_server
 from capdisc_indexer.config.settings_reader import blank_comments, parse_json, parse_toml
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import field, frozen
@@ -286,7 +287,7 @@ def _line_key(hook: Mapping[str, Any]) -> str:
 def _runs_hook(client: str, hook: Mapping[str, Any]) -> bool:
     line = hook.get(_line_key(hook))
     return isinstance(line, str) and bool(
-        re.search(rf"\bcapdisc['\"]? hook {client}(?![\w-])", line)
+        re.search(rf"\bcapdisc(?:\.exe)?['\"]? hook {client}(?![\w-])", line)
     )
 
 
@@ -324,11 +325,11 @@ def _unguard(line: str) -> str:
 def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
     expected, words = list_words(content), list_words(value)
     start = expected.index("mcp") + 1
+    options: Sequence[str] = ()
     if words[:start] == expected[:start]:
         options = words[start:]
-    else:
-        is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
-        options = words[words.index("mcp") + 1 :] if is_ours else []
+    elif runs_server(words):
+        options = words[words.index("mcp") + 1 :]
     command = [*expected[:start], *_merge_options(options, expected[start:])]
     # What this version writes besides the command, and an earlier one did not.
     updated = value | {key: content[key] for key in content if key not in value}

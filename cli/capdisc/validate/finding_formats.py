@@ -1,4 +1,4 @@
-"""The formats that findings can be printed in, by name.
+"""The report of a check, and the formats that its findings can be printed in, by name.
 
 A format is a function from the report to the pieces of what is printed, since the text for a large
 collection does not fit into memory, and one entry of `FORMATS`, which says what it is for.
@@ -6,6 +6,7 @@ collection does not fit into memory, and one entry of `FORMATS`, which says what
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -16,21 +17,86 @@ from unicodedata import combining, east_asian_width
 
 import capdisc_guard
 from capdisc.output import console
-from capdisc.validate import Report
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.model.version import __version__
+from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.rules import load_rules
+from capdisc_indexer.validation.validate import ValidationResult
 
-# For a person, `full`: where, how bad, what, the line itself with a mark, and what to do.
-
+# The lines of `full`.
 MAX_COLUMNS = 120
 # Lines of these findings hold a secret, so nobody repeats them.
 SECRET_CODES = frozenset({"hard-coded-secret", "secret-file", "secret-value"})
 _MARGIN = "  | "
 _ELLIPSIS = "…"
+
+# The escapes are those of the documentation of GitHub's workflow commands: what would end a value,
+# and the percent sign itself.
+_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_DATA_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+SARIF_SCHEMA_URL = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# What GitHub lists apart from mistakes of form.
+_SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
+
+
+@frozen(kw_only=True)
+class Report:
+    """What a check found, with paths as they are printed: relative to the current folder where
+    they lie below it.
+    """
+
+    result: ValidationResult
+    profile: str
+    cwd: Path
+
+    @property
+    def files(self) -> int:
+        """How many files were checked."""
+        return len(self.result.files)
+
+    @property
+    def silenced_count(self) -> int:
+        """How many findings are not shown: not chosen, or silenced by a comment."""
+        return len(self.result.chosen.unwanted) + len(self.result.chosen.commented)
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """The findings as they are printed, one after the other: a large collection has more than
+        fit into memory. The keys that messages quote are masked; paths are not, since programs
+        open them.
+        """
+        base = _prefix_pattern(self.cwd)
+        source = self.result.source
+        for finding in capdisc_guard.redact_findings(self.result.chosen.findings, source.text):
+            yield replace(
+                finding,
+                path=base.sub("", finding.path, count=1),
+                message=base.sub("", finding.message),
+                hint=base.sub("", finding.hint),
+            )
+
+    def line(self, finding: Finding) -> str:
+        """The line of the file that a finding is about, "" where there is none."""
+        return self.result.source.line(finding.path, finding.line)
+
+
+def display_path(path: str, cwd: Path) -> str:
+    """The path relative to the current folder where it lies below it."""
+    return _prefix_pattern(cwd).sub("", path, count=1)
+
+
+def _prefix_pattern(cwd: Path) -> re.Pattern[str]:
+    """Matches the folder where a path in a text begins with it; nothing for the folder `/`."""
+    base = printable_path(cwd.as_posix()).rstrip("/")
+    return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
 
 
 def format_full(report: Report) -> Iterator[str]:
@@ -145,13 +211,7 @@ def format_json_lines(report: Report) -> Iterator[str]:
     return (f"{console.format_json_text(finding, None)}\n" for finding in report.findings)
 
 
-# Workflow commands of GitHub Actions, which show each finding at its line of a change. The
-# escapes are those of the documentation of workflow commands: what would end a value, and the
-# percent sign itself.
-
-_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-_DATA_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+# Workflow commands of GitHub Actions, which show each finding at its line of a change.
 
 
 def format_github(report: Report) -> Iterator[str]:
@@ -182,17 +242,10 @@ def _escape_value(value: str, table: dict[int, str]) -> str:
 # Findings as SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative
 # addresses, a location for each result.
 
-SCHEMA_URL = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
-# What GitHub lists apart from mistakes of form.
-_SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-
 
 def format_sarif(report: Report) -> Iterator[str]:
     """One run with the rules that were broken and every finding."""
-    codes = sorted(report.codes)
+    codes = sorted({finding.code for finding in report.result.chosen.findings})
     run = {
         "tool": {"driver": _driver_document(codes)},
         "columnKind": "unicodeCodePoints",
@@ -203,7 +256,7 @@ def format_sarif(report: Report) -> Iterator[str]:
             "silenced": report.silenced_count,
         },
     }
-    document = {"$schema": SCHEMA_URL, "version": "2.1.0", "runs": [run]}
+    document = {"$schema": SARIF_SCHEMA_URL, "version": "2.1.0", "runs": [run]}
     return console.json_pieces(document, "results", _result_documents(report, codes))
 
 
@@ -222,7 +275,7 @@ def _rule_document(explanation: RuleExplanation) -> JsonObject:
         "shortDescription": {"text": explanation.summary},
         "fullDescription": {"text": f"{explanation.summary} {explanation.why}"},
         "help": {"text": f"{explanation.why} {explanation.fix}"},
-        "defaultConfiguration": {"level": _LEVELS[explanation.severity]},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[explanation.severity]},
         "properties": {
             "tags": [
                 explanation.group,
@@ -245,7 +298,7 @@ def _result_documents(report: Report, codes: list[str]) -> Iterator[JsonObject]:
         yield {
             "ruleId": finding.code,
             "ruleIndex": codes.index(finding.code),
-            "level": _LEVELS[finding.severity],
+            "level": _SARIF_LEVELS[finding.severity],
             "message": {
                 "text": f"{finding.message} ({finding.hint})" if finding.hint else finding.message
             },

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import capdisc_guard
 from capdisc.output import console
-from capdisc.validate import ValidateRequest, display_path
+from capdisc.validate.check_request import ValidateRequest
+from capdisc.validate.finding_formats import display_path
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.config.client_table import client_sections, settings_folders
@@ -201,8 +201,13 @@ def is_capdisc(declaration: ServerDeclaration) -> bool:
     """Whether the server is capdisc itself, however it is started: `capdisc mcp`, `uvx capdisc
     mcp`, `python -m capdisc mcp`.
     """
-    words = [PurePath(word).name for word in (declaration.command, *declaration.args)]
-    return "capdisc" in words and "mcp" in words[words.index("capdisc") :]
+    return runs_server((declaration.command, *declaration.args))
+
+
+def runs_server(words: Sequence[str]) -> bool:
+    """Whether the words of a command start the MCP server of capdisc."""
+    names = [re.split(r"[/\\]", word)[-1].casefold().removesuffix(".exe") for word in words]
+    return "capdisc" in names and "mcp" in names[names.index("capdisc") :]
 
 
 def _read_file(

@@ -247,6 +247,15 @@ USER_ONLY_SETTINGS = frozenset(
 
 _TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 _FALSE_WORDS = frozenset({"0", "false", "no", "off"})
+_SOURCE_KEYS = frozenset({"format", "path", "name"})
+_VARIABLE_NAME = compile_late(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_PATTERN_CHARACTERS = compile_late(r"[*?\[]")
+_WEB_ADDRESS = compile_late(r"https?://", re.IGNORECASE)
+_SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
+_OVERLAY_HINT = (
+    'write [[overlay]] with lines such as id = "table:shop.invoices" and phrases = ["who paid"]'
+)
+_PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "summarizer"]'
 
 
 def parse_variable(name: str, text: str, origin: str, path_separator: str) -> Any:
@@ -315,12 +324,6 @@ def _check_range(name: str, value: Any, origin: str) -> Any:
 
 # The `[[source]]` tables of a configuration: files to read, each as the format that it names.
 
-_SOURCE_KEYS = frozenset({"format", "path", "name"})
-_VARIABLE_NAME = compile_late(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_PATTERN_CHARACTERS = compile_late(r"[*?\[]")
-_WEB_ADDRESS = compile_late(r"https?://", re.IGNORECASE)
-_SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
-
 
 def parse_declarations(
     declarations: object, file: Path, base: Path, trusted: bool
@@ -356,11 +359,6 @@ def parse_declarations(
         )
 
 
-_OVERLAY_HINT = (
-    'write [[overlay]] with lines such as id = "table:shop.invoices" and phrases = ["who paid"]'
-)
-
-
 def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay]:
     """The overlays of the tables `[[overlay]]` in `file`. Raises InputError for another key or
     type.
@@ -385,9 +383,6 @@ def parse_overlays(tables: object, file: Path, is_own: bool) -> Iterator[Overlay
             texts = [text for item in checked if (text := item.strip())] if is_list else ()
             values[name] = tuple(texts) if is_list else checked.strip()
         yield Overlay(origin=str(file), is_own=is_own, **values)
-
-
-_PRESETS_HINT = 'write [presets] with lines such as research = ["web-search", "summarizer"]'
 
 
 def parse_presets(table: object, file: Path) -> Presets:

@@ -1,4 +1,4 @@
-"""What a build knows from end to end: its request, its encoder, its plan, and its report."""
+"""What a build knows before it writes, whether that is worth a generation, and its report."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from pathlib import Path
 import capdisc_guard
 from capdisc_indexer import encoders
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.indexing.change_detection import Changes, ScannedTree
-from capdisc_indexer.indexing.file_reader import Progress, must_read_again
+from capdisc_indexer.indexing.build_request import (
+    ABOUT_NAMES,
+    BuildRequest,
+    SelectedEncoder,
+    describe_reranker,
+)
+from capdisc_indexer.indexing.changes import Changes, ScannedTree
+from capdisc_indexer.indexing.file_reader import must_read_again
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.indexing.missing_folders import list_devices
 from capdisc_indexer.indexing.previous_build import (
@@ -21,13 +26,10 @@ from capdisc_indexer.indexing.previous_build import (
     save_later_scan,
     stored_limits,
 )
-from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import ScanRecord
 from capdisc_indexer.model.types import (
-    BuildOptions,
     BuildReport,
-    Coverage,
     DeclaredSource,
     Finding,
     Generation,
@@ -38,47 +40,6 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import generation
 from capdisc_indexer.store.file_states import HELD, FileState, is_stale
-
-# How the notice on a generation without vectors of a reranker begins.
-NOT_RERANKED = "hits are not reranked by "
-# Findings of a scan about names, which change with the stamps of their folders alone.
-ABOUT_NAMES = frozenset({"misnamed-manifest", "path-character", "path-too-deep", "path-twin"})
-
-
-@frozen(kw_only=True)
-class BuildRequest:
-    """Which folders to bring the index in `index_dir` up to date with, and how; `progress` is
-    called after each step.
-    """
-
-    roots: Sequence[Path]
-    index_dir: Path
-    options: BuildOptions
-    progress: Progress
-
-    @property
-    def root_names(self) -> tuple[str, ...]:
-        """The roots as text."""
-        return tuple(map(Path.as_posix, self.roots))
-
-    @property
-    def coverage(self) -> Coverage:
-        """What the options say that the index covers; the roots where they say nothing."""
-        return self.options.coverage or Coverage(added=self.root_names)
-
-
-@frozen(kw_only=True)
-class SelectedEncoder:
-    """The encoder of a build; None, with a notice, where the one of this name cannot be used."""
-
-    name: str
-    encoder: Encoder | None = None
-    notices: tuple[str, ...] = ()
-
-    @property
-    def fingerprint(self) -> str:
-        """The encoder's fingerprint, "" without an encoder."""
-        return self.encoder.fingerprint if self.encoder else ""
 
 
 @frozen(kw_only=True)
@@ -134,33 +95,6 @@ class WrittenGeneration:
     generation: Generation
     embedded_count: int = 0
     reranker_problem: str = ""
-
-
-def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEncoder:
-    """The encoder that the options name, else the last build's, else the shipped one, with its
-    digest checked.
-
-    Raises EncoderError when it cannot be used and is required.
-    """
-    name = options.encoder or previous_encoder or encoders.SHIPPED_ENCODER
-    try:
-        encoder = encoders.load_encoder(name)
-        encoder.check()
-    except EncoderError as error:
-        if options.encoder_required:
-            raise
-        notice = f"{error.message}; search will use words alone ({error.hint})"
-        return SelectedEncoder(name=name, notices=(notice,))
-    return SelectedEncoder(name=name, encoder=encoder)
-
-
-def describe_reranker(published: Generation, problem: str = "") -> tuple[str, ...]:
-    """The notice on what is not reranked, given the `problem` of the build that tried it; nothing
-    where all is. Without a `problem` the model is not loaded again, which may take seconds.
-    """
-    if not problem and published.reranker and not published.reranker_fingerprint:
-        problem = "it has made no vectors; when it can be used, run: capdisc index --rebuild"
-    return (f"{NOT_RERANKED}{published.reranker}: {problem}",) if problem else ()
 
 
 def is_unchanged(plan: BuildPlan) -> bool:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import capdisc_guard
-from capdisc_indexer.indexing.change_detection import Review, StatesByPath
+from capdisc_indexer.indexing.changes import Review, StatesByPath
 from capdisc_indexer.indexing.file_reader import HELD_BACK, DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError, WiderChangeError
@@ -24,7 +24,6 @@ from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import DefinitionGuard, Finding, HeldDefinition, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
-from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.store.definition_memory import (
     Accepted,
@@ -42,8 +41,8 @@ _FORGOTTEN = "it was held back before, and no earlier definition of it is rememb
 
 @frozen(kw_only=True)
 class ParsedFiles:
-    """The files of a scan (`is_part`: of some folders); for those that were parsed, where their
-    records lie in the spool; and the states of all files now and in the last build.
+    """The files to review, of a scan (`is_part`: of some folders); where the records of parsed files
+    lie in the spool; and the states of all files now and in the last build.
     """
 
     files: Sequence[FoundFile]
@@ -63,19 +62,12 @@ def review_definitions(
     with. Raises BusyError when another process keeps the memory; WiderChangeError where one of a
     part would be held back, and then nothing was remembered.
     """
-    guarded = [
-        file
-        for file in parsed.files
-        if file.path in parsed.records and is_guarded(file, guard.own_places)
-    ]
-    if not guarded:
-        return Review()
     notices: list[str] = []
     path = Path(guard.memory)
     for _ in range(2):  # again, with an empty memory, where the first one was damaged
         try:
             with changing(path) as memory:
-                return _review_files(guarded, parsed, memory, load_records, notices)
+                return _review_files(parsed, memory, load_records, notices)
         except DamagedMemoryError as error:
             notices.append(
                 f"{error.message}; it was moved to {path}.damaged, and a new one starts from the"
@@ -89,15 +81,7 @@ def review_definitions(
         except InputError as error:
             notices.append(_unusable_notice(error))
             break
-    return _review_files(guarded, parsed, None, load_records, notices)
-
-
-def is_guarded(file: FoundFile, own_places: Iterable[str]) -> bool:
-    """Whether changed definitions in the file are reviewed: it lists tools, or it is prose outside
-    of the user's own places.
-    """
-    source = SOURCES[file.format]
-    return source.lists_tools or (source.is_prose and not is_inside(file.resolved, own_places))
+    return _review_files(parsed, None, load_records, notices)
 
 
 def _unusable_notice(error: InputError) -> str:
@@ -106,14 +90,13 @@ def _unusable_notice(error: InputError) -> str:
 
 
 def _review_files(
-    guarded: Sequence[FoundFile],
     parsed: ParsedFiles,
     memory: DefinitionMemory | None,
     load_records: LoadRecords,
     notices: Sequence[str],
 ) -> Review:
     reviewer = _Reviewer(parsed, memory, load_records)
-    for file in guarded:
+    for file in parsed.files:
         reviewer.review(file)
     if parsed.is_part and reviewer.held_definitions:  # its id may be that of a file elsewhere
         raise WiderChangeError("a changed definition is held back")

@@ -17,7 +17,7 @@ from capdisc_indexer.graph.interfaces import KINDS_WITHOUT_INTERFACE, InterfaceO
 from capdisc_indexer.graph.producer_edges import find_producers
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import FOLDER_FILES, summarise_categories
-from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
+from capdisc_indexer.indexing.changes import Changes, StatesByPath
 from capdisc_indexer.indexing.embeddings import (
     EmbeddingBatcher,
     KnownVectors,

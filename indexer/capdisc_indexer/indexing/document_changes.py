@@ -21,15 +21,15 @@ from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.graph.interfaces import describe_interface
+from capdisc_indexer.indexing.build_request import Progress
 from capdisc_indexer.indexing.category_overview import find_category
-from capdisc_indexer.indexing.change_detection import Changes
+from capdisc_indexer.indexing.changes import Changes
 from capdisc_indexer.indexing.embeddings import (
     FEW_PASSAGES,
     FEW_TEXTS,
     EmbeddingBatcher,
     encode_rows,
 )
-from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import MIN_PARALLEL_ITEMS, WorkerPool

@@ -19,7 +19,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.quantisation import quantise_rows
 from capdisc_indexer.indexing.build_plan import BuildPlan
-from capdisc_indexer.indexing.change_detection import StatesByPath
+from capdisc_indexer.indexing.changes import StatesByPath
 from capdisc_indexer.indexing.previous_build import check_digests
 from capdisc_indexer.model.errors import (
     ENDING_ERRORS,
@@ -46,6 +46,13 @@ FEW_PASSAGES = 32
 _BATCH_SIZE = 2_048
 # With more new rows than this, null queries are compared with all rows.
 _FEW_ROWS = 50
+NULL_QUERY_COUNT = 64
+NOISE_PERCENTILE = 75
+_SYLLABLES = (
+    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi"
+    " po qua ra re ri ro sa se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz"
+    " snar gnix quorp zimb"
+).split()
 
 
 def hash_text(text: str) -> str:
@@ -314,14 +321,6 @@ def _find_nearest(
 # The more capabilities there are, the nearer the nearest one is to any text at all: 0.29 for 120
 # of them, 0.40 for 1,800. So the cosine above which a hit says something is measured for each
 # build and encoder, with queries of words that nobody uses (null queries).
-
-NULL_QUERY_COUNT = 64
-NOISE_PERCENTILE = 75
-_SYLLABLES = (
-    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi"
-    " po qua ra re ri ro sa se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz"
-    " snar gnix quorp zimb"
-).split()
 
 
 def noise_floor(nearest_texts: Sequence[NearestText]) -> float:

@@ -14,9 +14,10 @@ from itertools import starmap
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import IO, TypeAlias
+from typing import IO
 
 import capdisc_guard
+from capdisc_indexer.indexing.build_request import Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild, load_published
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import ENDING_ERRORS, ManyChangesError
@@ -63,8 +64,6 @@ _SLIP_PREFIXES = ("yaml-", "json", "frontmatter-", "name-", "description-")
 HELD_BACK = "changed-definition"
 # An overlay is needed by every build, and stored by none.
 _READ_AGAIN = TRANSIENT | {HELD_BACK, "overlay"}
-# Called with the stage of a build, how many of its steps are done, and how many there are.
-Progress: TypeAlias = Callable[[str, int, int], None]
 # The descriptors of a few thousand capabilities stay in memory.
 _MAX_MEMORY_BYTES = 32 * 1024 * 1024
 

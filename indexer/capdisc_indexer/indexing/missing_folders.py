@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import source_for
 from capdisc_indexer.sources.scan.file_scan import ScanResult
@@ -28,16 +28,6 @@ from capdisc_indexer.store.file_states import FileState
 KEPT_S = 7 * 24 * 3600
 
 
-@frozen(kw_only=True)
-class CompletedScan:
-    """A scan with the last known files of folders that are gone, and since when each is gone, in
-    seconds of the epoch.
-    """
-
-    scan: ScanResult
-    missing: Mapping[str, float]
-
-
 def has_expired(since_s: float, now_s: float) -> bool:
     """Whether a folder has been gone for so long that its capabilities go, too. A time in the
     future tells nothing: the build that follows counts from its own time on.
@@ -47,9 +37,10 @@ def has_expired(since_s: float, now_s: float) -> bool:
 
 def add_missing_files(
     scan: ScanResult, places: Sequence[str], previous: PreviousBuild, now_s: float
-) -> CompletedScan:
+) -> tuple[ScanResult, Mapping[str, float]]:
     """The scan with the files that the last build had in covered folders (`places`) that are gone
-    and have not been for too long.
+    and have not been for too long; and since when each of these folders is gone, in seconds of the
+    epoch.
     """
     since = {
         path: min(previous.missing.get(path, now_s), now_s)
@@ -67,7 +58,7 @@ def add_missing_files(
     ]
     missing = {path: since[path] for path in kept if any(path == place for place, _ in files)}
     merged = _merge(scan.files, files, places)
-    return CompletedScan(scan=replace(scan, files=merged), missing=missing)
+    return replace(scan, files=merged), missing
 
 
 def list_devices(places: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:

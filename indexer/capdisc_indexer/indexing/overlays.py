@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from capdisc_indexer.indexing.change_detection import ScannedTree, StatesByPath
+from capdisc_indexer.indexing.changes import ScannedTree, StatesByPath
 from capdisc_indexer.indexing.file_reader import FileReader
 from capdisc_indexer.lazy_imports import hex_sha256
 from capdisc_indexer.model.errors import ManyChangesError

@@ -35,6 +35,12 @@ from capdisc_indexer.text.sections import Passage, split_passages
 
 # The rows (int8, one after the other) of some texts.
 EncodeRows: TypeAlias = Callable[[Sequence[str]], bytes]
+# Up to this number, all passages are rewritten whenever one changes (0.1 ms each), so that the
+# statistics of BM25 are those of a build from nothing; of more, once this share was deleted.
+SMALL_COUNT = 1_000
+MAX_DELETED_SHARE = 0.02
+# Blocks that wait in memory until the engines are loaded; more than a small build has.
+_WAITING_BLOCKS = 64
 
 
 def build_passages(
@@ -99,14 +105,6 @@ def _identity(text: str) -> str:
 
 def _with_stems(text: str) -> str:
     return f"{text}\n{truncate_stem(text)}"
-
-
-# Up to this number, all passages are rewritten whenever one changes (0.1 ms each), so that the
-# statistics of BM25 are those of a build from nothing; of more, once this share was deleted.
-SMALL_COUNT = 1_000
-MAX_DELETED_SHARE = 0.02
-# Blocks that wait in memory until the engines are loaded; more than a small build has.
-_WAITING_BLOCKS = 64
 
 
 def may_keep_passages(count: int, deleted_count: int) -> bool:

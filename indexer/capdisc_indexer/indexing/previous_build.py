@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from capdisc_indexer import encoders
-from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
     DamagedIndexError,
@@ -106,15 +105,8 @@ def load_previous_build(
         manifest = generation.load_current(index_dir, builder_id)
         if manifest is None or rebuild:
             return recover_settings(index_dir, builder_id)
-        if (manifest.made_by, manifest.pieces) != (
-            describe_release(),
-            encoders.shipped_fingerprint(),
-        ):
+        if reason := find_difference(manifest, passage_limits):
             # No notice: this happens after every upgrade, and the user has nothing to do.
-            reason = f"the index was made by another release, {manifest.made_by}"
-            return replace(recover_settings(index_dir, builder_id), reason=reason)
-        if passage_limits not in (None, stored_limits(manifest)):
-            reason = "the limits of passages were changed"
             return replace(recover_settings(index_dir, builder_id), reason=reason)
         if verify:
             check_digests(generation.generation_folder(index_dir, manifest.number), manifest)
@@ -144,6 +136,15 @@ def load_seed(
         guidance=other.guidance,
         is_seed=True,
     )
+
+
+def find_difference(manifest: Generation, passage_limits: PassageLimits | None) -> str:
+    """Why a generation cannot be reused, though it is whole; "" where it can be."""
+    made_by = (describe_release(), encoders.shipped_fingerprint())
+    if (manifest.made_by, manifest.pieces) != made_by:
+        return f"the index was made by another release, {manifest.made_by}"
+    is_same = passage_limits in (None, stored_limits(manifest))
+    return "" if is_same else "the limits of passages were changed"
 
 
 def stored_limits(manifest: Generation | None) -> PassageLimits:
@@ -195,6 +196,16 @@ def _coverage_of(scan: Mapping[str, Any]) -> Coverage | None:
         return parse_coverage(scan["covers"])
     except MALFORMED_DATA_ERRORS:
         return None
+
+
+def find_other_release(index_dir: Path) -> str:
+    """The release that published the index, whatever its format; "" where it is this one, or
+    unknown.
+    """
+    number = generation.read_pointer(index_dir).partition(" ")[0]
+    manifest = load_json_object(index_dir / "gens" / number.zfill(8) / "MANIFEST")
+    made_by = str(manifest.get("made_by", ""))
+    return made_by if made_by != describe_release() else ""
 
 
 def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
@@ -353,6 +364,9 @@ def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[
     """How many findings of each severity the build of a generation reported: of its scan, of its
     files and about ids.
     """
+    # Brings the rules for names: only `status` counts.
+    from capdisc_indexer.indexing.id_resolution import find_collisions
+
     counts = Counter(severity for severity, _, _ in scan.get("findings", ()))
     for state in files.values():
         counts.update(str(finding.severity) for finding in state.findings)

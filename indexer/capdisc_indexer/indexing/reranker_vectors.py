@@ -11,7 +11,7 @@ from pathlib import Path
 from capdisc_indexer.encoders import Encoder, try_load_encoder
 from capdisc_indexer.encoders.quantisation import quantise
 from capdisc_indexer.indexing.build_plan import BuildPlan
-from capdisc_indexer.indexing.file_reader import Progress
+from capdisc_indexer.indexing.build_request import Progress
 from capdisc_indexer.model.errors import ENDING_ERRORS
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor

@@ -2,30 +2,43 @@
 
 See `store.folder_stamps` for the file. The stamps are those that the scan took before anything was
 read: a change while the build ran is seen by the next look.
+
+With them lies the record of the build, by which the next one of the same request reports that it
+found no change. It is written only for a tree whose stamps tell everything: without links, and
+without files that could not be read. Declared sources, which are few files in few places, are
+looked for again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from capdisc_indexer.config.settings import fixed_part
-from capdisc_indexer.indexing.build_plan import BuildRequest
-from capdisc_indexer.indexing.change_detection import StatesByPath
-from capdisc_indexer.indexing.changed_tree import ChangedTree, scan_changed_folders
-from capdisc_indexer.indexing.file_reader import hash_content, must_read_again
-from capdisc_indexer.indexing.tree_scan import ScanSnapshot, scan_folders
-from capdisc_indexer.indexing.unchanged_tree import (
+from capdisc_indexer.indexing.build_request import (
+    ABOUT_NAMES,
+    NOT_RERANKED,
+    BuildRequest,
     TreeComparison,
-    encode_record,
-    encode_report,
-    update_record,
+    TreeRecord,
+    describe_request,
+    scan_declared_sources,
+)
+from capdisc_indexer.indexing.changes import StatesByPath
+from capdisc_indexer.indexing.file_reader import hash_content, must_read_again
+from capdisc_indexer.indexing.previous_build import stamp_generation
+from capdisc_indexer.indexing.tree_scan import (
+    ChangedTree,
+    ScanSnapshot,
+    scan_changed_folders,
+    scan_folders,
 )
 from capdisc_indexer.model.errors import WiderChangeError
-from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildReport, DeclaredSource
+from capdisc_indexer.model.frozen import replace, shallow_dict
+from capdisc_indexer.model.types import BuildReport, DeclaredSource, Severity
 from capdisc_indexer.platforms import system
 from capdisc_indexer.sources.format_table import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
@@ -47,6 +60,9 @@ from capdisc_indexer.store.folder_stamps import (
 
 # Folders of declared sources, of which few have more than one.
 _MAX_DECLARED_FOLDERS = 5_000
+_NO_CHANGE = dict.fromkeys(
+    ("parsed", "removed_files", "added", "removed", "updated", "embedded"), 0
+)
 
 
 def save_scan_stamps(
@@ -84,7 +100,7 @@ def save_scan_stamps(
             files,
             owned_folders,
         ),
-        report=b"" if unfinished_paths else encode_report(request, snapshot, states, report),
+        report=b"" if unfinished_paths else _encode_report(request, snapshot, states, report),
     )
     save_stamps(request.index_dir, generation.read_pointer(request.index_dir), tree)
 
@@ -151,7 +167,7 @@ def save_changed_stamps(
     )
     record = b""
     if not report.degraded and not any(map(must_read_again, states.values())):
-        record = encode_record(update_record(comparison, report))
+        record = _encode_record(_update_record(comparison, report))
     save_stamps(
         request.index_dir,
         generation.read_pointer(request.index_dir),
@@ -203,3 +219,72 @@ def _folders_below(base: str) -> Iterator[str]:
         count += len(inner)
         if count > _MAX_DECLARED_FOLDERS:
             return
+
+
+def _encode_report(
+    request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath, report: BuildReport
+) -> bytes:
+    """What `compare_tree` reads; b"" where the stamps of the scan do not tell everything."""
+    if not _can_rely_on_stamps(request, snapshot, states, report):
+        return b""
+    return _encode_record(
+        {
+            "key": describe_request(request),
+            "counts": dict(report.counts),
+            "errors": [
+                finding for finding in report.findings if finding.severity is Severity.ERROR
+            ],
+            # A build that published has computed or compared the digest of each file.
+            "stored": stamp_generation(request.index_dir, report.generation)
+            if report.published
+            else {},
+            "named": sorted(
+                {finding.path.rpartition("/")[0] for finding in snapshot.scan.findings}
+            ),
+        }
+    )
+
+
+def _encode_record(record: TreeRecord) -> bytes:
+    """The record for the next build, which finds no change."""
+    counts = {**record["counts"], **_NO_CHANGE, "unchanged": record["counts"]["files"]}
+    return json.dumps({**record, "counts": counts}, default=shallow_dict).encode("ascii")
+
+
+def _update_record(comparison: TreeComparison, report: BuildReport) -> TreeRecord:
+    """What a build that looked at a part of the tree leaves behind."""
+    record = comparison.record
+    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    stored = record["stored"]
+    if report.published:
+        stored = stamp_generation(comparison.request.index_dir, report.generation)
+    return {**record, "counts": report.counts, "errors": errors, "stored": stored}
+
+
+def _can_rely_on_stamps(
+    request: BuildRequest, snapshot: ScanSnapshot, states: StatesByPath, report: BuildReport
+) -> bool:
+    scan = snapshot.scan
+    known_findings = set(scan_declared_sources(request).findings)
+    return (
+        request.options.max_files is None
+        # That time passes shows in no stamp.
+        and not report.missing
+        # Of a root that is a file, the stamps do not show what appears next to it.
+        and all(map(os.path.isdir, request.root_names))
+        and not snapshot.stamps.uncertain_count
+        and not scan.outside_places
+        and not scan.waiting
+        and all(
+            finding.code in ABOUT_NAMES or finding in known_findings for finding in scan.findings
+        )
+        and not report.held_definitions
+        # A reranker is tried again when something changes, or with --rebuild.
+        and all(text.startswith(NOT_RERANKED) for text in report.degraded)
+        and not any(map(_has_links, scan.files))
+        and not any(map(must_read_again, states.values()))
+    )
+
+
+def _has_links(file: FoundFile) -> bool:
+    return bool(file.lost or file.other_paths or file.link_target)

@@ -39,6 +39,12 @@ MAX_LINKS = 200
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
+MAX_BYTES = 1024 * 1024
+MAX_TARGET_CHARACTERS = 1_024
+
+# Absolute paths, home folders, variables, the separators and drives of Windows, line breaks.
+_OUTSIDE_PATH = re.compile(r"[/~$]|.*[\\\n\t]|[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.DOTALL)
+
 
 @frozen(kw_only=True)
 class Link:
@@ -170,13 +176,6 @@ def _section_text(text: str, target: str) -> str:
             "leave out the part after #",
         )
     return text[section.start : section.end].rstrip("\n") + "\n"
-
-
-MAX_BYTES = 1024 * 1024
-MAX_TARGET_CHARACTERS = 1_024
-
-# Absolute paths, home folders, variables, the separators and drives of Windows, line breaks.
-_OUTSIDE_PATH = re.compile(r"[/~$]|.*[\\\n\t]|[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.DOTALL)
 
 
 def capability_folder(descriptor: Descriptor, roots: Sequence[str]) -> str:

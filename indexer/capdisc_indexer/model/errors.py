@@ -80,6 +80,10 @@ class CoverageChangedError(BusyError):
     """Another process changed what the index covers after this one had read it."""
 
 
+class OtherReleaseError(IndexStateError):
+    """Another release of capdisc published the index that this process keeps up to date."""
+
+
 class ManyChangesError(CapdiscError):
     """More files changed than a build was allowed to read; `paths` are all of them."""
 

@@ -25,6 +25,23 @@ _SYSTEM_NAMES = {
     "windows": "win32",
 }
 
+# The category of capabilities that name none, everywhere: overview, filters, lists.
+UNCATEGORISED = "general"
+_BODY_FIELDS = (
+    "content",
+    "schema",
+    "output_schema",
+    "input_examples",
+    "instructions",
+    "guidance",
+    "extract",
+    "run",
+    "extra",
+    "overlay",
+)
+_EMPTY_VALUES: tuple[Any, ...] = ((), {}, None)
+_DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
+
 
 def parse_systems(words: Iterable[str]) -> tuple[str, ...]:
     """The systems as `sys.platform` names them; other words are skipped.
@@ -84,24 +101,6 @@ def _is_on_path(path: str | None, programs: Sequence[str]) -> bool:
     from shutil import which  # it imports every archive format
 
     return any(which(program, path=path) for program in programs)
-
-
-# The category of capabilities that name none, everywhere: overview, filters, lists.
-UNCATEGORISED = "general"
-_BODY_FIELDS = (
-    "content",
-    "schema",
-    "output_schema",
-    "input_examples",
-    "instructions",
-    "guidance",
-    "extract",
-    "run",
-    "extra",
-    "overlay",
-)
-_EMPTY_VALUES: tuple[Any, ...] = ((), {}, None)
-_DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
 
 
 def to_record(descriptor: Descriptor) -> tuple[CapabilityHeader, JsonObject]:

@@ -31,11 +31,6 @@ class Finding:
     column: int = 1
 
 
-def has_errors(findings: Iterable[Finding]) -> bool:
-    """Whether one of the findings keeps its capability out."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
-
-
 @frozen(kw_only=True)
 class RuleExplanation:
     """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
@@ -544,7 +539,8 @@ class BuildOptions:
     `encoder`: None takes that of the last build. One that cannot be loaded is an error if
     `encoder_required`, else the index has no vectors. `reranker`: the encoder of vectors besides
     those, NO_RERANKER for none, None as in the last build. `rebuild` takes nothing from the last
-    build; without `may_rebuild` a damaged index or one of another version is an error. `verify`
+    build; without `may_rebuild` a damaged index or one of another version is an error, with
+    `same_release` one that another release published, even where that may be rebuilt. `verify`
     reads every byte of the last build and of the sources instead of trusting sizes and times. A
     file that was changed less than `grace_s` seconds ago and fails to parse keeps its last
     version: it may be half written. `sources` are read in addition to the roots, and `overlays`
@@ -573,6 +569,7 @@ class BuildOptions:
     reranker: str | None = None
     rebuild: bool = False
     may_rebuild: bool = True
+    same_release: bool = False
     verify: bool = False
     lock_timeout_s: float = 10.0
     grace_s: float = 0.0
@@ -621,3 +618,8 @@ class BuildReport:
     changed_definitions: tuple[str, ...] = ()
     changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     outside_places: tuple[str, ...] = ()
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether one of the findings keeps its capability out."""
+    return any(finding.severity is Severity.ERROR for finding in findings)

@@ -6,8 +6,3 @@ prompt caches hold. Tier 1 has a line for each of the first hits, tier 2 the bes
 What a tier does not use, the next may. A text that is too long is shortened, then cut and marked;
 what is left out is named in `dropped`.
 """
-
-from capdisc_indexer.rendering.assembly import assemble
-from capdisc_indexer.rendering.render_job import Guidance, RenderInputs
-
-__all__ = ["Guidance", "RenderInputs", "assemble"]

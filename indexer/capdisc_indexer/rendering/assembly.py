@@ -32,8 +32,14 @@ from capdisc_indexer.rendering.details import (
     share_for_overview,
     stable_overviews,
 )
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
-from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_layout
+from capdisc_indexer.rendering.render_format import (
+    APPENDED,
+    LAYOUT_PARTS,
+    MEMORY,
+    SPLIT_MARKER,
+    RenderFormat,
+    format_layout,
+)
 from capdisc_indexer.rendering.render_job import RenderInputs, RenderJob, list_dropped, make_tier
 from capdisc_indexer.rendering.summaries import build_summaries
 from capdisc_indexer.rendering.truncation import enclose_text
@@ -340,7 +346,7 @@ def build_memory(job: RenderJob, tokens_left: int) -> Tier:
 
 def _clean_text(text: str) -> str:
     """The text without control characters, and with a beginning that no token joins with the
-    heading before it (see `formats.format`).
+    heading before it (see `render_format`).
     """
     cleaned = strip_controls(text).strip() + "\n"
     return f" {cleaned}" if cleaned.startswith("/") else cleaned

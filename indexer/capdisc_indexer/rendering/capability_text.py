@@ -21,6 +21,34 @@ MAX_SCHEMA_DEPTH = 6
 _SHOWN_FILES = 20
 _SENTENCE_END = compile_late(r"(?<=[.!?;。！？])\s+|\s*\n")
 _WORD = compile_late(r"\w+")
+# A line in full has so much.
+DESCRIPTION_CHARACTERS, SHOWN_PARAMETERS = 240, 3
+# A shorter line has the first sentence, and the shortest that still tells something the words that
+# it begins with: eight say what a capability does. Over seven judged sets a list of such lines
+# tells 83 in a hundred of the needed ones in 150 tokens, one of sentences of 110 characters 80.
+SENTENCE_CHARACTERS, BRIEF_WORDS, BRIEF_CHARACTERS = 110, 8, 80
+# So many sentences of a description can lend their first words to the line, as the request has it.
+_BRIEF_SENTENCES, _LATER_CHARACTERS, _MIN_COMMON_WORDS = 4, 8 * SENTENCE_CHARACTERS, 2
+# How descriptions announce what they are for. One in six of 2,038 public skills begins so.
+_USER_ASKS = (
+    r"(?:when(?:ever)?|for|if) (?:the|a|your) users?"
+    r"(?: (?:asks?|wants?|needs?|says?|requests?|mentions?)"
+    r"(?: (?:to|for|about|you to|help with))?)?:? "
+)
+_ANNOUNCEMENT = compile_late(
+    r"(?i)^(?:(?:this (?:skill|tool|agent) (?:should|must|can) be (?:used|invoked|triggered)"
+    rf"|(?:use|invoke|activate)(?: this(?: skill| tool| agent)?| it)?) (?:{_USER_ASKS}|(?=when|for |if ))"
+    rf"|{_USER_ASKS})"
+)
+_ENDING = compile_late(r"(?<=....)(?:ing|ed|es|s|e)$")
+# Words that say nothing about what is asked for; of English, as most descriptions are.
+_FILLERS = frozenset(
+    "a an and are as be by can do for from how i in is it me my of on or that the "
+    "this to use user when with you your".split()
+)
+_ID_CHARACTERS = 100
+ASK_NOTE = "Ask before use."
+STALE_NOTE = "the file is broken now; this is its last good version"
 
 
 def reference_text(descriptor: Descriptor) -> str:
@@ -62,7 +90,7 @@ def detail_text(descriptor: Descriptor) -> str:
             has_heading = heading == "Content" and body.startswith("#")
             lines += ["", *([] if has_heading else [f"## {_section_heading(d, heading)}"]), body]
     joined = "\n".join(lines).strip() + "\n"
-    # No token may join it with the line before it (see `formats.format`).
+    # No token may join it with the line before it (see `render_format`).
     return f" {joined}" if joined.startswith("/") else joined
 
 
@@ -218,35 +246,6 @@ def _format_type(schema: JsonSchema) -> str:
 
 
 # A capability on one line: in full, then shorter and shorter.
-
-DESCRIPTION_CHARACTERS = 240
-SHOWN_PARAMETERS = 3
-# A shorter line has the first sentence, and the shortest that still tells something the words that
-# it begins with: eight say what a capability does. Over seven judged sets a list of such lines
-# tells 83 in a hundred of the needed ones in 150 tokens, one of sentences of 110 characters 80.
-SENTENCE_CHARACTERS, BRIEF_WORDS, BRIEF_CHARACTERS = 110, 8, 80
-# So many sentences of a description can lend their first words to the line, as the request has it.
-_BRIEF_SENTENCES, _LATER_CHARACTERS, _MIN_COMMON_WORDS = 4, 8 * SENTENCE_CHARACTERS, 2
-# How descriptions announce what they are for. One in six of 2,038 public skills begins so.
-_USER_ASKS = (
-    r"(?:when(?:ever)?|for|if) (?:the|a|your) users?"
-    r"(?: (?:asks?|wants?|needs?|says?|requests?|mentions?)"
-    r"(?: (?:to|for|about|you to|help with))?)?:? "
-)
-_ANNOUNCEMENT = compile_late(
-    r"(?i)^(?:(?:this (?:skill|tool|agent) (?:should|must|can) be (?:used|invoked|triggered)"
-    rf"|(?:use|invoke|activate)(?: this(?: skill| tool| agent)?| it)?) (?:{_USER_ASKS}|(?=when|for |if ))"
-    rf"|{_USER_ASKS})"
-)
-_ENDING = compile_late(r"(?<=....)(?:ing|ed|es|s|e)$")
-# Words that say nothing about what is asked for; of English, as most descriptions are.
-_FILLERS = frozenset(
-    "a an and are as be by can do for from how i in is it me my of on or that the "
-    "this to use user when with you your".split()
-)
-_ID_CHARACTERS = 100
-ASK_NOTE = "Ask before use."
-STALE_NOTE = "the file is broken now; this is its last good version"
 
 
 def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:

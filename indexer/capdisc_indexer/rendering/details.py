@@ -22,7 +22,7 @@ from capdisc_indexer.model.types import (
 )
 from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
 from capdisc_indexer.rendering.excerpt import frame_excerpt
-from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
+from capdisc_indexer.rendering.render_format import MORE_CATEGORIES
 from capdisc_indexer.rendering.render_job import ANSWER_TOKENS, RenderJob, list_dropped, make_tier
 from capdisc_indexer.rendering.summaries import fit_lines
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text

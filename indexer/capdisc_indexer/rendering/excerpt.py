@@ -18,7 +18,7 @@ from typing import Any
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.types import Block, Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
+from capdisc_indexer.rendering.render_format import CLIPPED_MARK, LEFT_OUT_MARK
 from capdisc_indexer.rendering.render_job import RenderJob
 from capdisc_indexer.rendering.token_accounting import location_lines
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS

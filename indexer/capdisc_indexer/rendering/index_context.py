@@ -13,8 +13,8 @@ from capdisc_indexer.model.types import Budgets, Context, Descriptor, Ranking
 from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.capability_text import request_words
 from capdisc_indexer.rendering.formats import find_format
-from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
+from capdisc_indexer.rendering.render_format import RenderFormat
 from capdisc_indexer.rendering.render_job import (
     TOP_DETAILS,
     Guidance,

@@ -20,7 +20,7 @@ from capdisc_indexer.model.types import (
     Tier,
 )
 from capdisc_indexer.rendering.capability_text import availability_note
-from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.render_format import RenderFormat
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 

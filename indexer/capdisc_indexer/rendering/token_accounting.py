@@ -24,15 +24,16 @@ from capdisc_indexer.rendering.capability_text import (
     summary_line,
 )
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.formats.format import (
+from capdisc_indexer.rendering.formats.text import TEXT
+from capdisc_indexer.rendering.render_format import (
     CLIPPED_MARK,
     LEFT_OUT_MARK,
     MORE_CATEGORIES,
+    OVERVIEW_HINTS,
     SHORTENED_MARK,
     RenderFormat,
+    with_hint,
 )
-from capdisc_indexer.rendering.formats.text import TEXT
-from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
 from capdisc_indexer.text.location import Location, locate, location_rule
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from capdisc_indexer.model.types import Block
-from capdisc_indexer.rendering.formats.format import SHORTENED_MARK
+from capdisc_indexer.rendering.render_format import SHORTENED_MARK
 from capdisc_indexer.rendering.render_job import RenderJob
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import split_chunks

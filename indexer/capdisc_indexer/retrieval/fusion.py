@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
-from capdisc_indexer.retrieval.weights import REQUEST
 
 # Several phrasings of one request: the best one counts fully, agreement of the others adds a
 # little.
@@ -25,6 +25,52 @@ UNAVAILABLE_FACTOR = 0.5
 # 22 with 0.1, 25 with 0.2); of 100 requests for the others none more is lost
 # (tools/bench/own_skills.py).
 OWN_GAIN = 0.15
+
+
+@frozen
+class Weights:
+    """The weight of each kind of evidence: for a short request (`REQUEST`), and for the long
+    description of a task (`TASK`).
+
+    A request ("merge two PDF files") says in a few words what is wanted, and descriptions say what
+    they are for in the same few words. A task prompt is 50 to 200 words of context, file names and
+    conditions, of which the description of the right skill has almost none; its body uses many of
+    them again and again. Measured on 320 such prompts, written for 1,345 public skills with bodies
+    of 9,000 characters: nDCG@10 44.5 with the weights of a request, 66.0 with those of a task
+    (words alone: 51.4 and 63.1).
+
+    `lexical`: the share of BM25 in a fused score when the catalogue knows every word. The share
+    shrinks with the part that it knows: that gained 0.5 points on eight data sets against a fixed
+    0.5, and 2 where people ask without the author's words. Reciprocal rank fusion lost 2.5.
+
+    `topics`: BM25 over the words that a body uses most, beside BM25 over all texts. For requests
+    of a few words it lost 4 points.
+
+    `clause`: what the best clause of a text adds to the score of the whole. The first ten hits
+    held all that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3
+    to 0.5 give the same. Clauses in place of the whole text lost 4 points. The clauses of a task
+    are its conditions: they lost 5.
+
+    `cover`: what a hit gains that stands out as the answer to a clause: this share of how far it
+    lies above the fifth best for that clause. Measured on eleven data sets: 0.4 to 0.6 and the
+    third to the tenth give the same within 0.2 points.
+
+    `labels`: the share of their weight that the signals of name and description have.
+
+    `body`: what the whole body with the best evidence gains among the first candidates
+    (`siblings`). 0.5 to 0.7 give the same; after `topics` it lost 2 points.
+    """
+
+    lexical: float = 0.6
+    topics: float = 0.0
+    clause: float = 0.4
+    cover: float = 0.5
+    labels: float = 1.0
+    body: float = 0.5
+
+
+REQUEST = Weights()
+TASK = Weights(lexical=0.84, topics=4.0, clause=0.08, cover=0.1, labels=0.0, body=0.0)
 
 
 def scale_by_maximum(scores: Mapping[str, float]) -> dict[str, float]:

@@ -26,8 +26,8 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.body_passages import add_gains
 from capdisc_indexer.retrieval.candidates import compare_with_centroids
+from capdisc_indexer.retrieval.fusion import REQUEST, Weights
 from capdisc_indexer.retrieval.query_analysis import AnalysedText
-from capdisc_indexer.retrieval.weights import REQUEST, Weights
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:

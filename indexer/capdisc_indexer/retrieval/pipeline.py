@@ -19,12 +19,6 @@ from capdisc_indexer.retrieval.body_passages import (
     find_passages,
     strongest_passages,
 )
-from capdisc_indexer.retrieval.calibration import (
-    calibrate,
-    find_unmatched_words,
-    read_answer_signs,
-    read_confidence,
-)
 from capdisc_indexer.retrieval.candidates import (
     Candidates,
     IsAvailable,
@@ -33,12 +27,17 @@ from capdisc_indexer.retrieval.candidates import (
     fuse_candidates,
     passes_filters,
 )
+from capdisc_indexer.retrieval.confidence import (
+    calibrate,
+    find_unmatched_words,
+    read_answer_signs,
+    read_confidence,
+)
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
-from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import SignalValues, collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import AnalysedText, add_synonyms, analyse_text
-from capdisc_indexer.retrieval.siblings import prefer_meant_siblings
+from capdisc_indexer.retrieval.siblings import lower_excluded, prefer_meant_siblings
 from capdisc_indexer.retrieval.typing_errors import correct_query, find_typing_errors
 from capdisc_indexer.retrieval.verdict import GRADED_HITS, grade_relevance, judge
 from capdisc_indexer.store.snapshot import Index

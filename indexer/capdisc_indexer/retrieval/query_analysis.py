@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.retrieval.weights import REQUEST, Weights, choose_weights
+from capdisc_indexer.model.frozen import fields, frozen, replace
+from capdisc_indexer.retrieval.fusion import REQUEST, TASK, Weights
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
@@ -60,6 +60,11 @@ _PAYLOAD = compile_late(
 _MIN_PAYLOAD_WORDS, _MIN_REQUEST_WORDS = 13, 3
 
 IsKnown = Callable[[str], bool]
+# A text with at most 10 different words that the index knows is a request, one with 20 or more a
+# task; what lies between is weighed between. 6 and 16 gave the same, 15 and 40 two points less.
+_REQUEST_TERMS, _TASK_TERMS = 10, 20
+# From this share of capabilities with long bodies on, the weights of a task count fully.
+_MANY_BODIES = 0.75
 
 
 @frozen
@@ -99,9 +104,23 @@ def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
     documents = index.documents
     terms = dict.fromkeys(documents.analyse(" ".join(documents.words(text))))
     topic_terms = tuple(filter(index.mentions, terms))[:MAX_TOPIC_TERMS]
-    weights = choose_weights(index, len(topic_terms))
+    weights = _choose_weights(index, len(topic_terms))
     task_query = replace(request_query, topic_terms=topic_terms, topic_weight=weights.topics)
     return AnalysedText(parts, (task_query, *clauses), weights)
+
+
+def _choose_weights(index: Index, term_count: int) -> Weights:
+    """The weights for a text of so many different words that the index knows: the further from a
+    request's to a task's, the more of the capabilities have long bodies. The LanceDB table has no
+    topics.
+    """
+    length = (term_count - _REQUEST_TERMS) / (_TASK_TERMS - _REQUEST_TERMS)
+    if length <= 0.0 or index.passages is None or index.table is not None:
+        return REQUEST
+    body_share = index.passages.owner_count / len(index.documents)
+    share = min(1.0, length) * min(1.0, body_share / _MANY_BODIES)
+    ends = ((getattr(REQUEST, name), getattr(TASK, name)) for name in fields(Weights))
+    return Weights(*(start + share * (end - start) for start, end in ends))
 
 
 def remove_payload(text: str) -> str:

@@ -4,7 +4,6 @@ and by declaration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from capdisc_indexer.plugins.plugin import Plugin
@@ -98,19 +97,11 @@ CORE = Plugin(
 )
 
 
-def _collect_formats() -> Mapping[str, SourceFormat]:
-    """All formats by name. Of two with one name the first counts: no plug-in replaces
-    another's.
-    """
-    formats: dict[str, SourceFormat] = {}
-    for plugin in (CORE, *load_plugins()):
-        for source in plugin.formats:
-            formats.setdefault(source.format, source)
-    return MappingProxyType(formats)
-
-
-SOURCES = _collect_formats()
-ALL_FORMATS = tuple(SOURCES.values())
+_OFFERED = tuple(source for plugin in (CORE, *load_plugins()) for source in plugin.formats)
+# Of two with one name the first counts: no plug-in replaces another's.
+_FIRST = {source.format: source for source in reversed(_OFFERED)}
+ALL_FORMATS = tuple(source for source in _OFFERED if source is _FIRST[source.format])
+SOURCES = MappingProxyType({source.format: source for source in ALL_FORMATS})
 DECLARED = tuple(sorted({source.declared for source in ALL_FORMATS if source.declared}))
 # The largest file that is read at once, also to show findings in it.
 MAX_READ_BYTES = max(source.limit_bytes for source in ALL_FORMATS if source.reads)

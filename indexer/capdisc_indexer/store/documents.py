@@ -46,6 +46,17 @@ T = TypeVar("T")
 # The import of tempfile takes 5 ms, half of what a bare interpreter takes. In memory a link is
 # made and removed in 10 microseconds, on an overlay of a container in 300.
 _TEMPORARY_FOLDERS = ("/dev/shm", "/tmp")
+# A folder is needed for a moment: one this old was left by a reader that was killed.
+_ABANDONED_AFTER_S = 3600
+_FOLDER_NAME = compile_late(r"capdisc-\d+-\d+")
+# Headers in the memory of a long-lived process: some 50 MB at most; reading a header again takes
+# 20 microseconds.
+_CACHE_SIZE = 20_000
+_BATCH_SIZE = 500
+# Pages of a mapped file stay in memory as long as the file is open: for 80,000 documents 560 MB.
+# With the file reopened after this number of documents it is 65 MB, at no measurable cost.
+_REOPEN_AFTER = 4 * _BATCH_SIZE
+_REBUILD_HINT = "run: capdisc index --rebuild"
 
 
 def open_searcher(source: Path, schema: Any) -> Any:
@@ -95,11 +106,6 @@ def _remove_folder(folder: str) -> None:
             return
 
 
-# A folder is needed for a moment: one this old was left by a reader that was killed.
-_ABANDONED_AFTER_S = 3600
-_FOLDER_NAME = compile_late(r"capdisc-\d+-\d+")
-
-
 def remove_abandoned_folders() -> None:
     """Remove the temporary folders of readers of this user that were killed."""
     for parent in _TEMPORARY_FOLDERS:
@@ -110,16 +116,6 @@ def remove_abandoned_folders() -> None:
                     is_old = status.st_mtime < time.time() - _ABANDONED_AFTER_S
                     if is_old and status.st_uid == system.own_user():
                         _remove_folder(entry.path)
-
-
-# Headers in the memory of a long-lived process: some 50 MB at most; reading a header again takes
-# 20 microseconds.
-_CACHE_SIZE = 20_000
-_BATCH_SIZE = 500
-# Pages of a mapped file stay in memory as long as the file is open: for 80,000 documents 560 MB.
-# With the file reopened after this number of documents it is 65 MB, at no measurable cost.
-_REOPEN_AFTER = 4 * _BATCH_SIZE
-_REBUILD_HINT = "run: capdisc index --rebuild"
 
 
 class Documents:

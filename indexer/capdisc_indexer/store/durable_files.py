@@ -27,6 +27,21 @@ _SHARED_FILE_SYSTEMS = frozenset(
 )
 # No permissions, or no hard links, or time stamps of two seconds.
 _LIMITED_FILE_SYSTEMS = frozenset("exfat hfs hfsplus msdos ntfs ntfs3 umsdos vfat".split())
+_OTHER_FOLDER_HINT = "or choose another folder with --index-dir DIR"
+_HINTS = {
+    errno.ENOSPC: f"free some space there, {_OTHER_FOLDER_HINT}",
+    errno.EDQUOT: f"free some of your quota there, {_OTHER_FOLDER_HINT}",
+    errno.EFBIG: "files may not grow that large here: raise the limit (ulimit -f)",
+    errno.EMFILE: "raise the number of files that may be open (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine: end some programs",
+    errno.ENOMEM: "free some memory, or raise the limit (ulimit -v)",
+    errno.EAGAIN: "too many threads or too little memory: raise the limits (ulimit -u, ulimit -v)",
+    errno.EROFS: f"mount it for writing, {_OTHER_FOLDER_HINT}; searching works without writing",
+    errno.EACCES: f"check its permissions, {_OTHER_FOLDER_HINT}; searching works without writing",
+    errno.EPERM: f"check its permissions, {_OTHER_FOLDER_HINT}; searching works without writing",
+    errno.EIO: f"the disk may be failing: see the kernel's log (dmesg), {_OTHER_FOLDER_HINT}",
+}
+_OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 
 
 @frozen(kw_only=True)
@@ -80,22 +95,6 @@ def _parse_line(line: str) -> Mount | None:
         return None
     point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
     return Mount(point=point, kind=after.split()[0])
-
-
-_OTHER_FOLDER_HINT = "or choose another folder with --index-dir DIR"
-_HINTS = {
-    errno.ENOSPC: f"free some space there, {_OTHER_FOLDER_HINT}",
-    errno.EDQUOT: f"free some of your quota there, {_OTHER_FOLDER_HINT}",
-    errno.EFBIG: "files may not grow that large here: raise the limit (ulimit -f)",
-    errno.EMFILE: "raise the number of files that may be open (ulimit -n)",
-    errno.ENFILE: "too many files are open on this machine: end some programs",
-    errno.ENOMEM: "free some memory, or raise the limit (ulimit -v)",
-    errno.EAGAIN: "too many threads or too little memory: raise the limits (ulimit -u, ulimit -v)",
-    errno.EROFS: f"mount it for writing, {_OTHER_FOLDER_HINT}; searching works without writing",
-    errno.EACCES: f"check its permissions, {_OTHER_FOLDER_HINT}; searching works without writing",
-    errno.EPERM: f"check its permissions, {_OTHER_FOLDER_HINT}; searching works without writing",
-    errno.EIO: f"the disk may be failing: see the kernel's log (dmesg), {_OTHER_FOLDER_HINT}",
-}
 
 
 @contextmanager
@@ -187,8 +186,6 @@ def replace_user_file(path: Path, data: bytes | Iterable[bytes], is_private: boo
 
 # Only its owner may change an index: its content reveals what the owner's agents can do, and
 # anyone who can write to it decides what they do next.
-
-_OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 
 
 @frozen(kw_only=True)

@@ -33,6 +33,16 @@ NAME_WEIGHT = 0.3
 
 # The names that facets have in the index, where those are not the names of the fields.
 _FACET_NAMES = {"tags": "tag"}
+# Marks a term that also matches with one letter changed, missing, added or swapped. No analysed
+# term contains this character.
+FUZZY_SUFFIX = "~"
+# The weight of such a match; an exact one has 1.
+FUZZY_WEIGHT = 0.6
+# Frequencies in the memory of a process that lives long.
+_CACHE_SIZE = 20_000
+_SEARCH_HINT = "run: capdisc index --rebuild"
+SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
+_HEAP_BYTES = 64_000_000
 
 
 def facet_values(descriptor: Descriptor) -> dict[str, tuple[str, ...]]:
@@ -85,16 +95,6 @@ def alias_key(name: str) -> str:
     separator.
     """
     return to_nfc(name).strip().lower().replace("_", "-").replace(" ", "-")
-
-
-# Marks a term that also matches with one letter changed, missing, added or swapped. No analysed
-# term contains this character.
-FUZZY_SUFFIX = "~"
-# The weight of such a match; an exact one has 1.
-FUZZY_WEIGHT = 0.6
-# Frequencies in the memory of a process that lives long.
-_CACHE_SIZE = 20_000
-_SEARCH_HINT = "run: capdisc index --rebuild"
 
 
 def boolean_query(clauses: Sequence[tuple[Any, Any]]) -> Any:
@@ -200,9 +200,6 @@ def _unscored_clause(schema: Any, field: str, values: Sequence[str]) -> tuple[An
     return (t.Occur.Must, t.Query.const_score_query(any_of_query(schema, field, values), 0.0))
 
 
-SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
-
-
 def bitmask_query(schema: Any, field: str, values: Sequence[str], queries: Sequence[Any]) -> Any:
     """Documents whose field has one of the values; bit i of the score says whether query i
     matches.
@@ -263,9 +260,6 @@ def field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
 def inverse_document_frequency(frequency: int, documents: int) -> float:
     """The information of a term (IDF as in BM25); it is highest for a term without documents."""
     return math.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
-
-
-_HEAP_BYTES = 64_000_000
 
 
 @frozen(kw_only=True)

@@ -52,34 +52,6 @@ OTHER_LANGUAGE_WORDS = frozenset(
     """.split()
 )
 
-
-def truncate_stem(text: str) -> str:
-    """The long words of the text, each cut to its first letters and marked with a digit, so that
-    none of them equals an English stem and "internet" does not match "internal".
-
-    >>> truncate_stem("Rechnungen an Kunden versenden")
-    'Rechnu6 versen6'
-    """
-    return " ".join(f"{word[:STEM_LETTERS]}{STEM_LETTERS}" for word in _LONG.findall(text))
-
-
-def is_english(text: str) -> bool:
-    """Whether the small words and letters of the text show no other language than English."""
-    text = text[:_SAMPLE_CHARACTERS]
-    if text.isascii():  # as most texts are: the same in half the time
-        words = _ASCII_WORD.findall(text.lower())
-        foreign = sum(map(OTHER_LANGUAGE_WORDS.__contains__, words))
-    else:
-        words = [word.lower() for word in _WORD.findall(text)]
-        foreign = sum(map(_is_other_language, words))
-    english = sum(map(_ENGLISH_WORDS.__contains__, words))
-    return foreign <= english or foreign < max(2, 0.08 * len(words))
-
-
-def _is_other_language(word: str) -> bool:
-    return word in OTHER_LANGUAGE_WORDS or not word.isascii()
-
-
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth
 # 11.6 points.
 BODY_CHARACTERS = 2_000
@@ -108,6 +80,43 @@ _LIST_MARK = compile_late(r"(?:[-*+•]|\d{1,3}[.)])\s+")
 _USE_WITH_COMMAND = compile_late(
     r"(\S+(?:\s+\S+){2,}?):\s+(?=`|\S*[\[\]{}<>|$=/\\~]|[a-z0-9_.+-]+(?:\s|$)).*"
 )
+
+BINS = 32
+_EMPTY_BIN = 0xFFFF
+# Numbers that stand alone ("copy 7") are not words; those in names (MP3, SHA256, C++) are part of
+# them.
+_COMPARED_WORD = compile_late(r"[^\W\d_][\w+#]*")
+# Two texts that fill fewer bins are duplicates only if they are equal: short texts that differ in
+# one word may differ in meaning ("turns on a light", "turns off a light").
+_MIN_FILLED_BINS = 24
+MIN_SIMILARITY = 0.75
+
+
+def truncate_stem(text: str) -> str:
+    """The long words of the text, each cut to its first letters and marked with a digit, so that
+    none of them equals an English stem and "internet" does not match "internal".
+
+    >>> truncate_stem("Rechnungen an Kunden versenden")
+    'Rechnu6 versen6'
+    """
+    return " ".join(f"{word[:STEM_LETTERS]}{STEM_LETTERS}" for word in _LONG.findall(text))
+
+
+def is_english(text: str) -> bool:
+    """Whether the small words and letters of the text show no other language than English."""
+    text = text[:_SAMPLE_CHARACTERS]
+    if text.isascii():  # as most texts are: the same in half the time
+        words = _ASCII_WORD.findall(text.lower())
+        foreign = sum(map(OTHER_LANGUAGE_WORDS.__contains__, words))
+    else:
+        words = [word.lower() for word in _WORD.findall(text)]
+        foreign = sum(map(_is_other_language, words))
+    english = sum(map(_ENGLISH_WORDS.__contains__, words))
+    return foreign <= english or foreign < max(2, 0.08 * len(words))
+
+
+def _is_other_language(word: str) -> bool:
+    return word in OTHER_LANGUAGE_WORDS or not word.isascii()
 
 
 def lexical_document(descriptor: Descriptor) -> str:
@@ -218,17 +227,6 @@ def list_uses(content: str) -> list[str]:
         return []
     uses = [_USE_WITH_COMMAND.sub(r"\1", _LIST_MARK.sub("", line)) for line in lines]
     return [use for use in uses if " " in use][:_MAX_USES]
-
-
-BINS = 32
-_EMPTY_BIN = 0xFFFF
-# Numbers that stand alone ("copy 7") are not words; those in names (MP3, SHA256, C++) are part of
-# them.
-_COMPARED_WORD = compile_late(r"[^\W\d_][\w+#]*")
-# Two texts that fill fewer bins are duplicates only if they are equal: short texts that differ in
-# one word may differ in meaning ("turns on a light", "turns off a light").
-_MIN_FILLED_BINS = 24
-MIN_SIMILARITY = 0.75
 
 
 def signature(text: str) -> str:

@@ -29,6 +29,17 @@ _MARKED_LINE = compile_late(
 _CLOSING_SIGNS = compile_late(r"(?:^|[ \t]+)#+[ \t\r]*$")
 _NOT_IN_SLUG = compile_late(r"[^\w\- ]")
 
+# In characters, of which English has about four a token.
+MIN_CHARACTERS, MAX_CHARACTERS = 400, 1_600
+# A text that is a little longer stays whole: its end alone would say nothing.
+_LONGEST = MAX_CHARACTERS + MIN_CHARACTERS
+# How a table begins, and an indented line, which continues an item of a list.
+_IS_ATTACHED = re.compile(r"[ \t]|\|").match
+# A name may be a whole sentence; a heading is found by its beginning, too.
+_MAX_NAME = 120
+# The headings above a passage say what it is about; a deep outline says it at length.
+_MAX_TRAIL = 3
+
 
 @frozen
 class Section:
@@ -142,17 +153,6 @@ def find_section(text: str, name: str) -> Section | None:
 
 
 # The passages of a text.
-
-# In characters, of which English has about four a token.
-MIN_CHARACTERS, MAX_CHARACTERS = 400, 1_600
-# A text that is a little longer stays whole: its end alone would say nothing.
-_LONGEST = MAX_CHARACTERS + MIN_CHARACTERS
-# How a table begins, and an indented line, which continues an item of a list.
-_IS_ATTACHED = re.compile(r"[ \t]|\|").match
-# A name may be a whole sentence; a heading is found by its beginning, too.
-_MAX_NAME = 120
-# The headings above a passage say what it is about; a deep outline says it at length.
-_MAX_TRAIL = 3
 
 
 @frozen

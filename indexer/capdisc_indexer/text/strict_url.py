@@ -30,6 +30,19 @@ _RESERVED_LABELS = ("localhost", "local", "internal")
 # bytes.
 _SAFE_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
 
+_SPECIAL_IPV4 = [
+    IPv4Network(network)
+    for network in """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+    168.63.129.16/32
+    """.split()  # the last one: public by number, but answered by the host that an Azure machine runs on
+]
+# All public addresses lie in here; the others are private, link-local, multicast or unassigned.
+_GLOBAL_IPV6 = IPv6Network("2000::/3")
+_SPECIAL_IPV6 = [IPv6Network(network) for network in "2001::/23 2001:db8::/32 3fff::/20".split()]
+_NAT64 = IPv6Network("64:ff9b::/96")
+
 
 @frozen(kw_only=True)
 class Target:
@@ -144,20 +157,6 @@ def _quote_path(path: str, query: str | None) -> str:
     from urllib.parse import quote
 
     return quote(f"{path or '/'}{query or ''}", safe=_SAFE_CHARACTERS)
-
-
-_SPECIAL_IPV4 = [
-    IPv4Network(network)
-    for network in """
-    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
-    192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
-    168.63.129.16/32
-    """.split()  # the last one: public by number, but answered by the host that an Azure machine runs on
-]
-# All public addresses lie in here; the others are private, link-local, multicast or unassigned.
-_GLOBAL_IPV6 = IPv6Network("2000::/3")
-_SPECIAL_IPV6 = [IPv6Network(network) for network in "2001::/23 2001:db8::/32 3fff::/20".split()]
-_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:

@@ -18,7 +18,7 @@ from capdisc_indexer.model.json_types import (
 )
 from capdisc_indexer.rendering.capability_text import fitting_text, request_words
 from capdisc_indexer.rendering.details import fit_categories
-from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
+from capdisc_indexer.rendering.render_format import MORE_CATEGORIES
 from capdisc_indexer.retrieval.verdict import TALK
 from capdisc_indexer.text.location import find_common_rules, locate_file, location_rule
 from capdisc_indexer.text.normalization import one_line

@@ -22,6 +22,12 @@ ToolAnswer: TypeAlias = JsonObject
 # Runs a capability with checked arguments; the answer says what it printed.
 Executor: TypeAlias = Callable[[Descriptor, Arguments], ToolAnswer]
 
+# Schemas of arguments. Names have at most 300 characters; of a query only the first 4,096 are
+# read.
+MAX_NAME = 300
+MAX_QUERY = 8_192
+MAX_LIMIT = 200
+
 
 @frozen(kw_only=True)
 class ToolContext:
@@ -139,13 +145,6 @@ def load_tools(group: str, answers: Mapping[str, ToolHandler]) -> tuple[Tool, ..
         )
         for name, answer in answers.items()
     )
-
-
-# Schemas of arguments. Names have at most 300 characters; of a query only the first 4,096 are
-# read.
-MAX_NAME = 300
-MAX_QUERY = 8_192
-MAX_LIMIT = 200
 
 
 def input_schema(required: str = "", **properties: JsonSchema) -> JsonSchema:

@@ -26,6 +26,22 @@ from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.validation.capability_strings import FILE_START, CatalogueMember, finding_at
 from capdisc_indexer.validation.competing_descriptions import find_competitions
 
+# The skills of a client, such as those in `.claude/skills`.
+_CLIENT_SKILLS = compile_late(r"(?:^|.*/)\.[^/]+/skills?(?=/)")
+
+# So many capabilities that say nearly the same would fill every answer.
+FLOOD_SIZE = 20
+
+# From this many characters on, one letter more or less is a slip or a trick, and not another word.
+MIN_LOOKALIKE = 8
+# With this many, at most one cut in 64 is taken for another.
+_BITS_A_CUT = 64
+_DIGITS = str.maketrans("0135", "oles")
+
+# Categories with this share of letters in common are spellings of one, from this length on.
+_SIMILAR_SHARE, _MIN_SIMILAR_LENGTH = 0.88, 6
+_MAX_CATEGORIES = 500
+
 
 def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) -> Iterator[Finding]:
     """The findings about a collection of capabilities, which come in the order of the scan of
@@ -67,10 +83,6 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
             yield member.finding("name-clash", message, hint, Severity.INFO)
 
 
-# The skills of a client, such as those in `.claude/skills`.
-_CLIENT_SKILLS = compile_late(r"(?:^|.*/)\.[^/]+/skills?(?=/)")
-
-
 def _shared_folder(member: CatalogueMember) -> str:
     """The folder of which a client reads all skills: one of its own, else that of the skill's
     folder; "" for what is not a SKILL.md.
@@ -90,10 +102,6 @@ def _collision(owner: CatalogueMember, member: CatalogueMember, outcome: ClaimOu
         return member.finding("shadowed-id", message, hint)
     severity = Severity.ERROR if outcome is ClaimOutcome.DUPLICATE else Severity.WARNING
     return member.finding("duplicate-id", message, hint, severity)
-
-
-# So many capabilities that say nearly the same would fill every answer.
-FLOOD_SIZE = 20
 
 
 def find_floods(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
@@ -224,13 +232,6 @@ def _reachable_from(start: str, edges: Mapping[str, Sequence[str]], done: set[st
     return group
 
 
-# From this many characters on, one letter more or less is a slip or a trick, and not another word.
-MIN_LOOKALIKE = 8
-# With this many, at most one cut in 64 is taken for another.
-_BITS_A_CUT = 64
-_DIGITS = str.maketrans("0135", "oles")
-
-
 def find_lookalikes(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     """Findings for names that a reader takes for an earlier one: drawn alike, or a letter away."""
     shared = _shared_cuts({member.name for member in members})
@@ -326,11 +327,6 @@ def _is_slip(first: str, second: str) -> bool:
         return "".join(parts_a) == "".join(parts_b)
     differing = [(x, y) for x, y in zip(parts_a, parts_b, strict=True) if x != y]
     return all(min(len(x), len(y)) >= 5 or _skeleton(x) == _skeleton(y) for x, y in differing)
-
-
-# Categories with this share of letters in common are spellings of one, from this length on.
-_SIMILAR_SHARE, _MIN_SIMILAR_LENGTH = 0.88, 6
-_MAX_CATEGORIES = 500
 
 
 def similar_categories(members: Sequence[CatalogueMember]) -> Iterator[Finding]:

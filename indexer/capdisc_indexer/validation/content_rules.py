@@ -45,6 +45,32 @@ REVIEW_CODES = frozenset(
 HARD_CODED = "hard-coded-secret"
 LARGE_BYTES = 100_000  # what readers load without a second thought
 
+MAX_NODES = 10_000  # of the schema with every reference written out
+MAX_VALUES = 1_000
+LONG_PATTERN = 500  # characters; the search below takes quadratic time itself
+
+# A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in
+# most engines.
+_CATASTROPHIC = compile_late(
+    r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})"
+)
+
+MAX_REPEATS = 8
+MAX_SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
+# Of several words together: the share of those that stand at least OFTEN times; in public skills
+# at most 0.31.
+OFTEN = 6
+SHARE_TOGETHER = 0.5
+MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
+DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
+SAMPLE_CHARACTERS = 20_000
+
+# Not phrases, which may repeat a word, as each is a request of its own.
+_DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
+_RARE = compile_late(
+    "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+)
+
 
 def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> LoadedFile:
     """The loaded file with the findings of every content rule, without the capabilities that have
@@ -147,16 +173,6 @@ def _large_file_findings(file: FoundFile) -> Iterator[Finding]:
 # Rules for JSON schemas. capdisc shows schemas and never follows or runs them; these rules name
 # what would harm a program that does.
 
-MAX_NODES = 10_000  # of the schema with every reference written out
-MAX_VALUES = 1_000
-LONG_PATTERN = 500  # characters; the search below takes quadratic time itself
-
-# A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in
-# most engines.
-_CATASTROPHIC = compile_late(
-    r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})"
-)
-
 
 def _schema_findings(schema: JsonSchema, path: str, line: int = 1) -> Iterator[Finding]:
     """The first finding of each kind for one schema."""
@@ -249,22 +265,6 @@ def _referenced_schema(schema: JsonSchema, target: str) -> Any:
 
 
 # Rules for wording: words repeated to be found, and text that costs more tokens than it seems to.
-
-MAX_REPEATS = 8
-MAX_SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
-# Of several words together: the share of those that stand at least OFTEN times; in public skills
-# at most 0.31.
-OFTEN = 6
-SHARE_TOGETHER = 0.5
-MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
-DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
-SAMPLE_CHARACTERS = 20_000
-
-# Not phrases, which may repeat a word, as each is a request of its own.
-_DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
-_RARE = compile_late(
-    "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
-)
 
 
 def _wording_findings(texts: Sequence[capdisc_guard.CapabilityText]) -> Iterator[Finding]:

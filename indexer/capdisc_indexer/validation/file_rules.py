@@ -27,6 +27,23 @@ from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
 from capdisc_indexer.validation.skill_rules import check_skill, placeholder_problem, vague_problem
 
+# Names of capdisc's own tools, and of the bridges to other agents, which an agent calls by name.
+RESERVED_NAMES = frozenset(
+    """
+    call capdisc discover_capabilities execute_tool get_table_schema list_skills resolve_fact search_tool show_skill
+    tool_search
+    """.split()
+)
+_READING = compile_late(
+    r"(?:^|[-_.])(?:get|list|search|find|fetch|read)(?:[-_.A-Z]|$)"
+    r"|[a-z0-9](?:Get|List|Search|Find|Fetch|Read)(?:[A-Z]|$)"
+)
+_MIN_DESCRIPTION = 12  # characters
+_RUN_HINT = (
+    "write {command: [...]}, {mcp: {command, args, tool}} or {http: {method, url, parameters}}"
+)
+_MAX_PROBLEMS = 3
+
 
 def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
     """Findings about how the file is written, by its format and its clients, and about what lies
@@ -51,24 +68,6 @@ def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
             yield from check_prompt_file(part.node, file.path, file.format)
     if SOURCES[file.format].owns_folder:
         yield from check_layout(file)
-
-
-# Names of capdisc's own tools, and of the bridges to other agents, which an agent calls by name.
-RESERVED_NAMES = frozenset(
-    """
-    call capdisc discover_capabilities execute_tool get_table_schema list_skills resolve_fact search_tool show_skill
-    tool_search
-    """.split()
-)
-_READING = compile_late(
-    r"(?:^|[-_.])(?:get|list|search|find|fetch|read)(?:[-_.A-Z]|$)"
-    r"|[a-z0-9](?:Get|List|Search|Find|Fetch|Read)(?:[A-Z]|$)"
-)
-_MIN_DESCRIPTION = 12  # characters
-_RUN_HINT = (
-    "write {command: [...]}, {mcp: {command, args, tool}} or {http: {method, url, parameters}}"
-)
-_MAX_PROBLEMS = 3
 
 
 def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ from types import MappingProxyType
 
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, RuleExplanation, Severity
 from capdisc_indexer.plugins.registry import load_plugins
 
@@ -55,13 +54,20 @@ _OTHER_FIELDS = dict.fromkeys(
 # What the profiles of clients begin with.
 _BASES = {"spec": _SPEC, "yaml": _STRICT_YAML}
 
-
-def _make_profile(section: JsonObject) -> Mapping[str, Severity]:
-    """The severities of a client's profile, which the table of clients names by severity."""
-    severities = {code: severity for severity in Severity for code in section.get(severity, ())}
-    return {**_BASES[section["like"]], **severities}
-
-
+# The manifests whose fields have a JSON Schema, for editors and for the rules of form.
+SCHEMAS = ("capability", "skill")
+# Other names of profiles. Everywhere else in capdisc `claude` is Claude Code; here it was
+# claude.ai before there were two profiles, and stays so, since that one is the stricter.
+PROFILE_ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "agent-skills": "spec",
+        "agentskills": "spec",
+        "claude": "claude-ai",
+        "claude.ai": "claude-ai",
+        "claudecode": "claude-code",
+        "skills-api": "claude-ai",
+    }
+)
 PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
     {
         "spec": _SPEC,
@@ -76,24 +82,14 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
             **dict.fromkeys(("description-xml", "name-reserved-word"), _E),
             "name-folder-mismatch": _I,
         },
+        # Those of clients, whose table lists the codes of rules by severity.
         **{
-            section.get("profile", client): _make_profile(section)
+            section.get("profile", client): {
+                **_BASES[section["like"]],
+                **{code: severity for severity in Severity for code in section.get(severity, ())},
+            }
             for client, section in client_sections("validation").items()
         },
-    }
-)
-# The manifests whose fields have a JSON Schema, for editors and for the rules of form.
-SCHEMAS = ("capability", "skill")
-# Other names of profiles. Everywhere else in capdisc `claude` is Claude Code; here it was
-# claude.ai before there were two profiles, and stays so, since that one is the stricter.
-PROFILE_ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "agent-skills": "spec",
-        "agentskills": "spec",
-        "claude": "claude-ai",
-        "claude.ai": "claude-ai",
-        "claudecode": "claude-code",
-        "skills-api": "claude-ai",
     }
 )
 # Rules of some profiles only; the others have no finding.

@@ -31,6 +31,27 @@ _OUTSIDE = compile_late(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
 # Stands for several files, or for one that the reader fills in.
 _PATTERN = compile_late(r"[*{}<>$|]")
 
+MANY_FILES = 1_000
+MAX_LEVELS = 8
+
+# Files that a reader of text cannot see into; bytecode, archives and documents that are archives
+# have carried payloads past scanners.
+OPAQUE_SUFFIXES = frozenset(
+    ".7z .a .apk .bin .bz2 .class .com .dll .dmg .docm .docx .dotx .dylib .epub .exe .gz .iso .jar .lib .msi .o .obj "
+    ".odp .ods .odt .pkg .potx .pptm .pptx .pyc .pyd .pyo .rar .scr .so .tar .tgz .wasm .whl .xlsb .xlsm .xlsx .xltx "
+    ".xz .zip .zst".split()
+)
+# How such files begin, whatever they are called: ELF, Mach-O, Java, archives, WebAssembly,
+# Android, old Office files.
+_BEGINNINGS = (
+    b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
+    b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07",
+    b"\x28\xb5\x2f\xfd", b"!<arch>\n", b"\0asm", b"dex\n", b"\x1bLua", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+)  # fmt: skip
+_HEADER_BYTES = 64
+# A scan for manifests skips it, but interpreters load what is in it.
+_BYTECODE_FOLDER = "__pycache__"
+
 
 def check_links(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
     """Findings for links that leave the folder, or lead to a file that is not there. Reads no
@@ -97,28 +118,6 @@ def _is_missing(target: str, folder: str) -> bool:
     place = system.realpath(_target_path(target, folder))
     # No finding may tell whether something outside the folder exists.
     return is_inside(place, [folder]) and not os.path.lexists(place)
-
-
-MANY_FILES = 1_000
-MAX_LEVELS = 8
-
-# Files that a reader of text cannot see into; bytecode, archives and documents that are archives
-# have carried payloads past scanners.
-OPAQUE_SUFFIXES = frozenset(
-    ".7z .a .apk .bin .bz2 .class .com .dll .dmg .docm .docx .dotx .dylib .epub .exe .gz .iso .jar .lib .msi .o .obj "
-    ".odp .ods .odt .pkg .potx .pptm .pptx .pyc .pyd .pyo .rar .scr .so .tar .tgz .wasm .whl .xlsb .xlsm .xlsx .xltx "
-    ".xz .zip .zst".split()
-)
-# How such files begin, whatever they are called: ELF, Mach-O, Java, archives, WebAssembly,
-# Android, old Office files.
-_BEGINNINGS = (
-    b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
-    b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07",
-    b"\x28\xb5\x2f\xfd", b"!<arch>\n", b"\0asm", b"dex\n", b"\x1bLua", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-)  # fmt: skip
-_HEADER_BYTES = 64
-# A scan for manifests skips it, but interpreters load what is in it.
-_BYTECODE_FOLDER = "__pycache__"
 
 
 def check_layout(file: FoundFile) -> Iterator[Finding]:

@@ -34,6 +34,16 @@ EVENT_KINDS = (
     " FileAttribEvent DirCreatedEvent DirDeletedEvent DirMovedEvent DirAttribEvent"
 ).split()
 _CONTENT_EVENTS = frozenset({"modified", "closed", "attrib"})
+# How long to wait for threads to end. They are daemons: one that hangs does not keep the process.
+_STOP_TIMEOUT_S = 1.0
+# Events are missed now and then, and network file systems have none: the loop also builds without
+# events, at these intervals.
+EVENT_SCAN_INTERVAL_S = 60.0
+POLL_SCAN_INTERVAL_S = 2.0
+_LIMIT_HINTS = {
+    errno.ENOSPC: "raise fs.inotify.max_user_watches to have them",
+    errno.EMFILE: "raise fs.inotify.max_user_instances or the limit of open files to have them",
+}
 
 
 class FileEvent(Protocol):
@@ -174,10 +184,6 @@ def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
     return WatchPlace(folder=folder, is_folder=is_folder, identity=identity, all_files=all_files)
 
 
-# How long to wait for threads to end. They are daemons: one that hangs does not keep the process.
-_STOP_TIMEOUT_S = 1.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventHandler:
     """Sets the signal for the relevant events below the folder `base`.
@@ -194,16 +200,6 @@ class EventHandler:
         """Sets the signal if the event is relevant."""
         if is_relevant_event(event, self.base, self.index_dir, self.all_files):
             self.signal.notify_change()
-
-
-# Events are missed now and then, and network file systems have none: the loop also builds without
-# events, at these intervals.
-EVENT_SCAN_INTERVAL_S = 60.0
-POLL_SCAN_INTERVAL_S = 2.0
-_LIMIT_HINTS = {
-    errno.ENOSPC: "raise fs.inotify.max_user_watches to have them",
-    errno.EMFILE: "raise fs.inotify.max_user_instances or the limit of open files to have them",
-}
 
 
 class FolderObserver:

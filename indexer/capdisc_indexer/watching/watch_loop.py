@@ -13,8 +13,13 @@ from pathlib import Path
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.file_reader import UNFINISHED
-from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.errors import BusyError, CapdiscError, CoverageChangedError
+from capdisc_indexer.indexing.pipeline import build_index, find_no_change
+from capdisc_indexer.model.errors import (
+    BusyError,
+    CapdiscError,
+    CoverageChangedError,
+    OtherReleaseError,
+)
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import (
     BuildOptions,
@@ -86,7 +91,8 @@ def watch(
     changed what the index covers: then the caller reads both again.
 
     The first update is of the build at the start, which may raise what `build_index` raises; later
-    failures are notices, and the build is tried again. A file that fails to parse keeps its last
+    failures are notices, and the build is tried again. Raises OtherReleaseError where an upgraded
+    capdisc has written the index meanwhile: to build it again would undo that. A file that fails to parse keeps its last
     version for GRACE_S seconds after a change.
     """
     build_options = replace(build_options, grace_s=GRACE_S, only_new_findings=True)
@@ -206,7 +212,7 @@ class _Watcher:
         try:
             has_places = bool(roots) or any(self._watch_places.values())
             return (self._build(roots) if has_places else None), ""
-        except CoverageChangedError:
+        except (CoverageChangedError, OtherReleaseError):
             raise
         except (CapdiscError, OSError) as error:
             if not self._has_built and not isinstance(error, BusyError):
@@ -217,7 +223,13 @@ class _Watcher:
         started = time.monotonic()
         # Taken before the build, so that an approval during the build is not missed.
         approvals = _changed_ns(self._build_options.guard)
-        report = build_index(roots, self._index_dir, self._build_options)
+        report = None
+        if (
+            self._has_built
+        ):  # the first build takes the lock, which checks that this user may write
+            report = find_no_change(roots, self._index_dir, self._build_options)
+        report = report or build_index(roots, self._index_dir, self._build_options)
+        self._build_options = replace(self._build_options, same_release=True)
         if not report.published:
             self._idle_s = time.monotonic() - started
         self._approvals = approvals if report.held_definitions else None

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.commands import setup_changes
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console, terminal
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc.setup.file_changes import FileChange
 from capdisc.setup.settings_entries import PRESENT, find_states
 from capdisc_audit import client_state, savings

@@ -45,6 +45,10 @@ class ReportSection:
 # The report for a person.
 
 
+_LABEL_WIDTH = 9
+_NUMBER = re.compile(r"[\d,.]+(?: of [\d,]+)?|-")
+
+
 def make_sections(report: AuditReport, limit: int) -> list[ReportSection]:
     """The sections of the report, with at most `limit` rows each (0: all)."""
     number = _count_all(report)
@@ -326,8 +330,6 @@ def _round_up(number: int) -> int:
 
 # For a terminal, and as text and Markdown.
 
-_LABEL_WIDTH = 9
-_NUMBER = re.compile(r"[\d,.]+(?: of [\d,]+)?|-")
 _STATE_STYLES = {
     ListingState.FULL.value: "ok",
     ListingState.CUT.value: "warning",

@@ -25,6 +25,13 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.similar_names import unknown_choice
 
+_FITS = {
+    "everything": list_everything,
+    "drop least used": drop_least_used,
+    "cut all evenly": cut_all_evenly,
+    "stop at first": stop_at_first,
+}
+
 # The lines of the clients, and how each measures them. A line end counts with its line.
 
 
@@ -75,12 +82,6 @@ _LINES: Mapping[str, LineFormat] = {
     "xml": _format_xml,
     "xml with path": _format_xml_with_path,
 }
-_FITS = {
-    "everything": list_everything,
-    "drop least used": drop_least_used,
-    "cut all evenly": cut_all_evenly,
-    "stop at first": stop_at_first,
-}
 _MEASURES = {
     "characters": _count_characters,
     "columns": _measure_width,
@@ -101,12 +102,15 @@ def _make_listing(name: str, rules: JsonObject) -> ClientListing:
     )
 
 
-_LISTINGS = {
-    name: _make_listing(name, rules) for name, rules in client_sections("listing").items()
-}
 # Clients with a budget come first.
 CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
-    dict(sorted(_LISTINGS.items(), key=lambda item: item[1].fit is list_everything))
+    {
+        listing.name: listing
+        for listing in sorted(
+            (_make_listing(name, rules) for name, rules in client_sections("listing").items()),
+            key=lambda listing: listing.fit is list_everything,
+        )
+    }
 )
 
 

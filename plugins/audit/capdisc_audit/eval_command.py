@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import BadValueError, argument, option, parse_count
 from capdisc.context import open_index, query_execution, user_files
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_audit import evaluation, query_files
 from capdisc_audit.eval_tables import (
     format_comparison_table,
@@ -43,6 +43,11 @@ class JudgedQueries:
     gold: GoldStandard
     unjudged_queries: tuple[str, ...]
     unasked_queries: tuple[str, ...]
+
+
+DEFAULT_LIMIT = 100
+CHART_SUFFIXES = (".svg", ".png")
+_MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
 
 
 def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str) -> JudgedQueries:
@@ -93,10 +98,6 @@ def print_skipped(judged: JudgedQueries) -> None:
     for names, text in skipped:
         if names:
             console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
-
-
-DEFAULT_LIMIT = 100
-CHART_SUFFIXES = (".svg", ".png")
 
 
 def eval_(
@@ -238,15 +239,12 @@ def eval_(
     return ExitCode.OK
 
 
-_MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
-
-
 def _parse_budgets(text: str) -> tuple[int, ...]:
     """The budgets of `300,1200`, smallest first. Raises UsageError for another text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        budgets = {params.parse_count(part, 1, _MAX_BUDGET) for part in parts}
-    except params.BadValueError:
+        budgets = {parse_count(part, 1, _MAX_BUDGET) for part in parts}
+    except BadValueError:
         budgets = set()
     if text and not 0 < len(budgets) == len(set(parts)) <= _MAX_BUDGETS:
         raise UsageError(

@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import open_index, query_execution, surroundings, user_files
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_audit.triggers import (
     FAILING_NEW,
     NOBODY,
@@ -126,6 +126,9 @@ class TriggerRun:
         return [result for result in self.refusals if not result.has_passed]
 
 
+_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+
+
 def evaluate_triggers(
     options: TriggerOptions,
     names: Sequence[str],
@@ -142,7 +145,7 @@ def evaluate_triggers(
     runtime = surroundings.current_runtime()
     with (
         ExitStack() as stack,
-        standard_streams.silence_native_stderr(),
+        command_process.silence_native_stderr(),
         console.progress_bar(runtime.stderr_is_terminal and not (quiet or json)) as progress,
     ):
         places = [runtime.expand(Path(name)) for name in names]
@@ -254,9 +257,6 @@ def _load_tests(
     if not tests:
         raise InputError(problem, hint)
     return tests
-
-
-_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
 def _files_next_to(path: Path) -> list[Path]:

@@ -38,6 +38,16 @@ class EvalRun:
     degraded: tuple[str, ...]
 
 
+RESAMPLES = 1_000
+# The resamples that bound the middle 95 %, counted from 0.
+_LOW, _HIGH = 25, 974
+CUTOFF = 10
+METRICS = ("nDCG@10", "R@1", "R@5", "R@10", "MRR", "C@10", "refused")
+PERCENTILES = (50, 95, 99)
+_CHART_METRICS = METRICS[:-1]
+_GROUP_WIDTH = 0.8
+
+
 def run_queries(
     index: Index,
     queries: Sequence[EvalQuery],
@@ -97,10 +107,6 @@ def format_json_run(rankings: Rankings) -> str:
 
 # The uncertainty of a mean: how far it might be off with other queries of the same sort.
 
-RESAMPLES = 1_000
-# The resamples that bound the middle 95 %, counted from 0.
-_LOW, _HIGH = 25, 974
-
 
 def half_widths(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """Half the width of the 95 % bootstrap interval of each column's mean (Efron's percentile
@@ -118,9 +124,6 @@ def _half_width(column: Sequence[float], samples: Sequence[Sequence[int]]) -> fl
 
 
 # The metrics of one ranking against the judgements, each 0..1.
-
-CUTOFF = 10
-METRICS = ("nDCG@10", "R@1", "R@5", "R@10", "MRR", "C@10", "refused")
 
 
 def compute_metrics(ids: Sequence[str], gold: Grades) -> tuple[float, ...]:
@@ -167,9 +170,6 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
-
-
-PERCENTILES = (50, 95, 99)
 
 
 @frozen(kw_only=True)
@@ -247,9 +247,6 @@ def _group_queries(
 
 
 # A bar for every mode and metric, with its interval.
-
-_CHART_METRICS = METRICS[:-1]
-_GROUP_WIDTH = 0.8
 
 
 def draw_chart(summaries: Sequence[EvalSummary], form: str) -> bytes:

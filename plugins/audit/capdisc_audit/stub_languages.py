@@ -81,6 +81,41 @@ class TypeNames:
         }
 
 
+_TYPESCRIPT_HEADER = """\
+// Functions for the tools that capdisc found. `callTool` is yours: it calls the tool of this id.
+declare function callTool(id: string, input: object): Promise<unknown>;
+"""
+_TYPESCRIPT_PRIMITIVES = {"integer": "number"}
+_TYPESCRIPT_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PYTHON_HEADER = '''\
+"""Functions for the tools that capdisc found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict
+
+
+class CallTool(Protocol):
+    """Calls the tool of this id."""
+
+    def __call__(self, id: str, arguments: Mapping[str, object], /) -> Any: ...
+
+
+call_tool: CallTool  # set it before the first call
+'''
+# A key in upper case might be the name of a type, which would hide it from the lines below.
+_PYTHON_KEY = re.compile(r"_?[a-z][A-Za-z0-9_]*")
+_HIDDEN_NAMES = frozenset(keyword.kwlist) | {"str", "int", "float", "bool", "list", "dict"}
+_PYTHON_PRIMITIVES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+}
+
+
 def comment_lines(text: str, indent: int) -> list[str]:
     """The text in lines that fit, its paragraphs kept apart."""
     lines: list[str] = []
@@ -96,13 +131,6 @@ def comment_lines(text: str, indent: int) -> list[str]:
 
 
 # TypeScript
-
-_TYPESCRIPT_HEADER = """\
-// Functions for the tools that capdisc found. `callTool` is yours: it calls the tool of this id.
-declare function callTool(id: string, input: object): Promise<unknown>;
-"""
-_TYPESCRIPT_PRIMITIVES = {"integer": "number"}
-_TYPESCRIPT_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _format_typescript(functions: Sequence[StubFunction]) -> str:
@@ -222,34 +250,6 @@ def _typescript_comment(text: str, indent: str) -> str:
 
 
 # Python
-
-_PYTHON_HEADER = '''\
-"""Functions for the tools that capdisc found."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict
-
-
-class CallTool(Protocol):
-    """Calls the tool of this id."""
-
-    def __call__(self, id: str, arguments: Mapping[str, object], /) -> Any: ...
-
-
-call_tool: CallTool  # set it before the first call
-'''
-# A key in upper case might be the name of a type, which would hide it from the lines below.
-_PYTHON_KEY = re.compile(r"_?[a-z][A-Za-z0-9_]*")
-_HIDDEN_NAMES = frozenset(keyword.kwlist) | {"str", "int", "float", "bool", "list", "dict"}
-_PYTHON_PRIMITIVES = {
-    "string": "str",
-    "integer": "int",
-    "number": "float",
-    "boolean": "bool",
-    "null": "None",
-}
 
 
 def _format_python(functions: Sequence[StubFunction]) -> str:

@@ -122,24 +122,6 @@ class TriggerFigures:
         )
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def count_confusions(results: Iterable[TriggerResult]) -> list[tuple[tuple[str, str], int]]:
-    """How often another capability came first: the wanted one and the winner, most frequent
-    first.
-    """
-    pairs = Counter(
-        (result.test.id, result.winner)
-        for result in results
-        if result.test.should_trigger and result.winner and result.rank != 1
-    )
-    return sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-
-
-# Requests in files.
-
 _TEXT_KEYS = ("query", "prompt", "request", "text", "input")
 _NAME_KEYS = ("skill", "skill_name", "capability")
 # A row may have these for itself.
@@ -158,6 +140,25 @@ _NOBODY_WORDS = ("", "none", "null")
 # None of those that the file is about; another one may be right.
 _OTHERS_WORD = "neither"
 _FILE_HINT = 'write [{"query": "…", "should_trigger": true}], or lists should_trigger and should_not_trigger'
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def count_confusions(results: Iterable[TriggerResult]) -> list[tuple[tuple[str, str], int]]:
+    """How often another capability came first: the wanted one and the winner, most frequent
+    first.
+    """
+    pairs = Counter(
+        (result.test.id, result.winner)
+        for result in results
+        if result.test.should_trigger and result.winner and result.rank != 1
+    )
+    return sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+
+
+# Requests in files.
 
 
 @frozen

@@ -9,16 +9,10 @@ import pytest
 from capdisc_audit.evaluation import format_json_run, format_trec_run
 from capdisc_audit.query_files import EvalQuery, parse_judgements, parse_queries
 from capdisc_indexer.model.errors import InputError
+from case_rows import read_rows
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"qid": "1", "text": "merge PDFs"}\n{"qid": "2", "text": "e-mail Ann", "lang": "en"}\n',
-        '{"_id": 1, "query": "merge PDFs"}\n\n{"id": 2, "query": "e-mail Ann", "lang": "en", "more": []}',
-        '\ufeff{"qid": "1", "text": "merge PDFs"}\r\n{"qid": "2", "text": "e-mail Ann", "lang": "en"}\r\n',
-    ],
-)
+@pytest.mark.parametrize("text", read_rows(__file__, "json_lines"))
 def test_queries_as_json_lines(text) -> None:
     assert parse_queries(text.encode(), "q") == (
         EvalQuery("1", "merge PDFs"),
@@ -34,15 +28,8 @@ def test_queries_with_a_tab_between() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "q holds no queries"),
-        ("\n \n", "q holds no queries"),
-        ("1\tgood\nbad\n", "q:2: the line holds no query"),
-        ('{"qid": "1"}', "q:1: the line holds no query"),
-        ('{"qid": "1", "text": "  "}', "q:1: the line holds no query"),
-        ('{"qid": true, "text": "x"}', "q:1: the line holds no query"),
-        ('{"qid": "1", "text": "x"', "q:1: the line holds no query"),
+        *read_rows(__file__, "no_queries"),
         ("{" * 100_000, "q:1: the line holds no query"),
-        ("1\ta\n1\tb\n", "q:2: the query id 1 stands twice"),
         (b"1\t\xff\n", "q:1: byte 3 (0xFF) is not UTF-8"),
     ],
 )
@@ -53,19 +40,7 @@ def test_queries_that_cannot_be_read_are_refused_with_their_line(text, message) 
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1 0 a 2\n1 0 b 1\n2 0 c 1\n",
-        "1\tQ0\ta\t2\n1\tQ0\tb\t1\n2\tQ0\tc\t1\n",
-        "1\ta\t2\n1\tb\t1\n2\tc\t1.0\n",
-        "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t1\n2\tc\t1\n",
-        "1 a 2\r\n1 b 1\r\n\r\n2 c 1\r\n",
-        '{"qid": 1, "id": "a", "grade": 2}\n{"qid": 1, "id": "b", "grade": 1}\n{"qid": "2", "id": "c", "grade": "1"}',
-        "1 0 a 2\n1 0 b 1\n1 0 x 0\n1 0 y -1\n2 0 c 1\n",
-        "1 0 a 9\n1 0 a 2\n1 0 b 1\n2 0 c 1\n",
-    ],
-)
+@pytest.mark.parametrize("text", read_rows(__file__, "judgements"))
 def test_judgements_in_every_form_are_the_same(text) -> None:
     assert parse_judgements(text.encode(), "g") == {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
 
@@ -74,19 +49,7 @@ def test_an_id_may_hold_blanks_between_tabs() -> None:
     assert parse_judgements(b"q 1\tMerge & Split\t1\n", "g") == {"q 1": {"Merge & Split": 1.0}}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "g holds no judgements"),
-        ("query-id\tcorpus-id\tscore\n", "g holds no judgements"),
-        ("1 0 a 1\n1 0 b much\n", "g:2: the line holds no judgement"),
-        ("1 0 a 1\n1 0 b nan\n", "g:2: the line holds no judgement"),
-        ("1 0 a 1\n1 0 b inf\n", "g:2: the line holds no judgement"),
-        ("1 0 a 1\n2\n", "g:2: the line holds no judgement"),
-        ('{"qid": "1", "id": "a"}', "g:1: the line holds no judgement"),
-        ('{"qid": "1", "id": "", "grade": 1}', "g:1: the line holds no judgement"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), read_rows(__file__, "no_judgements"))
 def test_judgements_that_cannot_be_read_are_refused_with_their_line(text, message) -> None:
     with pytest.raises(InputError) as caught:
         parse_judgements(text.encode(), "g")

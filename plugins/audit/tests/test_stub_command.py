@@ -9,100 +9,7 @@ from pathlib import Path
 import pytest
 
 LANGUAGES = ("typescript", "python")
-BOOK = {
-    "kind": "tool",
-    "name": "book-room",
-    "description": 'Books a room. */ """ \\ and "more"',
-    "inputSchema": {
-        "type": "object",
-        "required": ["room", "class"],
-        "properties": {
-            "room": {"type": "string", "description": "Which room."},
-            "class": {"enum": ["small", "large", 3, True, None]},
-            "guests": {"type": "array", "items": {"$ref": "#/$defs/person"}},
-            "filter[day]": {"type": ["string", "null"], "format": "date", "default": "today"},
-            "__proto__": {"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "number"}}]},
-            "place": {"type": "object", "properties": {"floor": {"type": "integer"}}, "required": ["floor"]},
-            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "range": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "items": False,
-                      "minItems": 2},
-        },
-        "$defs": {
-            "person": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "friends": {"type": "array", "items": {"$ref": "#/$defs/person"}}},
-            }
-        },
-    },
-    "outputSchema": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
-}  # fmt: skip
-TYPESCRIPT = r'''
-export type BookRoomArguments = {
-  /** Which room. */
-  room: string;
-  class: "small" | "large" | 3 | true | null;
-  guests?: BookRoomPersonType[];
-  /** Format: date. Default: "today". */
-  "filter[day]"?: string | null;
-  __proto__?: number | number[];
-  place?: {
-    floor: number;
-  };
-  labels?: { [key: string]: string };
-  range?: [number, number];
-};
-export type BookRoomPersonType = {
-  name?: string;
-  friends?: BookRoomPersonType[];
-};
-export type BookRoomResult = {
-  id: number;
-};
-/**
- * Books a room. *\/ """ \ and "more"
- *
- * Id: tool:book-room
- */
-export function book_room(input: BookRoomArguments): Promise<BookRoomResult> {
-  return callTool("tool:book-room", input) as Promise<BookRoomResult>;
-}
-'''
-PYTHON = r'''
-class BookRoomArgumentsPlace(TypedDict):
-    floor: int
-
-
-BookRoomArguments = TypedDict("BookRoomArguments", {
-    # Which room.
-    "room": "str",
-    "class": 'Literal["small", "large", 3, True, None]',
-    "guests": NotRequired["list[BookRoomPersonType]"],
-    # Format: date. Default: "today".
-    "filter[day]": NotRequired["str | None"],
-    "__proto__": NotRequired["int | list[float]"],
-    "place": NotRequired["BookRoomArgumentsPlace"],
-    "labels": NotRequired["dict[str, str]"],
-    "range": NotRequired["list[int]"],
-})
-
-
-class BookRoomPersonType(TypedDict):
-    name: NotRequired[str]
-    friends: NotRequired[list[BookRoomPersonType]]
-
-
-class BookRoomResult(TypedDict):
-    id: int
-
-
-def book_room(arguments: BookRoomArguments) -> BookRoomResult:
-    """Books a room. */ \"\"\" \\ and "more"
-
-    Id: tool:book-room
-    """
-    result: BookRoomResult = call_tool("tool:book-room", arguments)
-    return result
-'''
+BOOK = {"kind": "tool", "description": "Books a room."}
 
 
 @pytest.fixture
@@ -119,14 +26,6 @@ def index(capdisc, hermetic, monkeypatch):
     return build
 
 
-@pytest.mark.parametrize(("language", "text"), [("typescript", TYPESCRIPT), ("python", PYTHON)])
-def test_a_function_has_types_for_all_that_its_schema_says(capdisc, index, language, text) -> None:
-    index(BOOK)
-    done = capdisc("tools", "book a room", "--format", language)
-    assert (done.code, done.err) == (0, "")
-    assert done.out.endswith(text)
-
-
 def test_python_hands_id_and_arguments_to_the_function_of_the_caller(capdisc, data) -> None:
     stubs = run_python(capdisc("tools", "--format", "python").out)
     calls = []
@@ -134,35 +33,6 @@ def test_python_hands_id_and_arguments_to_the_function_of_the_caller(capdisc, da
     stubs["base_tableList"]({"table": "artists"})
     stubs["wipe_disk"]()
     assert calls == [("tool:base_tableList", {"table": "artists"}), ("tool:wipe_disk", {})]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_only_capabilities_are_functions(capdisc, data, language) -> None:
-    """The tools that find others are for a model; code calls what was found."""
-    names = capdisc("tools", "erase a whole disk", "-k", "1", "--format", language, "--names").out
-    assert names.split() == ["wipe_disk"]
-    everything = capdisc("tools", "--format", language, "--names").out.split()
-    static = [tool["id"] for tool in capdisc("tools", "--static").json["tools"]]
-    assert len(everything) == len([each for each in static if not each.startswith("capdisc:")])
-
-
-def test_names_that_no_language_takes_are_changed_and_mapped(capdisc, index) -> None:
-    lines = [
-        {**BOOK, "name": name}
-        for name in ("class", "1st", "a-b", "a_b", "日本", "call_tool", "str")
-    ]
-    index(*lines)
-    names = capdisc("tools", "--format", "python", "--map").json["names"]
-    assert set(names.values()) == {f"tool:{line['name']}" for line in lines}
-    assert all(name.isidentifier() and name.isascii() for name in names)
-    assert not {"class", "call_tool", "str"} & set(names)
-    assert capdisc("tools", "--format", "typescript", "--map").json["names"] == names
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_same_stubs_are_the_same_bytes(capdisc, data, language) -> None:
-    first = capdisc("tools", "--format", language).out
-    assert capdisc("tools", "--format", language).out == first
 
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "anthropic", "json"])
@@ -175,18 +45,6 @@ def test_a_budget_is_kept_and_what_is_left_out_is_named(capdisc, data, language,
     done = capdisc(*argv, "--budget", str(limit))
     assert load_token_counter()(done.out) <= limit
     assert ("left out to fit" in done.err) == (done.out != whole.out)
-
-
-def test_a_budget_for_no_function_is_refused(capdisc, data) -> None:
-    done = capdisc("tools", "list pictures", "--format", "python", "--budget", "20")
-    assert (done.code, done.out) == (2, "")
-    assert "--budget" in done.err
-
-
-@pytest.mark.parametrize("option", ["--all", "--auto", "--progressive", "--defer"])
-def test_options_for_models_are_refused(capdisc, data, option) -> None:
-    done = capdisc("tools", "--format", "python", option)
-    assert (done.code, done.out) == (2, "")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from capdisc_audit.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.function_definitions import Definition
+from case_rows import read_rows
 from hostile_schemas import NAMES, SCHEMAS
 
 TOOLS = st.tuples(NAMES, NAMES, SCHEMAS, st.none() | SCHEMAS)
@@ -84,24 +85,7 @@ def test_the_type_checkers_take_a_hundred_hostile_tools(language, tmp_path) -> N
 
 @pytest.mark.parametrize(
     ("schema", "text"),
-    [
-        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string | null"),
-        ({"allOf": [{"$ref": "#/$defs/a"}], "description": "x"}, "FAType"),
-        ({"allOf": [{"properties": {"x": {"type": "string"}}}, {"required": ["x"]}]}, "{\n    x: string;\n  }"),
-        ({"type": "object", "properties": {"x": {}}, "anyOf": [{"required": ["x"]}, {"required": ["y"]}]},
-         "{\n    x?: unknown;\n  }"),
-        ({"type": "string", "nullable": True}, "string | null"),
-        ({"type": "array", "items": [{"type": "string"}], "additionalItems": {"type": "integer"}},
-         "[(string)?, ...number[]]"),
-        ({"enum": list(range(500))}, "number"),
-        ({"const": 2**60}, "number"),
-        ({"$ref": "#/$defs/ring"}, "unknown"),
-        ({"$ref": "https://example.com/x.json"}, "unknown"),
-        ({"type": "object", "additionalProperties": False}, "{ [key: string]: never }"),
-        ({"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": {"type": "integer"}},
-         "{\n    x?: string;\n    [key: string]: unknown;\n  }"),
-        ({"properties": {"x": False, "y": True}}, "{\n    y?: unknown;\n  }"),
-    ],
+    [*read_rows(__file__, "keywords"), ({"enum": list(range(500))}, "number")],
 )  # fmt: skip
 def test_a_keyword_becomes_the_type_that_it_means(schema, text) -> None:
     definitions = {

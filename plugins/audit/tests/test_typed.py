@@ -1,4 +1,4 @@
-"""What `audit` and `eval` print, typed."""
+"""What `audit`, `eval` and `tools` as functions print, typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from typed_cases import load_cases
 HERE = Path(__file__).parent
 # Variables of clients that change what an audit says.
 _VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "SKILL_CHAR_BUDGET")
-CASES = [case for name in ("audit", "eval") for case in load_cases(HERE / f"{name}.toml")]
+CASES = [
+    case
+    for name in ("audit", "eval", "savings", "stubs")
+    for case in load_cases(HERE / f"{name}.toml")
+]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -26,6 +30,7 @@ def test_what_is_typed_gives_what_the_case_says(
 ) -> None:
     for name in (*_VARIABLES, "SLASH_COMMAND_TOOL_CHAR_BUDGET"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CASES", str(HERE))
     open_workspace(case)
     type_case(case)
 

@@ -92,6 +92,26 @@ class OfficeArchive:
         return data
 
 
+# Excel.
+MAX_ROWS = 2_000  # of a sheet; a larger one is data, and better declared as a table
+MAX_COLUMNS = 50
+_ROWS_PER_TABLE = 25
+_S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_SHEET_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_LETTERS = re.compile(r"[A-Z]{1,3}")
+# PowerPoint.
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_SLIDE_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_TITLE_TYPES = {"title", "ctrTitle"}
+# Word.
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_HEADING = re.compile(r"heading ([1-9])")
+_BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n"}
+# All of them.
+MAX_PIECES = 50_000
+
+
 def _join_part_name(folder: str, target: str) -> str:
     if target.startswith("/"):
         return target.lstrip("/")
@@ -109,13 +129,6 @@ def table_text(rows: Iterator[list[str]]) -> str:
 
 
 # Workbooks: each sheet as tables of its first rows, below its name.
-
-MAX_ROWS = 2_000  # of a sheet; a larger one is data, and better declared as a table
-MAX_COLUMNS = 50
-_ROWS_PER_TABLE = 25
-_S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_SHEET_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_LETTERS = re.compile(r"[A-Z]{1,3}")
 
 
 def read_sheets(parts: OfficeArchive) -> Iterator[DocumentBlock]:
@@ -181,11 +194,6 @@ def _shared_strings(parts: OfficeArchive) -> list[str]:
 
 # Presentations: the slides in their order, each with its title as a heading.
 
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_SLIDE_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_TITLE_TYPES = {"title", "ctrTitle"}
-
 
 def read_slides(parts: OfficeArchive) -> Iterator[DocumentBlock]:
     """Heading, text and tables of each visible slide."""
@@ -227,10 +235,6 @@ def _paragraphs(parent: Element) -> Iterator[str]:
 
 
 # Word documents: paragraphs, lists and tables, and headings by their styles.
-
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_HEADING = re.compile(r"heading ([1-9])")
-_BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n"}
 
 
 def read_paragraphs(parts: OfficeArchive) -> Iterator[DocumentBlock]:
@@ -328,7 +332,6 @@ def _styles(parts: OfficeArchive) -> tuple[dict[str, int], set[str]]:
     return levels, lists
 
 
-MAX_PIECES = 50_000
 _READERS: Mapping[str, Callable[[OfficeArchive], Iterator[DocumentBlock]]] = {
     "docx": read_paragraphs,
     "pptx": read_slides,

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from capdisc.args import params
-from capdisc.args.params import argument
+from capdisc.args.command_line import argument
 from capdisc.context import open_index, query_execution, surroundings, user_files
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_data.api_answers import find_api
 from capdisc_data.data_lookup import StoredTable, find_database, find_table
 from capdisc_indexer.model.errors import InputError, UsageError

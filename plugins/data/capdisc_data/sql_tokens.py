@@ -86,6 +86,11 @@ class SqlDialect:
     pieces: re.Pattern[str]
 
 
+_MYSQL_SIGNS = re.compile(
+    r"^-- (?:MySQL|MariaDB) dump|\)\s*ENGINE\s*=|\bAUTO_INCREMENT\b", re.MULTILINE | re.IGNORECASE
+)
+
+
 def _dialect(string: str, comment: str) -> SqlDialect:
     strings = rf"[eE]{_ESCAPED_STRING}|{string}"
     groups = (
@@ -109,9 +114,6 @@ def _dialect(string: str, comment: str) -> SqlDialect:
 STANDARD_SQL = _dialect(_PLAIN_STRING, _COMMENT)
 # A backslash in a string escapes the next character, and `#` begins a comment.
 MYSQL = _dialect(_ESCAPED_STRING, rf"{_COMMENT}|\#[^\n]*+")
-_MYSQL_SIGNS = re.compile(
-    r"^-- (?:MySQL|MariaDB) dump|\)\s*ENGINE\s*=|\bAUTO_INCREMENT\b", re.MULTILINE | re.IGNORECASE
-)
 
 
 def dialect_of(sql: str) -> SqlDialect:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from capdisc_data import ddl
 from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.format_table import SOURCES
+from case_rows import read_rows
 from found_files import found
 
 Load = Callable[..., LoadedFile]
@@ -33,21 +34,16 @@ def load(tmp_path: Path) -> Load:
 @pytest.mark.parametrize(
     ("format", "name", "data", "code", "message"),
     [
+        *read_rows(__file__, "broken"),
         ("csv", "a.csv", b"", "unreadable-data", "holds no rows"),
         ("csv", "a.csv", b"a,b\n\xff\xfe\xfd,1\n", "unreadable-data", "not UTF-8"),
         ("csv", "a.csv", "a,b\n".encode("utf-16"), "encoding", "UTF-16"),
         ("csv", "a.csv", b"a,b\n" + b"x" * 200_000, "unreadable-data", "comma-separated"),
-        ("json", "a.json", '{"a": [1]}', "unreadable-data", "holds no objects"),
         ("columnar", "a.parquet", b"PAR1" + b"x" * 40 + b"PAR1", "unreadable-data", "as Parquet"),
         ("columnar", "a.arrow", b"PAR1" + b"x" * 40 + b"PAR1", "unreadable-data", "as Arrow"),
-        ("graphql", "a.graphql", "type Query {", "graphql-schema", "not GraphQL"),
-        ("graphql", "a.graphql", "query { me { name } }", "graphql-schema", "holds no schema"),
         ("graphql", "a.graphql", "type Query { a: " + "[" * 20_000, "graphql-schema", "too deep"),
-        ("graphql", "a.json", '{"data": {"__schema": {}}}', "graphql-schema", "introspection"),
-        ("python", "a.py", "def f(:", "python-syntax", "not Python"),
         ("python", "a.py", "x = " + "(" * 5_000, "python-syntax", ""),
         ("python", "a.py", "-" * 100_000 + "1", "python-syntax", ""),
-        ("python", "a.py", "a\x00b", "control-character", ""),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_error(
@@ -90,11 +86,7 @@ def test_parquet_and_arrow_say_schema_and_row_count(load: Load) -> None:
         assert extra["samples"]["id"] == {"values": [1, 2], "distinct": None, "complete": False}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["'", "/*", "$a$", "CREATE TABLE (", "CREATE TABLE t (a int,", "CREATE TABLE t (a default ",
-     "COMMENT ON ", "COPY a FROM stdin;\n"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", read_rows(__file__, "repeated"))
 def test_endless_repetition_is_read_to_its_end(text: str) -> None:
     """Reading that tried each place again would take hours for this."""
     names = [table.name for table in ddl.read_ddl(text * 20_000).tables]

@@ -10,14 +10,22 @@ import pytest
 from rows.table import REPOSITORY, Row
 from typed_cases import load_cases
 
+HERE = Path(__file__).parent
+CASES = [
+    case
+    for name in ("readers", "sqlite", "documents")
+    for case in load_cases(HERE / f"{name}.toml")
+]
 
-@pytest.mark.parametrize("case", load_cases(Path(__file__).with_name("readers.toml")))
+
+@pytest.mark.parametrize("case", CASES)
 def test_files_become_what_the_case_says(
     open_workspace: Callable[[Row], Path],
     type_case: Callable[[Row], None],
     monkeypatch: pytest.MonkeyPatch,
     case: Row,
 ) -> None:
+    monkeypatch.setenv("CASES", str(HERE))
     monkeypatch.setenv("FIXTURES", str(REPOSITORY / "fixtures"))
     open_workspace(case)
     type_case(case)

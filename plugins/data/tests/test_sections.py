@@ -7,15 +7,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_data import document_files
 from capdisc_data.document_blocks import of_markdown, of_text
 from capdisc_data.document_capabilities import (
     CHUNK_CHARACTERS,
     WHOLE_CHARACTERS,
     split_sections,
 )
-from capdisc_indexer.model.types import Descriptor, LoadedFile
-from found_files import found
 
 HANDBOOK = """---
 title: Staff Handbook
@@ -48,99 +45,6 @@ Expenses
 |-------|-------|
 | hotel | 120   |
 """
-
-
-def load(
-    tmp_path: Path, text: str, relative: str = "handbook.md", **changes: object
-) -> LoadedFile:
-    path = tmp_path / relative
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return document_files.load(
-        found(path, "document", **{"relative": relative, **changes}), path.read_bytes()
-    )
-
-
-def by_id(loaded: LoadedFile) -> dict[str, Descriptor]:
-    return {each.id: each for each in loaded.descriptors}
-
-
-def test_a_document_says_what_it_is(tmp_path: Path) -> None:
-    """A document has title, tags, format, time of change and a list of sections (S34, S35)."""
-    document = by_id(load(tmp_path, HANDBOOK))["document:handbook"]
-    assert (document.title, document.tags) == ("Staff Handbook", ("people", "rules"))
-    assert document.description.startswith(
-        "How we work together. Sections: Leave, Parental leave,"
-    )
-    assert document.extra["format"] == "markdown"
-    assert len(document.extra["last_updated"]) == len("2024-01-02T03:04:05Z")
-    assert [(s["title"], s["level"], s["chunk"]) for s in document.extra["sections"]] == [
-        ("Staff Handbook", 0, 1),
-        ("Leave", 1, 2),
-        ("Parental leave", 2, 3),
-        ("Sick leave", 2, 4),
-        ("Expenses", 1, 5),
-    ]
-
-
-def test_a_section_knows_its_place(tmp_path: Path) -> None:
-    """A section knows its document, level, place and parents, and only its own text (S36, S37)."""
-    section = by_id(load(tmp_path, HANDBOOK))["section:handbook.parental-leave"]
-    assert section.extra == {
-        "document": "document:handbook",
-        "title": "Parental leave",
-        "level": 2,
-        "chunk": 3,
-        "part": 1,
-        "path": ["Staff Handbook", "Leave"],
-    }
-    assert section.description == (
-        "Staff Handbook › Leave › Parental leave: Twelve weeks for each parent. ```sh # not a heading echo leave ```"
-    )
-    assert "Twelve weeks" in section.content and "Call your manager" not in section.content
-
-
-def test_the_document_holds_all_of_its_text(tmp_path: Path) -> None:
-    """A document keeps its whole text, with headings and tables (S35)."""
-    content = by_id(load(tmp_path, HANDBOOK))["document:handbook"].content
-    assert content.startswith(
-        "Welcome to everyone.\n\n# Leave\n\nEveryone has 25 days.\n\n## Parental leave"
-    )
-    assert "| hotel | 120   |" in content
-
-
-def test_the_name_is_the_place_below_the_declared_folder(tmp_path: Path) -> None:
-    loaded = load(
-        tmp_path, "Text.\n", "guide/set up.md", root=str(tmp_path), is_alone=False, name="wiki"
-    )
-    assert [each.id for each in loaded.descriptors] == [
-        "document:guide.set-up",
-        "section:guide.set-up.guide-set-up",
-    ]
-    assert {each.category for each in loaded.descriptors} == {"wiki"}
-
-
-def test_a_declared_file_has_the_declared_name(tmp_path: Path) -> None:
-    path = tmp_path / "Handbook v3 FINAL.md"
-    path.write_text("Text.\n")
-    loaded = document_files.load(found(path, "document", name="rules"), path.read_bytes())
-    assert "document:rules" in by_id(loaded)
-
-
-def test_headings_of_one_title_have_ids_of_their_own(tmp_path: Path) -> None:
-    loaded = load(tmp_path, "# A\n\n## Usage\n\none\n\n# B\n\n## Usage\n\ntwo\n")
-    assert [each.id for each in loaded.descriptors[1:]] == [
-        "section:handbook.usage",
-        "section:handbook.usage-2",
-    ]
-
-
-def test_a_document_without_text_is_a_finding(tmp_path: Path) -> None:
-    loaded = load(tmp_path, "# Only a heading\n")
-    assert (loaded.descriptors, [finding.code for finding in loaded.findings]) == (
-        (),
-        ["document-empty"],
-    )
 
 
 def test_plain_text_is_cut_by_paragraphs(tmp_path: Path) -> None:

@@ -45,31 +45,6 @@ REMOVABLE = f"(?:{_ANY_STRAY})(?![{_JOINING}])|{_ANY_BLANK}|{_LONE_SELECTORS}"
 _SHOWN = compile_late(
     f"{_ANY_STRAY}|{_ANY_BLANK}|{_LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe00-\ufe0f]"
 )
-
-
-def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> frozenset[int]:
-    """The offsets of characters that show nothing and have no cause, from `start` to `end`.
-
-    >>> sorted(invisible_offsets("a\ufe0f \u2665\ufe0f \u2800"))
-    [1, 6]
-    """
-    if text.isascii():
-        return frozenset()
-    stop = len(text) if end is None else end
-    return frozenset(
-        at for match in _SHOWN.finditer(text, start, stop) for at in range(*match.span())
-    )
-
-
-def show_invisible(text: str) -> str:
-    """The text with characters that show nothing and have no cause written as `<U+XXXX>`."""
-    if text.isascii():
-        return text
-    return _SHOWN.sub(
-        lambda match: "".join(f"<U+{ord(character):04X}>" for character in match[0]), text
-    )
-
-
 # This many in a row are a message: pages that a generator of documentation wrote have one at each
 # of 16 and more headings.
 ZERO_WIDTHS = 16
@@ -80,7 +55,6 @@ SHARE_OF_A_KIND = 0.25
 MAX_SELECTORS = 4
 MAX_MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
 MAX_SHOWN_MARKS = 64  # this many cover the lines above and below in a terminal
-
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is
 # hidden text.
 _FLAG = compile_late("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
@@ -141,11 +115,32 @@ _INVISIBLE = (
 _ONE_LINE = frozenset(
     {"name", "id", "kind", "displayname", "title", "category", "tags", "keywords"}
 )
-
-
 # Every pattern looks for characters that are not among these. What is left of a text without them
 # is short: where it has no character of a pattern, the text need not be searched.
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n"
+
+
+def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> frozenset[int]:
+    """The offsets of characters that show nothing and have no cause, from `start` to `end`.
+
+    >>> sorted(invisible_offsets("a\ufe0f \u2665\ufe0f \u2800"))
+    [1, 6]
+    """
+    if text.isascii():
+        return frozenset()
+    stop = len(text) if end is None else end
+    return frozenset(
+        at for match in _SHOWN.finditer(text, start, stop) for at in range(*match.span())
+    )
+
+
+def show_invisible(text: str) -> str:
+    """The text with characters that show nothing and have no cause written as `<U+XXXX>`."""
+    if text.isascii():
+        return text
+    return _SHOWN.sub(
+        lambda match: "".join(f"<U+{ord(character):04X}>" for character in match[0]), text
+    )
 
 
 def _unusual_characters(value: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 import capdisc_guard
 
 README = Path(__file__).parents[1] / "README.md"
-TREE = ast.parse(Path(capdisc_guard.__file__).read_text(encoding="utf-8"))
+TREE = ast.parse(Path(capdisc_guard.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 TYPED = {
     alias.name: node.module.removeprefix("capdisc_guard.")
     for node in ast.walk(TREE)

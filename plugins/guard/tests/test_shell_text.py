@@ -3,6 +3,7 @@
 import pytest
 
 from capdisc_guard.program_text.command_words import simple_commands
+from case_rows import read_rows
 
 
 def _read(text: str) -> list[str]:
@@ -13,25 +14,7 @@ def _read(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "commands"),
-    [
-        ('echo "$1" $2', ["echo @ @"]),
-        ("echo '$1' \\$1 $HOME", ["echo $1 $1 $HOME"]),
-        ('echo "it\'s $1"; ls', ["echo it's @", "ls"]),
-        ("a=$1; echo $a ${a%.x} $b", ["", "echo @ @ $b"]),
-        ('for f in "$@"; do wc "$f"; done', ["for f in @", "wc @", "done"]),
-        ("if test -f $1; then cat; fi", ["test -f @", "cat", "fi"]),
-        ('echo "$(cat $1)" `id`', ["cat @", "id", "echo @ ''"]),
-        ("echo $1 2>&1 | sh | cat", ["echo @ 2", "sh!", "cat!"]),
-        ("echo hi | sh", ["echo hi", "sh"]),
-        ("cat < $1 > out # $1", ["cat"]),
-        ("echo a#$1", ["echo a#@"]),
-        ("(cd x && ls $1) || { true; }", ["cd x", "ls @", "true", "}"]),
-        ("X=1 Y=$1 prog", ["prog"]),
-        ("echo 'open $1", ["echo open $1"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "commands"), read_rows(__file__, "commands"))
 def test_commands_and_the_arguments_in_them(text: str, commands: list[str]) -> None:
     assert _read(text) == commands
 

@@ -29,6 +29,7 @@ from capdisc_remote.bucket import Bucket, translate_store_errors
 from capdisc_remote.store_layout import PublishedFile
 
 _MAX_TRANSFERS = 8
+_MAX_FILE_BYTES = 64 << 20
 
 
 def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> None:
@@ -160,8 +161,6 @@ def _connect(shared: SharedIndex, remote_folder: str) -> Any:
 
 
 # A shared index that answers from the store, without a copy of it here.
-
-_MAX_FILE_BYTES = 64 << 20
 
 
 class InPlaceIndex(Index):

@@ -32,7 +32,7 @@ from capdisc_remote.store_layout import (
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
     from capdisc_indexer.diagnosis.surroundings import Check
-    from capdisc_indexer.indexing.file_reader import Progress
+    from capdisc_indexer.indexing.build_request import Progress
     from capdisc_indexer.model.types import BuildOptions, BuildReport
     from capdisc_indexer.store.snapshot import Index
     from capdisc_remote.bucket import Bucket

@@ -13,6 +13,7 @@ from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.store.shared_index import StoreAccess
 from capdisc_remote import store_layout
 from capdisc_remote.store_layout import parse_address
+from case_rows import read_rows
 
 COUNTS = dict.fromkeys(
     "capabilities rows dim deleted files passages passage_dim deleted_passages "
@@ -38,11 +39,7 @@ def manifest(files):
     ).encode()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../x", "text/../../x", "/etc/passwd", "text/..", "text//x", "CURRENT", "vectors/a", "text/a.lock", "text/a\n",
-     "meta/\u202etxt", "text/a/b/c/d/e", "", "text"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", read_rows(__file__, "names"))
 def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
     data = manifest({name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(IndexStateError, match="names what no index has"):
@@ -74,9 +71,7 @@ def test_a_manifest_that_the_pointer_does_not_name_is_refused():
         store_layout.manifest_files(manifest({}), "0" * 64)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1", "1 abc\n", f"-1 {'0' * 64}\n", f"0 {'0' * 64}\n", f"1 {'0' * 64}\n\n"]
-)
+@pytest.mark.parametrize("text", read_rows(__file__, "pointers"))
 def test_a_damaged_pointer_is_named(text):
     with pytest.raises(IndexStateError, match="pointer is damaged"):
         store_layout.parse_pointer(text)

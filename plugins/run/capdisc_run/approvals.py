@@ -59,6 +59,20 @@ class Approval:
     any_arguments: str = ""
 
 
+# How many folders are searched for the files: those that words name (`--directory server`,
+# `cd scripts`) among them.
+_MAX_FOLDERS = 16
+# A larger file is not read for its digest.
+_MAX_BYTES = 64 * 1024 * 1024
+# What separates words where a shell reads them, and an option from its value.
+_WORD_SEPARATORS = re.compile(r"[\s;|&()<>\"'`=,]+")
+# An option with its value in one word.
+_ATTACHED_VALUE = re.compile(r"-[^-\W].")
+# Options in one word, of which the last is -m.
+_MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
 def approval_reasons(
     descriptor: Descriptor, call: Call, is_known: bool, has_other_arguments: bool = False
 ) -> tuple[str, ...]:
@@ -217,19 +231,6 @@ def _load_approvals(state_dir: Path) -> dict[str, object]:
 
 
 # The files that a call names.
-
-# How many folders are searched for the files: those that words name (`--directory server`,
-# `cd scripts`) among them.
-_MAX_FOLDERS = 16
-# A larger file is not read for its digest.
-_MAX_BYTES = 64 * 1024 * 1024
-# What separates words where a shell reads them, and an option from its value.
-_WORD_SEPARATORS = re.compile(r"[\s;|&()<>\"'`=,]+")
-# An option with its value in one word.
-_ATTACHED_VALUE = re.compile(r"-[^-\W].")
-# Options in one word, of which the last is -m.
-_MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
-_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def file_digests(descriptor: Descriptor, call: Call) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.command_process import YES, read_answer
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor

@@ -22,7 +22,6 @@ import capdisc_guard
 from capdisc.output import console
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
-    client_files,
     find_repetitions,
     is_capdisc,
     read_servers,
@@ -270,11 +269,9 @@ def describe_start(declaration: ServerDeclaration) -> str:
 
 
 def _read_declarations(runtime: Runtime) -> list[ServerDeclaration]:
-    from capdisc.context.client_places import plugin_server_files
+    from capdisc.context.client_places import server_files
 
-    files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
-    files += plugin_server_files(runtime)
-    return read_servers(files, runtime.home, runtime.workspace)
+    return read_servers(server_files(runtime), runtime.home, runtime.workspace)
 
 
 def _reason(runtime: Runtime, config: Config, declaration: ServerDeclaration) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import CapdiscError

@@ -45,6 +45,17 @@ from capdisc_run.process import (
 
 _SYSTEM_NETWORK = NetworkStack()
 _RUN_HINT = "run: {command: [...]}, {mcp: {...}} or {http: {...}}"
+# What stands for a value of a type.
+_TYPE_EXAMPLES = {
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+    "null": None,
+}
+_ANY_EXAMPLE = "..."
+_MAX_EXAMPLES = 3
 
 
 def prepare_call(descriptor: Descriptor, arguments: Arguments, ctx: ExecutionContext) -> Call:
@@ -238,18 +249,6 @@ def execute_call(
 
 
 # An example of arguments, for hints.
-
-# What stands for a value of a type.
-_TYPE_EXAMPLES = {
-    "integer": 1,
-    "number": 1,
-    "boolean": True,
-    "array": [],
-    "object": {},
-    "null": None,
-}
-_ANY_EXAMPLE = "..."
-_MAX_EXAMPLES = 3
 
 
 def example_json(schema: JsonSchema | None) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option, parse_seconds
 from capdisc.commands import call
 from capdisc.context import open_index, session_memory, surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
@@ -80,7 +80,7 @@ def run(
         float | None,
         option(
             metavar="TIME",
-            parser=params.parse_seconds,
+            parser=parse_seconds,
             help="End it after this long [by its manifest, else 60s].",
         ),
     ] = None,

@@ -12,8 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
+from capdisc.output.command_process import YES, ExitCode, read_answer
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from capdisc.context.surroundings import Runtime
 from capdisc.output import console
-from capdisc.output.questions import read_answer
+from capdisc.output.command_process import read_answer
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_servers import ServerDeclaration
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, UsageError

@@ -9,13 +9,12 @@ from types import MappingProxyType
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import surroundings
 from capdisc.hook import use_memory
 from capdisc.output import console
+from capdisc.output.command_process import YES, ExitCode, read_answer
 from capdisc.output.console import format_count
-from capdisc.output.failures import ExitCode
-from capdisc.output.questions import YES, read_answer
 from capdisc.setup.client_settings import CLIENTS, base_folders
 from capdisc_indexer import encoders
 from capdisc_indexer.config.client_table import client_sections

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import option
+from capdisc.args.command_line import option
 from capdisc.context import surroundings
 from capdisc.output import console
-from capdisc.output.failures import ExitCode
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_sessions import request_log
 from capdisc_sessions.request_log import LogEvent

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Annotated
 
 from capdisc.args import params
-from capdisc.args.params import argument, option
+from capdisc.args.command_line import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc_indexer.model.errors import UsageError

@@ -40,6 +40,15 @@ SCHEMA_VERSION = 1
 _MAX_COUNT = 10**9
 # Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+# What stands in a field that is neither a text nor a count: a mapping by id or a list of entries,
+# the longest that is read, and the longest text in an entry.
+_CONTAINERS: Mapping[str, tuple[Any, int, int]] = {
+    "discovered": (Discovery, MAX_IDS, MAX_TEXT),
+    "used": (Usage, MAX_IDS, MAX_TEXT),
+    "active": (str, MAX_IDS, MAX_TEXT),
+    "entities": (Entity, MAX_ENTITIES, MAX_TEXT),
+    "notes": (SessionNote, MAX_NOTES, MAX_NOTE),
+}
 
 
 def encode_session(session: Session) -> bytes:
@@ -65,17 +74,6 @@ def decode_session(data: bytes, name: str) -> Session:
         )
     session: Session = _decode_fields(Session, document | {"name": name}, MAX_TEXT)
     return session if session.mode in MODES else replace(session, mode="")
-
-
-# What stands in a field that is neither a text nor a count: a mapping by id or a list of entries,
-# the longest that is read, and the longest text in an entry.
-_CONTAINERS: Mapping[str, tuple[Any, int, int]] = {
-    "discovered": (Discovery, MAX_IDS, MAX_TEXT),
-    "used": (Usage, MAX_IDS, MAX_TEXT),
-    "active": (str, MAX_IDS, MAX_TEXT),
-    "entities": (Entity, MAX_ENTITIES, MAX_TEXT),
-    "notes": (SessionNote, MAX_NOTES, MAX_NOTE),
-}
 
 
 def _decode_fields(kind: Any, value: Any, limit: int) -> Any:

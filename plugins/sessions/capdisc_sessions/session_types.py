@@ -36,6 +36,14 @@ _NAMED_MODE = re.compile(
     rf"\b(?:in|as|with|to)\s+(?:an?\s+|the\s+)?({'|'.join(MODES)})\s+(?:mode|way)\b"
 )
 _MAX_CHARACTERS = 4_096
+# The limits of one session, beyond which the oldest entries are dropped. A prompt shows a tenth of
+# this; the file stays one that a person can read.
+MAX_IDS = 1_000
+MAX_ENTITIES = 100
+MAX_NOTES = 100
+# In characters; ids may be a URL, a path or a digest.
+MAX_TEXT = 300
+MAX_NOTE = 2_000
 
 
 def choose_mode(text: str, last_mode: str = "") -> ModeChoice:
@@ -71,16 +79,6 @@ def _find_triggers(text: str, mode: str) -> list[str]:
 
 def _word_set(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
-
-
-# The limits of one session, beyond which the oldest entries are dropped. A prompt shows a tenth of
-# this; the file stays one that a person can read.
-MAX_IDS = 1_000
-MAX_ENTITIES = 100
-MAX_NOTES = 100
-# In characters; ids may be a URL, a path or a digest.
-MAX_TEXT = 300
-MAX_NOTE = 2_000
 
 
 @frozen(kw_only=True)

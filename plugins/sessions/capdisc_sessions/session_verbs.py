@@ -8,13 +8,14 @@ from typing import Any
 
 from capdisc.context import open_index, surroundings, user_files
 from capdisc.context.session_memory import log_event
-from capdisc.output import console, standard_streams
-from capdisc.output.failures import ExitCode
+from capdisc.output import command_process, console
+from capdisc.output.command_process import ExitCode
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking
-from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.render_job import RenderInputs
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.text.o200k import load_counter
 from capdisc_indexer.text.token_counts import TokenCounter
@@ -69,9 +70,7 @@ class SessionCommand:
         """The words that were typed, `-` for those on stdin, as one text. Raises UsageError where
         there are none.
         """
-        words = (
-            standard_streams.read_stdin_text() if word == "-" else word for word in self.words
-        )
+        words = (command_process.read_stdin_text() if word == "-" else word for word in self.words)
         if not (text := " ".join(words).strip()):
             raise UsageError("the text is empty", "type it behind the name, or - to read stdin")
         return text
@@ -94,7 +93,7 @@ class SessionCommand:
 
     def _lines(self, word: str) -> list[str]:
         if word == "-":
-            return standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
+            return command_process.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
         return [word]
 
 
@@ -364,7 +363,7 @@ def _extract_result(identifier: str, declared: Any, result: Any) -> Extraction:
 
 
 def _read_result() -> Any:
-    data = standard_streams.read_stdin_bytes(MAX_RESULT_BYTES + 1)
+    data = command_process.read_stdin_bytes(MAX_RESULT_BYTES + 1)
     if len(data) > MAX_RESULT_BYTES:
         raise InputError(
             f"the result has more than {MAX_RESULT_BYTES // 1024 // 1024} MiB",

@@ -56,6 +56,9 @@ class Extraction:
     why: str = ""
 
 
+_CountT = TypeVar("_CountT", Discovery, Usage)
+
+
 def parse_rule(declared: Mapping[str, object]) -> ExtractionRule | str:
     """The rule, or what is wrong with the declaration. Keys may be written in camelCase or with
     underscores.
@@ -143,9 +146,6 @@ def _clean_text(value: Any) -> str:
         return ""
     text = one_line(str(value), MAX_TEXT)
     return text if visible_text(text) else ""
-
-
-_CountT = TypeVar("_CountT", Discovery, Usage)
 
 
 def add_discoveries(session: Session, ids: Sequence[str]) -> Session:

@@ -56,24 +56,6 @@ def memory(home: Path) -> dict[str, int]:
     return {name: record.used for name, record in records.items()}
 
 
-def test_a_dry_run_prints_what_was_used_and_keeps_nothing(capdisc, home, write) -> None:
-    write(SESSION)
-    write(ROLLOUT, ".codex/sessions/2026/11/20/rollout.jsonl")
-    done = capdisc("learn", "--dry-run")
-    assert (done.code, done.err) == (0, "")
-    heading, _, first, *rest = done.out.splitlines()
-    assert heading == "3 turns, 6 uses of 5 skills"
-    assert first.split() == ["paper-cranes", "2", "2026-11-20"]
-    assert sorted(line.split()[0] for line in rest) == [
-        "create_issue",
-        "deploy",
-        "read-traces",
-        "systematic-debugging",
-    ]
-    assert memory(home) == {}
-    assert capdisc("learn", "--dry-run", "--from", "codex", "--json").json["uses"] == 2
-
-
 def test_learning_keeps_counts_and_vectors_of_the_turns_before_and_no_text(
     capdisc, home, write
 ) -> None:
@@ -89,56 +71,6 @@ def test_learning_keeps_counts_and_vectors_of_the_turns_before_and_no_text(
     assert all(
         SECRET.encode() not in path.read_bytes() for path in state.rglob("*") if path.is_file()
     )
-
-
-def test_learning_twice_counts_nothing_twice(capdisc, home, write) -> None:
-    write(SESSION)
-    capdisc("learn", "--yes")
-    once = load_use_memory(home / ".local" / "state" / "capdisc")
-    assert capdisc("learn", "--yes").code == 0
-    assert load_use_memory(home / ".local" / "state" / "capdisc") == once
-    # The hook counts a use, which the transcript has as well.
-    event = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Skill"}
-    capdisc("hook", "claude", stdin=json.dumps({**event, "tool_input": {"skill": "deploy"}}))
-    write([*SESSION, call("Skill", number=1, skill="deploy")])
-    capdisc("learn", "--yes")
-    assert memory(home)["deploy"] == 2
-
-
-def test_a_resumed_session_that_begins_with_a_copy_counts_once(capdisc, write) -> None:
-    write(SESSION)
-    write(SESSION, ".claude/projects/-home-me/resumed.jsonl")
-    assert capdisc("learn", "--dry-run", "--json").json["uses"] == 4
-
-
-def test_forget_removes_everything_and_says_what(capdisc, home, write) -> None:
-    assert capdisc("learn", "--forget").out == "nothing was learned so far\n"
-    write(SESSION)
-    capdisc("learn", "--yes")
-    done = capdisc("learn", "--forget")
-    assert done.out.startswith("removed 4 uses of 4 names: ")
-    assert memory(home) == {} and not list(home.rglob("use-memory.json"))
-    assert capdisc("learn", "--forget", "--dry-run").code == 2
-
-
-def test_nobody_who_says_yes_and_nothing_to_read(capdisc, home, write) -> None:
-    nothing = capdisc("learn", "--yes")
-    assert nothing.code == 1 and nothing.out == ""
-    assert "no transcript in" in nothing.err and "hint: " in nothing.err
-    write(SESSION)
-    refused = capdisc("learn")
-    assert refused.code == 5 and "nobody is there to say yes" in refused.err
-    assert memory(home) == {}
-
-
-def test_the_folders_of_the_clients_can_be_moved(capdisc, hermetic, write, monkeypatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(hermetic / "c"))
-    monkeypatch.setenv("CODEX_HOME", str(hermetic / "x"))
-    write(SESSION)
-    assert capdisc("learn", "--dry-run").code == 1
-    write(SESSION, str(hermetic / "c" / "projects" / "p" / "s.jsonl"))
-    write(ROLLOUT, str(hermetic / "x" / "sessions" / "r.jsonl"))
-    assert capdisc("learn", "--dry-run").out.startswith("3 turns, 6 uses of 5 skills\n")
 
 
 def test_broken_lines_are_counted_and_long_ones_skipped(capdisc, write, monkeypatch) -> None:

@@ -19,6 +19,7 @@ from capdisc_sessions.session_types import (
     Session,
     choose_mode,
 )
+from case_rows import read_rows
 
 TEXT = st.text(max_size=40)
 EMPTY = Session(name="a", created="", updated="")
@@ -48,9 +49,7 @@ def test_the_file_is_json_that_a_person_can_read(tmp_path) -> None:
     assert json.loads(text)["schema_version"] == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["", "..", ".hidden", "a/b", "../../etc/passwd", "a b", "a\n", "é", "x" * 97, "a\x00"]
-)
+@pytest.mark.parametrize("name", [*read_rows(__file__, "names"), "x" * 97])
 def test_a_name_that_could_leave_the_folder_is_none(tmp_path, name) -> None:
     with pytest.raises(UsageError, match="cannot name a session"):
         sessions.record_discoveries(tmp_path, name, [])
@@ -60,24 +59,9 @@ def test_a_name_that_could_leave_the_folder_is_none(tmp_path, name) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{",
-        "[]",
+        *read_rows(__file__, "damaged"),
         "[" * 100_000,
-        '{"schema_version": 2}',
-        *(
-            f'{{"schema_version": 1, {member}}}'
-            for member in (
-                '"turn": -1',
-                '"turn": 1e99',
-                '"turn": true',
-                '"turn": ' + "9" * 5000,
-                '"discovered": []',
-                '"entities": [1]',
-                '"used": {"a": {"last": "great"}}',
-                '"active": [["a"]]',
-            )
-        ),
+        '{"schema_version": 1, "turn": ' + "9" * 5000 + "}",
     ],
 )
 def test_a_damaged_file_is_said_and_a_clear_mends_it(tmp_path, text) -> None:
@@ -175,26 +159,6 @@ def test_the_memory_keeps_to_its_budget(budget) -> None:
     assert fit_memory_lines(EMPTY, budget, len) == ()
 
 
-# The words are the assertion: they are what the design promises.
-REDO = ["redo", "re-do", "re-run", "rerun", "again", "repeat", "retry"]
-
-
-@pytest.mark.parametrize(
-    ("text", "last", "mode"),
-    [
-        ("prove that x", "", "auditable"),
-        ("explain x", "", "knowledge"),
-        ("analyze x", "", "exploratory"),
-        ("book a room", "auditable", "auditable"),
-        # A mode word inside another word does not count (S83).
-        ("construe the clause", "", ""),
-        ("against the wind, explain it", "auditable", "knowledge"),
-        # Every word for doing it again keeps the mode, whatever else the request says (S86).
-        *((f"{word} and explain it", "auditable", "auditable") for word in REDO),
-        # A mode that is named wins over a redo word, and comparing means exploring (S87).
-        ("redo in exploratory mode", "auditable", "exploratory"),
-        ("repeat it and compare the two", "auditable", "exploratory"),
-    ],
-)
+@pytest.mark.parametrize(("text", "last", "mode"), read_rows(__file__, "modes"))
 def test_words_of_a_note_say_how_to_work(text, last, mode) -> None:
     assert choose_mode(text, last).mode == mode

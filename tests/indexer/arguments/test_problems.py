@@ -3,17 +3,9 @@
 import pytest
 
 from capdisc_indexer.validation.arguments import MAX_PROBLEMS, fill_defaults, find_problems
+from case_rows import read_rows
 
-TABLE = {
-    "type": "object",
-    "properties": {
-        "table": {"type": "string", "minLength": 1},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
-        "order": {"enum": ["up", "down"], "default": "up"},
-        "where": {"type": "object", "properties": {"deep": {"type": "boolean", "default": False}}},
-    },
-    "required": ["table"],
-}
+TABLE = read_rows(__file__, "table")
 
 
 def test_every_mistake_is_named_at_once() -> None:
@@ -57,35 +49,7 @@ def test_a_default_behind_a_reference_is_filled_in() -> None:
 
 @pytest.mark.parametrize(
     ("schema", "value", "said"),
-    [
-        (
-            {"type": "array", "items": {"type": "integer"}},
-            [1, "x"],
-            "v[1]: must be an integer, not a string",
-        ),
-        (
-            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-            "x",
-            "v: must be an integer, not a string",
-        ),
-        (
-            {"oneOf": [{"type": "integer"}, {"minimum": 1}]},
-            3,
-            "v: fits 2 of the choices, and must fit exactly one",
-        ),
-        ({"const": True}, 1, "v: must be true"),
-        ({"type": "integer"}, True, "v: must be an integer, not a boolean"),
-        ({"multipleOf": 0.1}, 0.35, "v: must be a multiple of 0.1"),
-        ({"uniqueItems": True}, [1, 1.0], "v: must not hold the same item twice"),
-        ({"properties": {"a": False}}, {"a": 1}, "v.a: is not allowed"),
-        (
-            {"$ref": "https://example.com/s.json"},
-            1,
-            "v: cannot be checked: the schema refers to",
-        ),
-        ({"$ref": "file:///etc/passwd"}, 1, "v: cannot be checked: the schema refers to"),
-        ({"pattern": "^[0-9]+$"}, "x1", "v: must match the pattern ^[0-9]+$"),
-    ],
+    read_rows(__file__, "each_problem_says_where_and_what"),
 )
 def test_each_problem_says_where_and_what(schema, value, said) -> None:
     found = find_problems({"properties": {"v": schema}}, {"v": value})
@@ -131,7 +95,7 @@ def test_a_loose_pattern_still_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [{"type": 3}, {"required": "x"}, {"properties": []}, {"enum": {}}, {"pattern": "("}]
+    "broken", read_rows(__file__, "a_broken_schema_says_nothing_against_the_arguments")
 )
 def test_a_broken_schema_says_nothing_against_the_arguments(broken) -> None:
     assert find_problems(broken, {"v": "x"}, closed=False) == []

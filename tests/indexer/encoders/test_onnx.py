@@ -11,6 +11,7 @@ import pytest
 
 from capdisc_indexer import encoders
 from capdisc_indexer.model.errors import EncoderError
+from case_rows import read_rows
 
 MISSING = [
     name for name in ("onnxruntime", "tokenizers") if importlib.util.find_spec(name) is None
@@ -21,7 +22,7 @@ pytestmark = [
 ]
 WORDS = ("[UNK]", "pdf", "merge", "join", "weather", "forecast", "query", "passage")
 # Synonyms have nearly the same row.
-ROWS = [[0, 0, 0.01], [1, 0, 0], [0, 1, 0], [0, 1, 0.1], [0, 0, 1], [0, 0.1, 1], [-1, 0, 0], [0, -1, 0]]  # fmt: skip
+ROWS = read_rows(__file__, "rows")
 INT64, FLOAT = 7, 1
 
 

@@ -14,6 +14,7 @@ from capdisc_indexer.encoders.word_pieces import (
     split_words,
     unpack_vocabulary,
 )
+from case_rows import read_rows
 
 VOCABULARY = "get user by id uber ##gr ##oße ##n c c++ github git hub 关闭 关 客厅 灯 свет ##s a b # ##b".split()
 TEXT, STARTS = pack_vocabulary(VOCABULARY)
@@ -28,19 +29,7 @@ def _cut(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("getUserById", ["get", "user", "by", "id"]),
-        ("GET_USER-by id!", ["get", "user", "by", "id"]),
-        ("GitHub", ["github"]),
-        ("gitHubUser", ["git", "hub", "user"]),
-        ("Übergroßen", ["uber", "##gr", "##oße", "##n"]),
-        ("C++, C#", ["c++", "c", "#"]),
-        ("关闭客厅的灯。", ["关闭", "客厅", "灯"]),
-        ("СВЕТ", ["свет"]),
-        ("users", ["user", "##s"]),
-        ("", []),
-        ("ÿþ\ud800", []),
-    ],
+    read_rows(__file__, "pieces"),
 )
 def test_pieces(text, expected) -> None:
     assert _cut(text) == expected

@@ -10,6 +10,7 @@ import pytest
 from capdisc_indexer.graph.interfaces import InterfaceOwner, describe_interface, name_words
 from capdisc_indexer.graph.producer_edges import MAX_GROUP, find_producers
 from capdisc_indexer.model.types import Descriptor, Parameter, SourceRef
+from case_rows import read_rows
 
 
 def _owner(
@@ -39,17 +40,10 @@ def _edges(*owners: InterfaceOwner) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("find_user_id_by_email", ("find", "user", "id", "by", "email")),
-        ("listUserIDs", ("list", "user", "id")),
-        ("Order-Statuses.get", ("order", "status", "get")),
-        ("categories", ("category",)),
-        ("", ()),
-        ("***", ()),
-    ],
+    read_rows(__file__, "words_of_a_name"),
 )
 def test_words_of_a_name(name, words) -> None:
-    assert name_words(name) == words
+    assert name_words(name) == tuple(words)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer.text.markdown import find_links
+from case_rows import read_rows
 
 
 def _targets(text: str) -> list[str]:
@@ -13,33 +14,8 @@ def _targets(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("text", "targets"),
-    [
-        ("See [a](x.md) and [b](y.md#part).", ["x.md", "y.md#part"]),
-        ('[a](<with blank.md> "Title") [b](c.md \'t\') [c]( d.md )', ["with blank.md", "c.md", "d.md"]),
-        ("[a](wiki_(word).md) [b](un\\)balanced.md)", ["wiki_(word).md", "un)balanced.md"]),
-        ("[outer [inner] text](x.md)", ["x.md"]),
-        ("[![badge](b.svg)](x.md) ![image](i.png)", ["x.md"]),
-        ('[name]: ./ref.md "Title"\n   [other]: <with blank.md>', ["./ref.md", "with blank.md"]),
-        ("[^1]: a footnote", []),
-        ("<https://a.example/x> and https://b.example/y. (https://c.example)", [
-            "https://a.example/x", "https://b.example/y", "https://c.example",
-        ]),
-        ("- [ ] todo, [x](y.md)", ["y.md"]),
-        ("`[no](no.md)` ``[no](`no.md)`` ` [yes](yes.md)", ["yes.md"]),
-        ("```\n[no](no.md)\n```\n[yes](yes.md)\n~~~~\n[no](no.md)\n~~~\n", ["yes.md"]),
-        ("\\[no](no.md) \\\\[yes](yes.md)", ["yes.md"]),
-        ("Run:\n\n    [no](no.md)\n\n\t[no](no.md)\n\n[yes](yes.md)", ["yes.md"]),
-        ("Text\n    [yes](yes.md)", ["yes.md"]),
-        ("- item\n\n    [yes](yes.md)\n\nText\n\n    [no](no.md)", ["yes.md"]),
-        ("1. one\n\n   two\n\n    [yes](yes.md)", ["yes.md"]),
-        ("[^1]: note\n\n    [yes](yes.md)", ["yes.md"]),
-        ("    [no](no.md)", []),
-        ("```\nx\n```\n    [no](no.md)", []),
-        ("[never](closed", []),
-        ("[a](b.md", []),
-        ("[a](javascript:alert(1)) <mailto:a@b.example>", ["javascript:alert(1)", "mailto:a@b.example"]),
-    ],
-)  # fmt: skip
+    read_rows(__file__, "links_are_found_where_a_reader_would_see_them"),
+)
 def test_links_are_found_where_a_reader_would_see_them(text, targets) -> None:
     assert _targets(text) == targets
 
@@ -51,14 +27,7 @@ def test_a_link_says_its_words_and_its_line() -> None:
 
 @pytest.mark.parametrize(
     ("line", "column"),
-    [
-        ("\u6298\u308a \U0001f4c4 [a [b] c](x.md)", 6),
-        ("\\[ [a](x.md)", 4),
-        ("  [name]: x.md", 3),
-        ("see <https://a.example>", 5),
-        ("see https://a.example.", 5),
-        ("[![b](i.png)](x.md)", 1),
-    ],
+    read_rows(__file__, "a_link_says_in_which_column_it_begins"),
 )
 def test_a_link_says_in_which_column_it_begins(line, column) -> None:
     (link,) = find_links(line)

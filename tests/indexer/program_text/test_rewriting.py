@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from capdisc_guard import find_misuses, names_in
 from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
 from capdisc_run.argv_template import build_argv
+from case_rows import read_rows
 
 REQUIRED = {
     "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
@@ -18,17 +19,7 @@ REQUIRED = {
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [
-        ("echo {a}", 'echo "$1"'),
-        ('echo "{a}"', 'echo "$1"'),
-        ("echo '{a}'", 'echo "$1"'),
-        ("cp {a} out/{b}.txt", 'cp "$1" out/"$2".txt'),
-        ("cp {b} {a} {b}", 'cp "$1" "$2" "$1"'),
-        ("wc -l < {a} | sort", 'wc -l < "$1" | sort'),
-        ("grep -c '^#' \"{a}\"", "grep -c '^#' \"$1\""),
-        ("awk '{ print $1 }' {a}", "awk '{ print $1 }' \"$1\""),
-        ("cat {a} && echo {{a}} $HOME", 'cat "$1" && echo {{a}} $HOME'),
-    ],
+    read_rows(__file__, "arguments_become_words_of_their_own"),
 )
 def test_arguments_become_words_of_their_own(text: str, wanted: str) -> None:
     rewritten = rewrite_shell_text(["sh", "-c", text], REQUIRED)
@@ -39,32 +30,7 @@ def test_arguments_become_words_of_their_own(text: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        'echo "Hello {a}"',
-        "echo 'Hello {a}'",
-        "{a} --version",
-        "sudo {a}",
-        "eval {a}",
-        "python3 -c {a}",
-        "ssh host {a}",
-        "sed {a} file",
-        "bash -c 'echo {a}'",
-        "echo $(cat {a})",
-        "echo `cat {a}`",
-        "echo $1 {a}",
-        "echo $(({a} + 1))",
-        "[[ {a} == x* ]]",
-        "cat <<{a}",
-        "echo \\{a}",
-        "# {a}",
-        "f() {{ echo {a}; }}; f",
-        "set -- {a}",
-        "for f; do echo {a}; done",
-        "echo 'open {a}",
-        "echo {a...}",
-        "echo {a} | sh",
-        "LD_PRELOAD={a} ls",
-    ],
+    read_rows(__file__, "what_could_come_to_mean_something_else_is_left"),
 )
 def test_what_could_come_to_mean_something_else_is_left(text: str) -> None:
     assert rewrite_shell_text(["sh", "-c", text], REQUIRED) is None
@@ -72,15 +38,7 @@ def test_what_could_come_to_mean_something_else_is_left(text: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["fish", "-c", "echo {a}"],
-        ["sh", "-c", "echo {a}", "sh", "{b}"],
-        ["sh", "-o", "errexit", "-c", "echo {a}"],
-        ["env", "sh", "-c", "echo {a}"],
-        ["sh", "-s", "echo {a}"],
-        ["sh", ["-c", "echo {a}"]],
-        ["sh", "-c", "echo"],
-    ],
+    read_rows(__file__, "only_the_simple_form_is_rewritten"),
 )
 def test_only_the_simple_form_is_rewritten(command) -> None:
     assert rewrite_shell_text(command, REQUIRED) is None

@@ -4,13 +4,9 @@ import tomllib
 from pathlib import Path
 
 from capdisc_indexer.model.types import LayoutPiece
-from capdisc_indexer.rendering import layout as templates
-from capdisc_indexer.rendering.layout import (
-    DEFAULT_LAYOUT,
-    PromptTemplate,
-    fill_template,
-    split_layout,
-)
+from capdisc_indexer.rendering import prompt_templates as templates
+from capdisc_indexer.rendering.prompt_templates import PromptTemplate, fill_template
+from capdisc_indexer.rendering.render_format import DEFAULT_LAYOUT, split_layout
 
 VALUES = {"query": "q", "date": "2026-07-31", "tools": "t", "model": "m"}
 

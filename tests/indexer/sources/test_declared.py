@@ -13,6 +13,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import DeclaredSource
 from capdisc_indexer.sources.scan.declared_files import path_matcher
 from capdisc_indexer.sources.scan.file_scan import scan_roots
+from case_rows import read_rows
 
 TOOLS = json.dumps({"tools": [{"name": "go", "description": "Goes."}]})
 
@@ -88,19 +89,7 @@ def test_what_is_no_declaration_names_its_file(tmp_path: Path, text: str) -> Non
 
 @pytest.mark.parametrize(
     ("pattern", "fitting", "others"),
-    [
-        ("*.json", "a.json .json", "x/a.json a.jsonl"),
-        ("docs/*.md", "docs/a.md", "docs/x/a.md a.md"),
-        ("docs/**/*.md", "docs/a.md docs/x/y/a.md", "a.md docs/x/a.txt docs"),
-        ("docs/**", "docs/a docs/x/a.md", "docs a.md"),
-        ("**/*.md", "a.md x/.y/a.md", "a.mdx"),
-        ("**.md", "a.md x/y/a.md", "a.txt"),
-        ("**/v[0-9]/**/api.json", "v1/api.json x/v2/y/z/api.json", "vx/api.json v1/api.jsonl"),
-        ("a?c.[!t]*", "abc.md", "ac.md abc.txt a/c.md"),
-        ("[a.md", "[a.md", "a.md"),
-        ("a+(b).md", "a+(b).md", "aab.md"),
-        ("x[b-a].md", "", "xa.md x.md"),
-    ],
+    read_rows(__file__, "a_pattern_fits_as_in_other_tools"),
 )
 def test_a_pattern_fits_as_in_other_tools(pattern: str, fitting: str, others: str) -> None:
     fits = path_matcher(pattern)

@@ -8,6 +8,7 @@ from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, repair_block
+from case_rows import read_rows
 
 
 def test_block_and_body_know_their_lines() -> None:
@@ -70,27 +71,7 @@ def repaired(block: str) -> tuple[Json, list[tuple[str, int]]]:
 
 @pytest.mark.parametrize(
     ("block", "description", "code"),
-    [
-        ("description: Use when: asked # now\n", "Use when: asked # now", "yaml-unquoted-colon"),
-        (
-            "description: Use when: asked\n  or: told\n",
-            "Use when: asked or: told",
-            "yaml-unquoted-colon",
-        ),
-        ("description: | Use when\n  asked\n", "Use when\nasked", "yaml-block-mark"),
-        ("description: >- Use when\n  asked\n", "Use when asked", "yaml-block-mark"),
-        ("description: [beta] Use when\n", "[beta] Use when", "yaml-reserved-start"),
-        ("description: @you\n", "@you", "yaml-reserved-start"),
-        ("description: `cmd` runs\n", "`cmd` runs", "yaml-reserved-start"),
-        ("description: **Bold** move\n", "**Bold** move", "yaml-reserved-start"),
-        ("description: 'it's fine'\n", "it's fine", "yaml-unbalanced-quote"),
-        (
-            'description: "Quick" and "dirty" way\n',
-            '"Quick" and "dirty" way',
-            "yaml-unbalanced-quote",
-        ),
-        ('description: "never closed\n', "never closed", "yaml-unbalanced-quote"),
-    ],
+    read_rows(__file__, "a_usual_slip_is_put_right_and_named"),
 )
 def test_a_usual_slip_is_put_right_and_named(block: str, description: str, code: str) -> None:
     fields, findings = repaired(f"name: a\n{block}license: MIT\n")

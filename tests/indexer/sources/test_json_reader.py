@@ -6,6 +6,7 @@ import pytest
 
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources.readers.json_reader import read_json
+from case_rows import read_rows
 
 
 def test_plain_json_is_read() -> None:
@@ -14,18 +15,7 @@ def test_plain_json_is_read() -> None:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [
-        ("", "json-syntax"),
-        ('{"a": 1,}', "json-syntax"),
-        ('{"a": 1, "a": 2}', "json-duplicate-key"),
-        ("NaN", "json-syntax"),
-        ("[1e999]", "json-syntax"),
-        ("9" * 5000, "json-syntax"),
-        ("[" * 50_000, "json-depth"),
-        ('["\\ud800"]', "invalid-unicode"),
-        ('{"\\u001b[2J": 1}', "control-character"),
-        ('"' + '\\"' * 50_000, "json-syntax"),
-    ],
+    read_rows(__file__, "what_is_refused_is_named"),
 )
 def test_what_is_refused_is_named(text: str, code: str) -> None:
     finding = read_json(text)

@@ -16,6 +16,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     to_json,
 )
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
+from case_rows import read_rows
 
 
 def written(text: str) -> list[Json]:
@@ -84,24 +85,12 @@ def test_the_place_of_each_key_can_be_asked() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("a: &x 1\nb: *x\n", ("yaml-alias", 2, 4)),
-        ("a:\n  <<: {b: 1}\n", ("yaml-merge-key", 2, 3)),
-        ("a: !!python/object/apply:os.system [ls]\n", ("yaml-tag", 1, 4)),
-        ("a: 1\nb: 2\na: 3\n", ("yaml-duplicate-key", 3, 1)),
-        ("? [a]\n: 1\n", ("yaml-key-type", 1, 3)),
-        ("a: " + "[" * 1000, ("yaml-depth", 1, 35)),
-        ('a: "\\0"\n', ("control-character", 1, 4)),
-        ("a: 1\nb: \x1b[2J\n", ("control-character", 2, 4)),
-        ("a: [1,\n", ("yaml-syntax", 2, 1)),
-        ("a:\n\tb: 1\n", ("yaml-syntax", 2, 1)),
-        ("a: b: c\n", ("yaml-syntax", 1, 5)),
-    ],
+    read_rows(__file__, "what_is_refused_is_named_with_its_place"),
 )
 def test_what_is_refused_is_named_with_its_place(
     text: str, expected: tuple[str, int, int]
 ) -> None:
-    assert refusal(text) == expected
+    assert refusal(text) == tuple(expected)
 
 
 def test_a_refusal_says_what_to_do() -> None:
@@ -154,30 +143,7 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     assert refusal(bomb)[:2] == ("yaml-alias", 2)
 
 
-_PIECES = (
-    *("a: ", "b-1: ", "c:", "Use ", "x", "1.0", "null", "é", "中", "😀", "²", "\n", "\n\n", "  "),
-    *(
-        " ",
-        ": ",
-        ":",
-        " #",
-        "#",
-        '"',
-        "'",
-        "\\",
-        "- ",
-        "[",
-        "{a",
-        "&",
-        "*",
-        "!",
-        "|",
-        ">",
-        "%",
-        "@",
-    ),
-    *("\u200d", "\u2028", "\x85", "\xa0", "\t", ",", "~", "?", "`", "---", "true"),
-)
+_PIECES = read_rows(__file__, "pieces")
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

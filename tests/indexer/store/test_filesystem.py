@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.store.durable_files import find_mount
+from case_rows import read_rows
 
 TABLE = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
@@ -28,16 +29,7 @@ def table(tmp_path):
 
 @pytest.mark.parametrize(
     ("folder", "kind", "shared", "plain"),
-    [
-        ("/home/me", "ext4", False, False),
-        ("/mnt/share", "nfs4", True, False),
-        ("/mnt/shared", "ext4", False, False),
-        ("/mnt/share/deep/er", "fuse.sshfs", True, False),
-        ("/mnt/usb stick/x", "vfat", False, True),
-        ("/mnt/c/Users", "9p", True, False),
-        ("/over/x", "overlay", False, False),
-        ("/twice", "tmpfs", False, False),
-    ],
+    read_rows(__file__, "the_innermost_and_latest_mount_counts"),
 )
 def test_the_innermost_and_latest_mount_counts(table, folder, kind, shared, plain) -> None:
     mount = find_mount(Path(folder), table)

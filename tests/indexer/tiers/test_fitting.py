@@ -3,6 +3,7 @@
 import pytest
 
 from capdisc_indexer.rendering.truncation import cut_pieces, shorten_text
+from case_rows import read_rows
 
 
 def words(text: str) -> int:
@@ -17,13 +18,9 @@ BARE_HEADING = ["one two three\n", "## B\n", "a b c d e\n"]
 
 @pytest.mark.parametrize(
     ("pieces", "room", "kept"),
-    [
-        (SECTIONS, 12, 3),
-        (SECTIONS, 10, 3),
-        (FAR_ABOVE, 50, 14),
-        (PARAGRAPH, 28, 6),
-        (BARE_HEADING, 6, 1),
-    ],
+    read_rows(
+        __file__, "a_cut_comes_before_a_heading_or_behind_a_paragraph_where_that_costs_little"
+    ),
 )
 def test_a_cut_comes_before_a_heading_or_behind_a_paragraph_where_that_costs_little(
     pieces, room, kept

@@ -18,37 +18,11 @@ from capdisc_indexer.tools.provider_formats import (
     parameter_renames,
 )
 from capdisc_indexer.validation.arguments import find_problems
+from case_rows import read_rows
 from forms_of_providers import FORMS as SHAPES
 
-TREE = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "properties": {
-        "root": {"$ref": "#/$defs/node"},
-        "level": {"enum": [1, 2, 3], "default": 2},
-        "mode": {"type": ["string", "null"], "enum": ["fast", None]},
-        "when": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
-        "free": True,
-        "list": {"type": "array"},
-        "empty": {"type": "object"},
-    },
-    "required": ["root", "gone"],
-    "$defs": {
-        "node": {
-            "type": "object",
-            "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}},
-        }
-    },
-}
-CHOICE = {
-    "anyOf": [
-        {
-            "type": "object",
-            "properties": {"id": {"type": "string"}, "x": {}},
-            "required": ["id", "x"],
-        },
-        {"type": "object", "properties": {"id": {"type": "string"}, "y": {}}, "required": ["id"]},
-    ]
-}
+TREE = read_rows(__file__, "tree")
+CHOICE = read_rows(__file__, "choice")
 
 
 def defined(*pairs: tuple[str, str], schema: object = None, **more: object) -> list[Definition]:
@@ -79,9 +53,7 @@ def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
 
 
 @pytest.mark.parametrize("form", DEFINITION_FORMATS)
-@pytest.mark.parametrize(
-    "schema", [None, {}, TREE, CHOICE, {"type": "string"}, {"$ref": "#"}, {"properties": 3}]
-)
+@pytest.mark.parametrize("schema", read_rows(__file__, "any_schema_gets_the_shape_of_each_form"))
 def test_any_schema_gets_the_shape_of_each_form(form, schema) -> None:
     """Any input schema, however odd, becomes one that each form accepts (S16)."""
     checked(form, defined(("tool:x", "x"), schema=schema))
@@ -166,17 +138,7 @@ def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
     assert names["tool:a.Summarize Detection"] == "Summarize_Detection"
 
 
-ODD = {
-    "properties": {
-        "filter[name]": {},
-        "filter_name": {},
-        "page[size]": {},
-        "词": {},
-        "x" * 65: {},
-        "ok": {},
-    },
-    "required": ["page[size]", "ok"],
-}
+ODD = read_rows(__file__, "odd")
 
 
 def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again() -> None:
@@ -196,12 +158,7 @@ def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again(
 
 @pytest.mark.parametrize(
     ("schema", "arguments"),
-    [
-        (ODD, {"filter[name]": 1, "filter_name": 2}),
-        ({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}),
-        (ODD, {"other": 1}),
-        (None, "no object"),
-    ],
+    read_rows(__file__, "a_name_that_is_known_stands_for_itself"),
 )
 def test_a_name_that_is_known_stands_for_itself(schema, arguments) -> None:
     assert restore_names(schema, arguments) == arguments

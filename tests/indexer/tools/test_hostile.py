@@ -12,31 +12,10 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.tools import tool_table, tool_types
+from case_rows import read_rows
 from product_lists import KINDS
 
-JUNK = {
-    "database": ["x"],
-    "columns": [{"name": 3}, "c", {"name": "Id", "foreign_key": {"a": 1}}, {}],
-    "row_count": "many",
-    "samples": {"Id": {"values": "abc"}, "x": 3},
-    "rows": [[], "row", [{"deep": [1]}, 2, 3, 4], [None]],
-    "complete": "yes",
-    "api": 3,
-    "method": ["GET"],
-    "path": {"x": 1},
-    "parameters": "none",
-    "response_schema": "text",
-    "operations": "two",
-    "document": 7,
-    "title": None,
-    "level": "high",
-    "chunk": -1,
-    "sections": 4,
-    "format": ["a"],
-    "dbType": {},
-    "url": 5,
-    "last_updated": 12,
-}
+JUNK = read_rows(__file__, "junk")
 WORDS = st.sampled_from(
     ["junk", "table:a.junk", "Id", "", " ", "..", "a\x00b", "\ud800", "🙂", "x" * 400, "junk.junk"]
 )

@@ -4,6 +4,7 @@ import pytest
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.tools import tool_table
+from case_rows import read_rows
 
 OTHERS = """
     list_databases list_tables get_table_schema search_tables get_table_relationships get_sample_values
@@ -43,18 +44,7 @@ def test_no_name_stands_for_two_tools() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "given", "meant"),
-    [
-        ("get_table_info", {"table_id": "artists"}, {"table": "artists"}),
-        ("get_table_info", {"title": "artists"}, {"table": "artists"}),
-        (
-            "get_table_rows",
-            {"tableId": "artists", "doc_id": "music"},
-            {"table": "artists", "database": "music"},
-        ),
-        ("search_tables", {"question": "x", "top_k": 3}, {"query": "x", "limit": 3}),
-        ("list_operations", {"api_name": "zoo"}, {"api": "zoo"}),
-        ("search_table_values", {"search_term": "x"}, {"term": "x"}),
-    ],
+    read_rows(__file__, "a_parameter_under_another_name_is_taken_with_a_notice"),
 )
 def test_a_parameter_under_another_name_is_taken_with_a_notice(tool, given, meant) -> None:
     """A parameter under another known name is renamed, with a notice for each (S242)."""

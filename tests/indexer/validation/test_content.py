@@ -14,6 +14,7 @@ from capdisc_guard.injection_phrases import injection_findings
 from capdisc_guard.markup import markup_findings
 from capdisc_guard.payloads import payload_findings
 from capdisc_indexer.validation.validate import validate_roots
+from case_rows import read_rows
 from tests.indexer.validation.conftest import manifest, skill
 
 Codes = Callable[..., list[str]]
@@ -46,16 +47,7 @@ def test_a_refused_capability_stays_out_of_the_index_and_its_neighbour_in(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "iex" + " " * 200_000,
-        "![a](https://x" + "&" * 200_000,
-        "eyJ" * 70_000,
-        "curl " + "-a " * 60_000,
-        "ignore " * 30_000,
-        "<!--" * 50_000,
-        "[" * 100_000,
-        "`" * 100_000 + "a",
-    ],
+    read_rows(__file__, "no_text_takes_more_than_a_moment"),
 )
 def test_no_text_takes_more_than_a_moment(codes: Codes, text: str) -> None:
     assert codes({"a/SKILL.md": skill(body=f"{text}\n")}) is not None

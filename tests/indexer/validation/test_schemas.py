@@ -20,6 +20,7 @@ from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.validation.rules import manifest_schema
+from case_rows import read_rows
 
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 
@@ -126,15 +127,7 @@ def test_names_are_taken_as_the_reader_takes_them(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "fits"),
-    [
-        ("a", True),
-        ("pdf-merge", True),
-        ("мой-навык", True),
-        ("A", False),
-        ("-a", False),
-        ("a--b", False),
-        ("a_b", False),
-    ],
+    read_rows(__file__, "a_skills_name_is_that_of_the_format"),
 )
 def test_a_skills_name_is_that_of_the_format(name: str, fits: bool) -> None:
     assert bool(re.search(SKILL["properties"]["name"]["pattern"], name)) is fits

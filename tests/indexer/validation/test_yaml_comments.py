@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer.validation.finding_selection import suppression_comments
+from case_rows import read_rows
 
 OURS = "# capdisc: ignore=name-case"
 
@@ -38,18 +39,7 @@ def test_a_value_that_holds_the_words_silences_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        (f"d: |  {OURS}\n  text\nname: A\n", [1]),
-        (f"d: |\n  text\n{OURS}\nname: A\n", [3]),
-        (f"- a: |\n    text\n  b: c  {OURS}\n", [3]),
-        (f"d: 'it''s'  {OURS}\n", [1]),
-        (f"d: it's so  {OURS}\n", [1]),
-        (f'd: "a \\" b"  {OURS}\n', [1]),
-        (f"d: [a,  {OURS}\n  b]\n", [1]),
-        (f"d: one\n  two  {OURS}\n", [2]),
-        (f"d: a#b  {OURS}\n", [1]),
-        (f"d: a\u2028b\u0085c\nname: A  {OURS}\n", [2]),
-    ],
+    read_rows(__file__, "a_comment_beside_a_value_is_one"),
 )
 def test_a_comment_beside_a_value_is_one(text: str, expected: list[int]) -> None:
     assert lines(text) == expected
@@ -70,25 +60,7 @@ def test_a_text_with_more_values_than_are_read_has_none() -> None:
     assert lines("- a\n" * 30_000 + f"- b  {OURS}\n") == []
 
 
-PIECES = [
-    OURS,
-    "a: ",
-    "|",
-    ">",
-    "'",
-    '"',
-    "\n",
-    "  ",
-    "- ",
-    "[",
-    "}",
-    ",",
-    "\t",
-    "\x00",
-    "\r",
-    "\ud800",
-    "x",
-]
+PIECES = read_rows(__file__, "pieces")
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))

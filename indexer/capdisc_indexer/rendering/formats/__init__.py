@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.plugins import registry
-from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.formats.json_format import JSON
-from capdisc_indexer.rendering.formats.text import MARKDOWN, MESSAGES, SKILLS_XML, TEXT, XML
+from capdisc_indexer.rendering.formats.json_format import JSON, MESSAGES
+from capdisc_indexer.rendering.formats.text import MARKDOWN, SKILLS_XML, TEXT, XML
+from capdisc_indexer.rendering.render_format import RenderFormat
 
 FORMATS: Mapping[str, RenderFormat] = MappingProxyType(
     {form.name: form for form in (TEXT, MARKDOWN, XML, JSON, MESSAGES, SKILLS_XML)}

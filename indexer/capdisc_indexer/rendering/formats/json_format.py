@@ -1,5 +1,5 @@
-"""The format JSON: the tiers as data, for a program that builds its own prompt; the prompt itself
-where a template lays it out.
+"""The formats for programs: the tiers as JSON data, for one that builds its own prompt (the prompt
+itself where a template lays it out), and the messages of a chat.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from collections.abc import Callable, Mapping
 
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import UNLIMITED, Block, Context, Tier
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.formats.text import (
     LINE_BEGINNING,
     TEXT,
     imitates_frame,
     text_inside,
 )
-from capdisc_indexer.rendering.layout import format_full_text, format_halves
+from capdisc_indexer.rendering.render_format import (
+    APPENDED,
+    MEMORY,
+    RenderFormat,
+    format_full_text,
+    format_halves,
+)
 from capdisc_indexer.text.normalization import one_line
 
 SCHEMA_VERSION = 1
@@ -197,3 +202,19 @@ def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object])
 
 
 JSON = text_inside("json", format_json, needs_facts=True)
+
+
+def format_messages(form: RenderFormat, context: Context) -> str:
+    """The context as a compact JSON list of messages: what stays the same from turn to turn as the
+    system's, the rest and the request as the user's. Of a split, the message of that half.
+    """
+    before, after = (half.rstrip("\n") for half in format_halves(TEXT, context))
+    user = "\n\n".join(part for part in (after, context.printing.request) if part)
+    roles = {"prefix": [("system", before)], "suffix": [("user", user)]}.get(
+        context.printing.split, [("system", before), ("user", user)]
+    )
+    messages = [{"role": role, "content": content} for role, content in roles if content]
+    return json.dumps(messages, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+MESSAGES = text_inside("messages", format_messages, needs_request=True, is_always_split=True)

@@ -1,4 +1,4 @@
-"""The formats for a prompt: plain text, Markdown, chat messages that hold plain text, and XML.
+"""The formats for a prompt: plain text, Markdown and XML.
 
 In plain text, what others wrote stands between two lines with a number derived from the text and
 from a secret of this user. The author of a text cannot compute it: no instruction text can close
@@ -8,16 +8,15 @@ longer than any in the text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Context, Descriptor
 from capdisc_indexer.rendering.capability_text import availability_note
-from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
-from capdisc_indexer.rendering.layout import format_halves, format_layout
+from capdisc_indexer.rendering.render_format import RenderFormat, format_layout, frame_mark
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS, compile_late, one_line
 
+_BACKTICK_RUN = compile_late(r"`{4,}")
 # How long the secret is that frame marks are made with.
 MARK_KEY_BYTES = 32
 # With this begins the line of a capability; its text in full is framed.
@@ -45,6 +44,22 @@ TEXT = RenderFormat(
     hint=lambda line: f"{line}\n",
     is_counted_ahead=True,
     counted_as="text",
+)
+MARKDOWN = replace(
+    TEXT,
+    name="markdown",
+    headings=(
+        "## Available capabilities\n\n",
+        "## Relevant capabilities\n\n",
+        "## Capability reference\n\n",
+        "## Session memory\n\n",
+        "## Additional Context\n\n",
+    ),
+    endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", "", "", ""),
+    frame_open=lambda label, text: f"### {label}\n\n{_fence(text)}markdown\n",
+    frame_close=lambda _, text: f"{_fence(text)}\n",
+    hint=lambda line: f"- {line}\n",
+    counted_as="markdown",
 )
 
 
@@ -94,46 +109,9 @@ def text_inside(
     )
 
 
-_BACKTICK_RUN = compile_late(r"`{4,}")
-
-
 def _fence(text: str) -> str:
     longest = max(map(len, _BACKTICK_RUN.findall(text))) if "````" in text else 3
     return "`" * (longest + 1)
-
-
-MARKDOWN = replace(
-    TEXT,
-    name="markdown",
-    headings=(
-        "## Available capabilities\n\n",
-        "## Relevant capabilities\n\n",
-        "## Capability reference\n\n",
-        "## Session memory\n\n",
-        "## Additional Context\n\n",
-    ),
-    endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", "", "", ""),
-    frame_open=lambda label, text: f"### {label}\n\n{_fence(text)}markdown\n",
-    frame_close=lambda _, text: f"{_fence(text)}\n",
-    hint=lambda line: f"- {line}\n",
-    counted_as="markdown",
-)
-
-
-def format_messages(form: RenderFormat, context: Context) -> str:
-    """The context as a compact JSON list of messages: what stays the same from turn to turn as the
-    system's, the rest and the request as the user's. Of a split, the message of that half.
-    """
-    before, after = (half.rstrip("\n") for half in format_halves(TEXT, context))
-    user = "\n\n".join(part for part in (after, context.printing.request) if part)
-    roles = {"prefix": [("system", before)], "suffix": [("user", user)]}.get(
-        context.printing.split, [("system", before), ("user", user)]
-    )
-    messages = [{"role": role, "content": content} for role, content in roles if content]
-    return json.dumps(messages, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-MESSAGES = text_inside("messages", format_messages, needs_request=True, is_always_split=True)
 
 
 # The XML formats, which keep content and frame apart by escaping: ours, and the catalogue of the

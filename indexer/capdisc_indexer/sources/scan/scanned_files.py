@@ -23,6 +23,105 @@ GRAIN_NS = 2_000_000_000
 # The code of the finding about a file that capdisc itself fails on.
 INTERNAL = "internal"
 
+# The contents of files by their names, which may include folders above them. In lower case, since
+# some file systems ignore case.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "a private key": (
+        "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss",
+        "ssh_host_rsa_key", "ssh_host_dsa_key", "ssh_host_ecdsa_key", "ssh_host_ed25519_key",
+        "secring.gpg", "master.key", ".ssh/identity",
+    ),
+    "passwords or tokens of a command-line tool": (
+        ".netrc", "_netrc", ".authinfo", ".git-credentials", "git/credentials", ".htpasswd", ".htdigest",
+        ".config/gh/hosts.yml", ".config/hub", "glab-cli/config.yml", ".s3cfg", ".boto", "rclone.conf",
+        ".fly/config.yml", "doctl/config.yaml", ".netlify/config.json", "com.vercel.cli/auth.json",
+        ".ngrok2/ngrok.yml", "ngrok/ngrok.yml", ".cloudflared/cert.pem", ".databrickscfg",
+        ".wgetrc", ".curlrc", ".smbcredentials", ".davfs2/secrets", ".snowflake/connections.toml",
+    ),
+    "passwords of a database": (".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dbt/profiles.yml"),
+    "tokens of a package registry": (
+        ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml",
+        ".gem/credentials", ".composer/auth.json", "composer/auth.json", ".m2/settings.xml",
+        ".m2/settings-security.xml", ".gradle/gradle.properties", ".nuget/nuget.config",
+    ),
+    "credentials of a cloud": (
+        ".aws/credentials", "application_default_credentials.json", "gcloud/credentials.db",
+        "gcloud/access_tokens.db", ".azure/accesstokens.json", ".azure/service_principal_entries.json",
+        ".azure/msal_token_cache.json", ".azure/msal_token_cache.bin", "msal_token_cache.bin", ".oci/config",
+        ".bluemix/config.json", "client_secret.json", "client_secrets.json", "credentials.json",
+    ),
+    "credentials of containers": (
+        ".docker/config.json", ".dockercfg", ".dockerconfigjson", ".kube/config", "kubeconfig",
+        "containers/auth.json",
+    ),
+    "secrets of a deployment": (
+        ".vault-token", ".vault_pass", ".vault_pass.txt", ".terraformrc", "terraform.rc",
+        "credentials.tfrc.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml",
+    ),
+    "tokens of an AI service": (
+        *(name for names in client_sections("secrets").values() for name in names),
+        ".huggingface/token", "huggingface/token", "kaggle.json",
+    ),
+    "passwords of the users of a machine": (
+        "etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/master.passwd", "proc/self/environ",
+    ),
+    "typed commands, with the passwords among them": (
+        ".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history",
+        ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", "fish_history",
+    ),
+    "cookies of a browser": ("cookies", "cookies.sqlite", "cookies.txt", "cookies.json"),
+    "logins of a browser": (
+        "login data", "login data for account", "web data", "local state", "logins.json",
+        "logins-backup.json", "key3.db", "key4.db", "signons.sqlite",
+    ),
+    "tokens of a session": (
+        "token.json", "token_cache.json", "token_cache.bin", "token.pickle", "storage_state.json",
+    ),
+}  # fmt: skip
+_ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "a keystore": (
+        ".p12", ".pfx", ".jks", ".jceks", ".bks", ".keystore", ".kdbx", ".kdb", ".psafe3", ".keychain",
+        ".keychain-db", ".ppk",
+    ),
+    "the state of Terraform, which has every secret in clear": (".tfstate", ".tfstate.backup"),
+    "values for Terraform": (".tfvars", ".tfvars.json"),
+    "the token cache of a session": (".token_cache.json", ".tokencache"),
+}  # fmt: skip
+_FOLDERS: Mapping[str, str] = {
+    "/.aws/sso/cache/": "tokens of a cloud",
+    "/.aws/cli/cache/": "tokens of a cloud",
+    "/gcloud/legacy_credentials/": "credentials of a cloud",
+    "/.gnupg/private-keys-v1.d/": "a private key",
+    "/.password-store/": "passwords",
+}
+_ENVIRONMENT = compile_late(r"\.env(?:\..+)?|\.envrc|.+\.env")
+_TEMPLATE = compile_late(r".*\.(?:example|sample|template|dist)|(?:example|sample|template)\.env")
+# Endings that editors and people append to the name of a copy.
+_COPY_ENDING = compile_late(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
+
+HEAD_BYTES = 16 * 1024
+_ARMOUR = rb"-----BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PARAMETERS|PUBLIC KEY)-----[A-Za-z0-9+/=\s]*-----END [^\n]{0,60}"
+_PRIVATE_KEY = compile_late(
+    rb"(?:\xef\xbb\xbf)?\s*(?:" + _ARMOUR + rb"\s*)*(?:Bag Attributes[^-]{0,2000})?"
+    rb"(?:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+    rb"|PuTTY-User-Key-File-\d|(?:#[^\n]*\n\s*)*AGE-SECRET-KEY-1)"
+)
+_COOKIES = compile_late(rb"# (?:Netscape )?HTTP Cookie File")
+# Tables that keep a database from being read, with columns that distinguish them from other tables
+# of the same name.
+_TABLES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "cookies": ("cookies of a browser", frozenset({"host_key", "is_httponly"})),
+    "moz_cookies": ("cookies of a browser", frozenset({"host", "value"})),
+    "logins": ("logins of a browser", frozenset({"origin_url", "password_value"})),
+    "moz_logins": ("logins of a browser", frozenset({"hostname", "encryptedpassword"})),
+    "credit_cards": ("cards of a browser", frozenset({"card_number_encrypted"})),
+    "nssprivate": ("keys of a browser", frozenset({"id"})),
+    "access_tokens": ("tokens of a cloud", frozenset({"account_id", "access_token"})),
+    "genp": ("a keychain", frozenset({"agrp", "data"})),
+}
+
+_ENDING_HOLDS = {ending: holds for holds, endings in _ENDINGS.items() for ending in endings}
+
 
 @frozen(kw_only=True)
 class FileStat:
@@ -145,104 +244,6 @@ def internal_finding(path: str, error: BaseException) -> Finding:
     return Finding(INTERNAL, Severity.ERROR, message, hint, printable_path(path))
 
 
-# The contents of files by their names, which may include folders above them. In lower case, since
-# some file systems ignore case.
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "a private key": (
-        "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss",
-        "ssh_host_rsa_key", "ssh_host_dsa_key", "ssh_host_ecdsa_key", "ssh_host_ed25519_key",
-        "secring.gpg", "master.key", ".ssh/identity",
-    ),
-    "passwords or tokens of a command-line tool": (
-        ".netrc", "_netrc", ".authinfo", ".git-credentials", "git/credentials", ".htpasswd", ".htdigest",
-        ".config/gh/hosts.yml", ".config/hub", "glab-cli/config.yml", ".s3cfg", ".boto", "rclone.conf",
-        ".fly/config.yml", "doctl/config.yaml", ".netlify/config.json", "com.vercel.cli/auth.json",
-        ".ngrok2/ngrok.yml", "ngrok/ngrok.yml", ".cloudflared/cert.pem", ".databrickscfg",
-        ".wgetrc", ".curlrc", ".smbcredentials", ".davfs2/secrets", ".snowflake/connections.toml",
-    ),
-    "passwords of a database": (".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dbt/profiles.yml"),
-    "tokens of a package registry": (
-        ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml",
-        ".gem/credentials", ".composer/auth.json", "composer/auth.json", ".m2/settings.xml",
-        ".m2/settings-security.xml", ".gradle/gradle.properties", ".nuget/nuget.config",
-    ),
-    "credentials of a cloud": (
-        ".aws/credentials", "application_default_credentials.json", "gcloud/credentials.db",
-        "gcloud/access_tokens.db", ".azure/accesstokens.json", ".azure/service_principal_entries.json",
-        ".azure/msal_token_cache.json", ".azure/msal_token_cache.bin", "msal_token_cache.bin", ".oci/config",
-        ".bluemix/config.json", "client_secret.json", "client_secrets.json", "credentials.json",
-    ),
-    "credentials of containers": (
-        ".docker/config.json", ".dockercfg", ".dockerconfigjson", ".kube/config", "kubeconfig",
-        "containers/auth.json",
-    ),
-    "secrets of a deployment": (
-        ".vault-token", ".vault_pass", ".vault_pass.txt", ".terraformrc", "terraform.rc",
-        "credentials.tfrc.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml",
-    ),
-    "tokens of an AI service": (
-        *(name for names in client_sections("secrets").values() for name in names),
-        ".huggingface/token", "huggingface/token", "kaggle.json",
-    ),
-    "passwords of the users of a machine": (
-        "etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/master.passwd", "proc/self/environ",
-    ),
-    "typed commands, with the passwords among them": (
-        ".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history",
-        ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", "fish_history",
-    ),
-    "cookies of a browser": ("cookies", "cookies.sqlite", "cookies.txt", "cookies.json"),
-    "logins of a browser": (
-        "login data", "login data for account", "web data", "local state", "logins.json",
-        "logins-backup.json", "key3.db", "key4.db", "signons.sqlite",
-    ),
-    "tokens of a session": (
-        "token.json", "token_cache.json", "token_cache.bin", "token.pickle", "storage_state.json",
-    ),
-}  # fmt: skip
-_ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "a keystore": (
-        ".p12", ".pfx", ".jks", ".jceks", ".bks", ".keystore", ".kdbx", ".kdb", ".psafe3", ".keychain",
-        ".keychain-db", ".ppk",
-    ),
-    "the state of Terraform, which has every secret in clear": (".tfstate", ".tfstate.backup"),
-    "values for Terraform": (".tfvars", ".tfvars.json"),
-    "the token cache of a session": (".token_cache.json", ".tokencache"),
-}  # fmt: skip
-_FOLDERS: Mapping[str, str] = {
-    "/.aws/sso/cache/": "tokens of a cloud",
-    "/.aws/cli/cache/": "tokens of a cloud",
-    "/gcloud/legacy_credentials/": "credentials of a cloud",
-    "/.gnupg/private-keys-v1.d/": "a private key",
-    "/.password-store/": "passwords",
-}
-_ENVIRONMENT = compile_late(r"\.env(?:\..+)?|\.envrc|.+\.env")
-_TEMPLATE = compile_late(r".*\.(?:example|sample|template|dist)|(?:example|sample|template)\.env")
-# Endings that editors and people append to the name of a copy.
-_COPY_ENDING = compile_late(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
-
-HEAD_BYTES = 16 * 1024
-_ARMOUR = rb"-----BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PARAMETERS|PUBLIC KEY)-----[A-Za-z0-9+/=\s]*-----END [^\n]{0,60}"
-_PRIVATE_KEY = compile_late(
-    rb"(?:\xef\xbb\xbf)?\s*(?:" + _ARMOUR + rb"\s*)*(?:Bag Attributes[^-]{0,2000})?"
-    rb"(?:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
-    rb"|PuTTY-User-Key-File-\d|(?:#[^\n]*\n\s*)*AGE-SECRET-KEY-1)"
-)
-_COOKIES = compile_late(rb"# (?:Netscape )?HTTP Cookie File")
-# Tables that keep a database from being read, with columns that distinguish them from other tables
-# of the same name.
-_TABLES: Mapping[str, tuple[str, frozenset[str]]] = {
-    "cookies": ("cookies of a browser", frozenset({"host_key", "is_httponly"})),
-    "moz_cookies": ("cookies of a browser", frozenset({"host", "value"})),
-    "logins": ("logins of a browser", frozenset({"origin_url", "password_value"})),
-    "moz_logins": ("logins of a browser", frozenset({"hostname", "encryptedpassword"})),
-    "credit_cards": ("cards of a browser", frozenset({"card_number_encrypted"})),
-    "nssprivate": ("keys of a browser", frozenset({"id"})),
-    "access_tokens": ("tokens of a cloud", frozenset({"account_id", "access_token"})),
-    "genp": ("a keychain", frozenset({"agrp", "data"})),
-}
-
-
 def _by_name(table: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[tuple[str, str], ...]]:
     """For the last part of each name, the full names with the contents of their files."""
     entries: dict[str, tuple[tuple[str, str], ...]] = {}
@@ -254,7 +255,6 @@ def _by_name(table: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[tuple[str,
 
 
 _LOOKUP = _by_name(_NAMES)
-_ENDING_HOLDS = {ending: holds for holds, endings in _ENDINGS.items() for ending in endings}
 
 
 def held_by_name(*paths: str) -> str:

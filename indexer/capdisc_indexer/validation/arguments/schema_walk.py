@@ -28,6 +28,20 @@ LOOSE_STEPS = 3_000
 # This many names or choices of a keyword are looked through in the time of one step.
 PARTS_A_STEP = 20
 
+LIMIT_S = 2.0
+MAX_PATTERN = 2_000
+# Steps of the matcher that are over in no time.
+_FEW = 10_000_000
+# A repeated group doubles the ways with every character: up to this length they are few.
+_SHORT = 20
+_REPETITION = compile_late(r"[*+]|\{\d*,\d*\}")
+_NESTED = compile_late(r"\)[*+{]")
+_MATCHER = """
+import re, sys
+pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")
+sys.exit(10 if re.search(pattern, text) else 11)
+"""
+
 
 class SchemaTooComplexError(Exception):
     """The schema asks for more steps, or goes deeper, than one check may."""
@@ -214,20 +228,6 @@ def member_place(at: str, name: str | int) -> str:
 
 
 # Patterns: a few characters can keep a regular expression busy for years
-
-LIMIT_S = 2.0
-MAX_PATTERN = 2_000
-# Steps of the matcher that are over in no time.
-_FEW = 10_000_000
-# A repeated group doubles the ways with every character: up to this length they are few.
-_SHORT = 20
-_REPETITION = compile_late(r"[*+]|\{\d*,\d*\}")
-_NESTED = compile_late(r"\)[*+{]")
-_MATCHER = """
-import re, sys
-pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")
-sys.exit(10 if re.search(pattern, text) else 11)
-"""
 
 
 def is_loose(pattern: str, text: str) -> bool:

@@ -27,6 +27,30 @@ from capdisc_indexer.validation.skill_rules import OF_THE_FORMAT
 
 _Placed = TypeVar("_Placed", Entry, TextNode)
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+# Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph
+# to its last. Only a fence of the same marks closes one, and no line of a fence is part of a
+# paragraph. Its lines are an atomic group: before 3.11.5, Python matches a possessive group beyond
+# its end.
+_FENCED_CODE = (
+    r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+"
+    r"(?>(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*)(?:\n[^\n]*+)?"
+)
+_CODE_SPAN = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
+_INDENTED_CODE = r"^(?: {4}| {0,3}\t)[^\n]*+"
+_INVISIBLE = f"(?P<invisible>{capdisc_guard.REMOVABLE})"
+_IN_FIELD = re.compile(f"{_FENCED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
+_IN_BODY = re.compile(f"{_FENCED_CODE}|{_INDENTED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
+_REMOVABLE = re.compile(
+    "[\u00ad\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef]"
+)
+
+_HASH = re.compile(r"(?:^|[ \t])#")
+
+_FIELDS = {squeeze_key(name): name for name in OF_THE_FORMAT}
+_SEPARATORS = ", \n\t"
+
 
 @frozen
 class FieldRegion:
@@ -110,9 +134,6 @@ def _from_the_last(placed: list[_Placed]) -> list[_Placed]:
     return sorted(placed, key=lambda each: (each.line, each.column), reverse=True)
 
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
 def remove_byte_order_mark(text: str, places: frozenset[tuple[int, int]]) -> str:
     """The text without its byte order mark."""
     return text.removeprefix("\ufeff")
@@ -141,24 +162,6 @@ def move_front_matter_up(text: str, places: frozenset[tuple[int, int]]) -> str:
     opening = halves.block_line - 2
     closing = opening + halves.block.count("\n") + 1
     return "\n".join([*lines[opening : closing + 1], *lines[halves.body_line - 1 :]])
-
-
-# Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph
-# to its last. Only a fence of the same marks closes one, and no line of a fence is part of a
-# paragraph. Its lines are an atomic group: before 3.11.5, Python matches a possessive group beyond
-# its end.
-_FENCED_CODE = (
-    r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+"
-    r"(?>(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*)(?:\n[^\n]*+)?"
-)
-_CODE_SPAN = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
-_INDENTED_CODE = r"^(?: {4}| {0,3}\t)[^\n]*+"
-_INVISIBLE = f"(?P<invisible>{capdisc_guard.REMOVABLE})"
-_IN_FIELD = re.compile(f"{_FENCED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
-_IN_BODY = re.compile(f"{_FENCED_CODE}|{_INDENTED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
-_REMOVABLE = re.compile(
-    "[\u00ad\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 def remove_invisible(text: str, places: frozenset[tuple[int, int]]) -> str:
@@ -238,9 +241,6 @@ def _quote_ambiguous(fields: FieldRegion, entries: Iterable[Entry]) -> str:
     return fields.text
 
 
-_HASH = re.compile(r"(?:^|[ \t])#")
-
-
 def write_repaired(text: str, places: frozenset[tuple[int, int]], slip: str) -> str:
     """The text with each field that has the YAML mistake `slip` written as the lenient reader
     understood it.
@@ -292,10 +292,6 @@ def _block_lines(line: str) -> list[str]:
         return [line]
     indent = " " * (len(head) - len(head.lstrip()) + 2)
     return [f"{head} |-", *(indent + part for part in lines)]
-
-
-_FIELDS = {squeeze_key(name): name for name in OF_THE_FORMAT}
-_SEPARATORS = ", \n\t"
 
 
 def rename_keys(text: str, places: frozenset[tuple[int, int]]) -> str:

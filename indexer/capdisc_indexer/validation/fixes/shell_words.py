@@ -33,6 +33,18 @@ from capdisc_indexer.validation.fixes.fields import (
 _ITEM = re.compile(r"(\s*-\s+)$")
 _SEPARATOR = re.compile(r",[ \t]*$")
 
+# Shells in which "$1" is the first argument, and stays one word.
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"})
+_FLAGS = re.compile(r"-[aefhlmnuvx]*")
+_WITH_TEXT = re.compile(r"-[aefhlmnuvx]*c[aefhlmnuvx]*")
+# Outside of single quotes: other arguments, substitutions, arithmetic, tests with patterns, here
+# documents, escapes, comments, functions, and words that change the arguments.
+_UNSURE = re.compile(
+    r"\$[0-9@*#]|\$[({]|`|\\|<<|\(\(|\[\[|#|\(\s*\)|(?<![\w-])(?:eval|set|shift|getopts|source|select)(?![\w-])"
+    r"|(?<![\w-])for\s+\w+\s*(?:;|\n|do\b)"
+)
+_MAX_ARGUMENTS = 9
+
 
 @frozen
 class _Style:
@@ -126,19 +138,6 @@ def _in_double_quotes(text: str) -> str:
 
 def _in_single_quotes(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-# Shells in which "$1" is the first argument, and stays one word.
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"})
-_FLAGS = re.compile(r"-[aefhlmnuvx]*")
-_WITH_TEXT = re.compile(r"-[aefhlmnuvx]*c[aefhlmnuvx]*")
-# Outside of single quotes: other arguments, substitutions, arithmetic, tests with patterns, here
-# documents, escapes, comments, functions, and words that change the arguments.
-_UNSURE = re.compile(
-    r"\$[0-9@*#]|\$[({]|`|\\|<<|\(\(|\[\[|#|\(\s*\)|(?<![\w-])(?:eval|set|shift|getopts|source|select)(?![\w-])"
-    r"|(?<![\w-])for\s+\w+\s*(?:;|\n|do\b)"
-)
-_MAX_ARGUMENTS = 9
 
 
 def rewrite_shell_text(

@@ -14,6 +14,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
+from typing import Self
 
 from capdisc_guard.masking import mask_keys
 from capdisc_indexer.model.frozen import frozen
@@ -76,10 +77,11 @@ class _Pattern:
     expression: re.Pattern[str]
     of_bodies: bool = True
 
-
-def _pattern(effect: str, words: str, expression: str, of_bodies: bool = True) -> _Pattern:
-    groups = tuple(frozenset(group.encode().split(b"|")) for group in words.split("&"))
-    return _Pattern(effect, groups, compile_late(expression), of_bodies)
+    @classmethod
+    def parse(cls, effect: str, words: str, expression: str, of_bodies: bool = True) -> Self:
+        """The pattern, with `words` as `a|b&c|d`."""
+        groups = tuple(frozenset(group.encode().split(b"|")) for group in words.split("&"))
+        return cls(effect, groups, compile_late(expression), of_bodies)
 
 
 _HIDES = "wants something kept from the user"
@@ -88,7 +90,7 @@ _STEERS = "steers other tools"
 _READS = "asks for secrets or private files"
 _SENDS = "wants data handed over"
 _PATTERNS = (
-    _pattern(
+    _Pattern.parse(
         _HIDES,
         "tell|telling|mention|mentioning|reveal|revealing|disclose|disclosing|inform|informing|notify|notifying|alert"
         "|alerting|warn|warning|ask|asking|show|showing&not|don't|never|without|avoid",
@@ -96,44 +98,44 @@ _PATTERNS = (
         rf"|{_NOT}\s+{_GAP}{{0,3}}?(?:inform|notify|alert|warn|ask|show)\w*\s+{_GAP}{{0,3}}?"
         r"(?:users?|humans?|anyone|anybody|them|people|owner)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _HIDES,
         "secretly|covertly|stealthily|silently|quietly|background",
         r"\b(?:secretly|covertly|stealthily)\b|\b(?:silently|quietly|in the background)\s+(?:also\s+)?"
         r"(?:send|forward|copy|include|add|call|run|execute|upload|pass|attach|read|collect|append|bcc|post)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _HIDES,
         "without&knowledge|consent|permission|approval|confirmation|noticing|knowing|awareness|interaction",
         r"\bwithout\s+(?:the\s+)?(?:users?'?s?|their|anyone'?s?|human)\s+(?:\w+\s+)?"
         r"(?:knowledge|consent|permission|approval|confirmation|noticing|knowing|awareness|interaction)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _HIDES,
         "keep&hidden|secret|confidential|private|from|between",
         r"\bkeep\s+(?:this|it|these|that)\s+(?:a\s+)?(?:hidden|secret|confidential|private|from|between)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _HIDES,
         "know|see|notice|told|informed|find|learn&user|users&not|never|mustn't|shouldn't|doesn't|won't|can't|needn't",
         r"\bthe users? (?:must|should|need|does|do|will|can|may)\s?(?:not|n't|never)\s+"
         r"(?:\w+\s+){0,2}?(?:know|see|notice|be told|be informed|find out|learn)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _ORDERS,
         "<|[&important|system|instruction|instructions|secret|hidden|critical|mandatory|assistant|admin|override",
         r"[<\[]\s*/?\s*(?:important|system|instructions?|secret|hidden|critical|mandatory|assistant|admin|override)\b"
         r"[^>\]]{0,40}[>\]]",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _ORDERS,
         "ignore|disregard|forget|override|bypass&instruction|instructions|rule|rules|prompt|prompts|guideline"
         "|guidelines|policy|policies|constraint|constraints|safety|restriction|restrictions|warning|warnings",
         rf"\b(?:ignore|disregard|forget|override|bypass)\s+{_GAP}{{0,3}}?"
         r"(?:instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|constraints?|safety|restrictions?|warnings?)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _ORDERS,
         "you|assistant|agent|model|ai|llm&call|invoke|run|execute|read|open|send|forward|email|upload|follow|obey|ignore"
         "|disregard|include|append|use&must|shall|should|has|have|need|needs|required|is|are",
@@ -143,7 +145,7 @@ _PATTERNS = (
         r"|append|use (?:this|the))\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _ORDERS,
         "always|before&call|invoke|run|execute|send|forward|include|append|attach|read|prefer|choose|use|using|calling"
         "|invoking|running|executing",
@@ -153,7 +155,7 @@ _PATTERNS = (
         r"(?:any|every|each|all|other|another)\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _ORDERS,
         "now|pretend|instructions|prompt|override|message|mode|otherwise|else"
         "&you|from|pretend|new|hidden|system|developer|tool",
@@ -161,7 +163,7 @@ _PATTERNS = (
         r"|\bhidden instructions\b|\bsystem (?:prompt|override|message)\s*:|\bdeveloper mode\b"
         r"|\b(?:otherwise|or else|else)\b.{0,20}\btool (?:will not|won't|will fail)",
     ),
-    _pattern(
+    _Pattern.parse(
         _STEERS,
         "called|invoked|used|available|executed|run|triggered|asked&when|whenever|if|once|time"
         "&must|should|change|replace|send|forward|include|use|instead|also|bcc",
@@ -170,14 +172,14 @@ _PATTERNS = (
         r"\b(?:must|should|change|replace|send|forward|include|use|instead|also call|bcc)\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _STEERS,
         "instead&tool|tools|function|functions|server|servers",
         rf"\binstead of\s+(?:the\s+|using\s+|calling\s+|any\s+|all\s+){{0,2}}\W?{_GAP}{{0,3}}?"
         r"(?:tools?|functions?|servers?)\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _STEERS,
         "sent|send|forwarded|forward|routed|copied|bcc|bcc'd|cc|cc'd|go|addressed|uploaded|logged|posted|paid"
         "&all|every|each|any&must|should|has|have|shall|need|needs|are",
@@ -185,38 +187,38 @@ _PATTERNS = (
         r"|outputs?|queries|prompts?|conversations?|keys?)\s+(?:must|should|have to|has to|shall|needs? to|are to)\s+"
         r"(?:also\s+)?(?:be\s+)?(?:sent|send|forward|rout|copied|bcc|cc|go|address|upload|logg|post|paid)",
     ),
-    _pattern(
+    _Pattern.parse(
         _STEERS,
         "recipient|recipients|destination|beneficiary|payee|iban&change|replace|set|rewrite|redirect|override",
         r"\b(?:change|replace|set|rewrite|redirect|override)\s+(?:the\s+)?"
         r"(?:recipients?|destination|beneficiary|iban|payee)\s+(?:\w+\s+){0,3}?(?:to|with|by)\b",
     ),
-    _pattern(
+    _Pattern.parse(
         _SENDS,
         "http|https|@&send|sent|forward|forwarded|copy|copied|mail|email|post|posted|report|upload|uploaded|submit"
         "|transmit|exfiltrate|deliver|bcc|cc",
         r"\b(?:send|forward|copy|mail|email|post|report|upload|submit|transmit|exfiltrate|deliver|sent|forwarded"
         rf"|copied|posted|uploaded)\b.{{0,60}}?\b(?:to|at)\s+{_GAP}{{0,3}}?{_ADDRESS}|\bb?cc\b.{{0,40}}?{_ADDRESS}",
     ),
-    _pattern(_READS, _PLACE_WORDS, _SECRET_FILES, of_bodies=False),
-    _pattern(
+    _Pattern.parse(_READS, _PLACE_WORDS, _SECRET_FILES, of_bodies=False),
+    _Pattern.parse(
         _READS,
         _PLACE_WORDS,
         rf"{_GIVE}\b.{{0,80}}?(?:{_SECRET_FILES})|(?:{_SECRET_FILES}).{{0,80}}?(?:{_GIVE}\b|\bcurl\b|{_ADDRESS})",
     ),
-    _pattern(
+    _Pattern.parse(
         _READS,
         f"{_SECRET_WORDS}&{_GIVE_VERBS}|{_READ_VERBS}|look",
         rf"(?:{_GIVE}|{_READ})\s+{_GAP}{{0,6}}?{_SECRETS}\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _SENDS,
         f"{_GIVE_VERBS}&{_TALK_WORDS}",
         rf"{_GIVE}\s+{_GAP}{{0,6}}?{_TALK}\b",
         of_bodies=False,
     ),
-    _pattern(
+    _Pattern.parse(
         _SENDS,
         f"http|https|@&{_TALK_WORDS}|{_SECRET_WORDS}&{_GIVE_VERBS}",
         rf"{_GIVE}\s+{_GAP}{{0,8}}?(?:{_TALK}|{_SECRETS})\b.{{0,40}}?(?:\bto\s+{_ADDRESS}|{_ADDRESS})",

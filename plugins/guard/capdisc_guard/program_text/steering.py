@@ -39,6 +39,12 @@ _HARMLESS_VARIABLES = compile_late(
     r"(?:GIT|LD|MALLOC)_?\w*(?:TOKEN|KEY|PASSWORD|PASS|SECRET|NAME|EMAIL|DATE|USER|USERNAME)"
     r"|GITHUB\w*|GITLAB\w*|GITEA\w*|GITEE\w*|GITBOOK\w*|GITTER\w*|GITGUARDIAN\w*|LDAP\w*|PYTHONANYWHERE\w*"
 )
+_CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
+# A pattern that names a leading dash itself: `^-?[0-9]+$`, `^(?:-v|…)$`, `^[-+]`. A dash somewhere
+# in a class, as in `^[a-z-]+$` for a slug, does not permit options.
+_NAMES_DASH = compile_late(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
+# JSON numbers as Python writes them; not -Infinity, which JSON does not have.
+_NEGATIVE = compile_late(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def is_steering(name: str) -> bool:
@@ -61,14 +67,6 @@ def steering_hint(name: str) -> str:
     if name in ALWAYS_GIVEN:
         return f"leave {name} out of requiredSecrets: every program gets it"
     return f"leave {name} out of requiredSecrets, and set it inside the tool if it needs it"
-
-
-_CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
-# A pattern that names a leading dash itself: `^-?[0-9]+$`, `^(?:-v|…)$`, `^[-+]`. A dash somewhere
-# in a class, as in `^[a-z-]+$` for a slug, does not permit options.
-_NAMES_DASH = compile_late(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
-# JSON numbers as Python writes them; not -Infinity, which JSON does not have.
-_NEGATIVE = compile_late(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def parameter_schema(schema: JsonSchema | None, name: str) -> JsonSchema:

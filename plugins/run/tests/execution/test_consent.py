@@ -10,6 +10,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.tools.call_context import ExecutionContext
 from capdisc_run import approvals
 from capdisc_run.prepare import prepare_call
+from case_rows import read_rows
 
 RUN = {"command": ["cat", "scripts/go.txt"]}
 FIRST = ("it has not been run before as it is now",)
@@ -27,21 +28,7 @@ def _print(descriptor, arguments=None, cwd="/"):
     return approvals.fingerprint(descriptor, _call(descriptor, arguments, cwd))
 
 
-def _request(method):
-    return {"run": {"http": {"method": method, "url": "https://a.example.com/"}}}
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_known", "count"),
-    [
-        ({"risk": "low"}, True, 0),
-        ({"risk": "low"}, False, 1),
-        # Side effects, confirm and any risk above low each ask for consent (S280, S281).
-        *((fields, True, 1) for fields in HARMFUL),
-        *((_request(method), True, 0) for method in ("GET", "HEAD")),
-        *((_request(method), True, 1) for method in ("POST", "DELETE", "PATCH")),
-    ],
-)
+@pytest.mark.parametrize(("fields", "is_known", "count"), read_rows(__file__, "reasons"))
 def test_what_may_change_something_is_asked_about_each_time_and_all_else_once(
     described, fields, is_known, count
 ) -> None:
@@ -89,37 +76,14 @@ def test_a_yes_holds_for_the_files_where_it_is_run_and_for_that_folder(
     assert _print(tool, cwd=here) != first
 
 
-_DEFAULT = {"properties": {"script": {"type": "string", "default": "go.py"}}}
-_LISTED = {"properties": {"scripts": {"type": "array", "default": ["x", "scripts/go.sh"]}}}
-_STEM = {"properties": {"name": {"type": "string", "default": "go"}}}
-
-
-@pytest.mark.parametrize(
-    ("command", "schema", "file"),
-    [
-        ("python3 {script}", _DEFAULT, "go.py"),
-        ("python3 scripts/{name}.py", _STEM, "scripts/go.py"),
-        ("cat {scripts...}", _LISTED, "scripts/go.sh"),
-        ("python3 -m tool", None, "tool.py"),
-        ("python3 -um tool.sub", None, "tool/sub.py"),
-        ("python3 -mtool.sub", None, "tool/__init__.py"),
-        ("python3 -m tool", None, "tool/__main__.py"),
-        ("python3 tool", None, "tool/__main__.py"),
-        ("sh -c|exec ./go.sh --fast", None, "go.sh"),
-        ("sh -c|cd scripts && . './go.sh'; echo $(sh x.sh)", None, "scripts/x.sh"),
-        ("sh -c|python3 -m tool </dev/null", None, "tool.py"),
-        (["cat", ["--directory", "server"], "main.py"], None, "server/main.py"),
-        ("cat -fgo.awk", None, "go.awk"),
-        ("cat @words.txt", None, "words.txt"),
-    ],
-)
+@pytest.mark.parametrize(("command", "schema", "file"), read_rows(__file__, "files"))
 def test_a_yes_holds_for_files_however_the_call_names_them(
     described, command, schema, file: str
 ) -> None:
     if isinstance(command, str):
         words, _, script = command.partition("|")
         command = [*words.split(), *([script] if script else [])]
-    tool = described(run={"command": command}, schema=schema)
+    tool = described(run={"command": command}, schema=schema or None)
     path = Path(tool.source.path).parent / file
     path.parent.mkdir(exist_ok=True)
     path.write_text("one")

@@ -17,6 +17,7 @@ from capdisc_run.output_masking import (
     unmasked_secrets,
 )
 from capdisc_run.prepare import execute_call
+from case_rows import read_rows
 
 SECRET = "hush-0123456789-value"
 
@@ -26,33 +27,7 @@ def _printed(code: str, **limits):
     return execute_call(call, {"PATH": os.environ["PATH"], "KEY": SECRET}, CallLimits(**limits))
 
 
-ODD = 'p"ä/ss wört'
-
-
-@pytest.mark.parametrize(
-    ("data", "secrets", "masked"),
-    [
-        # Of secrets in one another nothing is left.
-        ("abcdef-ghijkl abcdef", {"A": "abcdef", "B": "abcdef-ghijkl"}, "<secret B> <secret A>"),
-        ("abcdefghijkl", {"A": "abcdef", "B": "defghijkl"}, "<secret A>"),
-        ("abababababx", {"A": "ababab"}, "<secret A>x"),
-        # The name of a secret is not masked by another.
-        ("my-value", {"KEY": "my-value", "OTHER": "secret"}, "<secret KEY>"),
-        # A secret is replaced however it is written.
-        *(
-            (f"a {written} b", {"KEY": ODD}, "a <secret KEY> b")
-            for written in (
-                ODD,
-                'p\\"ä/ss wört',
-                'p\\"\\u00e4/ss w\\u00f6rt',
-                "p%22%C3%A4%2Fss%20w%C3%B6rt",
-                "p%22%C3%A4%2Fss+w%C3%B6rt",
-            )
-        ),
-        # A value too short to be a secret is left.
-        ("no 12345", {"KEY": "12345"}, "no 12345"),
-    ],
-)
+@pytest.mark.parametrize(("data", "secrets", "masked"), read_rows(__file__, "secrets"))
 def test_secrets_are_replaced_by_their_names(data, secrets, masked) -> None:
     assert mask_secrets(data.encode(), secrets) == masked.encode()
 
@@ -65,20 +40,7 @@ def test_the_beginning_of_a_secret_at_the_end_of_what_was_cut_is_no_beginning_an
     assert masked == (b"out: <secret KEY>" if size >= LEAST_PARTIAL else b"out: ")
 
 
-@pytest.mark.parametrize(
-    ("data", "secret", "is_cut", "masked"),
-    [
-        # What is left of an end that was dropped is no beginning of a secret either.
-        ("x aa-aaa-", "aa-aaaa", True, "x <secret KEY>"),
-        # What ends by itself keeps a letter or two that a secret begins with.
-        ("a bush, h", SECRET, False, "a bush, h"),
-        ("hush", SECRET, False, "<secret KEY>"),
-        *(
-            (f"x={written}", ODD, True, "x=<secret KEY>")
-            for written in ('p\\"\\u00e4/ss', "p%22%C3%A4%2Fss", "cCLDpC9zcy")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("data", "secret", "is_cut", "masked"), read_rows(__file__, "ends"))
 def test_the_end_of_an_output(data, secret, is_cut, masked) -> None:
     assert mask_stream(data.encode(), {"KEY": secret}, is_cut) == masked.encode()
 

@@ -11,6 +11,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_run.call_types import CallLimits, CommandCall, Outcome
 from capdisc_run.prepare import execute_call
 from capdisc_run.process import build_environment, check_usable, run_process
+from case_rows import read_rows
 
 LONG = 60
 
@@ -92,23 +93,7 @@ def test_a_program_that_cannot_be_started_is_an_error(argv: tuple[str, ...]) -> 
         _run(*argv)
 
 
-@pytest.mark.parametrize(
-    ("environ", "names", "given"),
-    [
-        (
-            {"PATH": "/bin:.:rel:/usr/bin", "HOME": "/h", "LANG": "de", "OTHER": "x", "KEY": "k"},
-            ["KEY"],
-            {"PATH": "/bin:/usr/bin", "HOME": "/h", "LANG": "de", "KEY": "k"},
-        ),
-        # What steers programs is not handed on even when it is named: once relative parts of PATH
-        # came back in this way.
-        (
-            {"PATH": ".:/bin", "HOME": "/h", "LD_PRELOAD": "./x.so", "PYTHONPATH": "", "KEY": "k"},
-            ["PATH", "HOME", "LD_PRELOAD", "KEY"],
-            {"PATH": "/bin", "HOME": "/h", "LANG": "C.UTF-8", "KEY": "k"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("environ", "names", "given"), read_rows(__file__, "environments"))
 def test_a_program_gets_path_home_language_and_what_it_declared(environ, names, given) -> None:
     assert build_environment(environ, names) == given
 

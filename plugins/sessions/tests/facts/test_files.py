@@ -1,6 +1,5 @@
 """Stored facts and open questions."""
 
-import json
 import subprocess
 import sys
 
@@ -12,57 +11,9 @@ from capdisc_sessions.fact_files import Fact
 from capdisc_sessions.fact_texts import MAX_VALUE
 
 
-def names(call):
-    return [each["name"] for each in call("list_known_facts")["facts"]]
-
-
-def test_a_fact_is_there_in_a_new_process_with_its_reason(call, desk) -> None:
-    """A stored fact is read by a new process with its reason (S48, S50)."""
-    call("add_fact", name="vip threshold", value="100,000 USD", reasoning="the handbook says so")
-    script = (
-        "from pathlib import Path; from capdisc_sessions import fact_files\n"
-        f"fact, = fact_files.list_facts(Path({str(desk.state_dir)!r})); print(fact.value, fact.reasoning, sep='|')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "100,000 USD|the handbook says so\n"
-
-
-def test_another_spelling_of_the_name_replaces_the_fact_and_says_which(call) -> None:
-    """A fact under another spelling of its name replaces the old one, which is returned (S48)."""
-    call("add_fact", name="userAge", value=41)
-    done = call("add_fact", name="the user's age", value=42)
-    assert (done["added"]["value"], done["replaced"][0]["value"]) == (42, 41)
-    assert names(call) == ["the user's age"]
-
-
 def test_a_name_with_what_cannot_be_seen_is_kept_without_it(call) -> None:
     assert call("add_fact", name="a\x00b", value=1)["added"]["name"] == "ab"
     assert call("add_fact", name="ab", value=2)["replaced"][0]["value"] == 1
-
-
-def test_questions_without_an_answer_are_listed_until_they_have_one(call) -> None:
-    """Unanswered questions are listed with their count until a fact answers them (S50)."""
-    for _ in range(2):
-        call("resolve_fact", question="Where is the Christmas party?")
-    call("resolve_fact", question="Who is the release manager?")
-    asked = call("get_unresolved_facts")
-    assert [(each["text"], each["count"]) for each in asked["questions"]] == [
-        ("Where is the Christmas party?", 2)
-    ]
-    call("add_fact", name="christmas party", value="at the harbour")
-    call("resolve_fact", question="Where is the Christmas party?")
-    assert call("get_unresolved_facts") == {"questions": [], "total": 0}
-
-
-def test_the_file_has_a_line_for_each_and_is_its_owners_alone(call, desk) -> None:
-    call("add_fact", name="a", value="b")
-    call("resolve_fact", question="what is gross margin?")
-    path = desk.state_dir / "facts.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [next(iter(row)) for row in rows] == ["fact", "question"]
-    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_two_processes_lose_none_of_each_others_facts(tmp_path) -> None:

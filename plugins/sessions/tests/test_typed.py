@@ -1,0 +1,29 @@
+"""What `session`, `learn` and the tools for facts print, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rows.table import REPOSITORY, Row
+from typed_cases import load_cases
+
+HERE = Path(__file__).parent
+CASES = [
+    case for name in ("session", "learn", "facts") for case in load_cases(HERE / f"{name}.toml")
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_typed_gives_what_the_case_says(
+    open_workspace: Callable[[Row], Path],
+    type_case: Callable[[Row], None],
+    monkeypatch: pytest.MonkeyPatch,
+    case: Row,
+) -> None:
+    monkeypatch.setenv("TRANSCRIPTS", str(HERE))
+    monkeypatch.setenv("FIXTURES", str(REPOSITORY / "fixtures"))
+    open_workspace(case)
+    type_case(case)
