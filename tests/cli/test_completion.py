@@ -10,72 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args import completion
-from capdisc.commands.completion import SCRIPTS
-
-
-def words(*typed: str) -> list[str]:
-    return [word for word, _ in completion.find_candidates(typed)]
-
-
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        (("sear",), ["search"]),
-        (("help", "sear"), ["search"]),
-        (("search", "--kin"), ["--kind"]),
-        (("find", "--kin"), ["--kind"]),
-        (("search", "--kind", "sk"), ["skill"]),
-        (("search", "--kind=sk"), ["--kind=skill"]),
-        (("search", "pdf", "--kind", "skill", "--kin"), ["--kind"]),
-        (("search", "--category", "fin"), ["finance"]),
-        (("search", "--tag", "invo"), ["invoice"]),
-        (("search", "pdf", "--limit", ""), []),
-        (("search", "--", "--kin"), []),
-        (("search", "--json", "--js"), []),
-        (("show", "skill:merge"), ["skill:merge-pdfs"]),
-        (("show", "merge"), ["merge-pdfs"]),
-        (("show", "send-invoice", "skill:merge"), ["skill:merge-pdfs"]),
-        (("run", "tool:conv"), ["tool:convert-image"]),
-        (("run", "tool:convert-image", ""), []),
-        (("validate", "--rule", "dup"), ["duplicate-field", "duplicate-id"]),
-        (("validate", ""), [":files"]),
-        (("trust", "skill:merge"), [":files"]),
-        (("index", "--index-dir", ""), [":dirs"]),
-        (("render", "--format", "x"), ["xml"]),
-        (("call", "search_tool"), ["search_tool"]),
-        (("config", "s"), ["set"]),
-        (("config", "set", "lim"), ["limit"]),
-        (("config", "set", "mode", "hy"), ["hybrid"]),
-        (("completion", "z"), ["zsh"]),
-        (("no-such-command", ""), []),
-    ],
-)
-def test_what_can_stand_next(small, typed, expected) -> None:
-    assert words(*typed) == expected
-
-
-def test_nothing_typed_offers_every_command(hermetic) -> None:
-    assert {"search", "render", "completion", "--version"} <= set(words(""))
-
-
-def test_sessions_are_offered_by_name(capdisc, hermetic) -> None:
-    capdisc("session", "new", "trip")
-    assert words("session", "show", "t") == ["trip"]
-    assert words("search", "x", "--session", "") == ["trip"]
-
-
-def test_an_index_that_is_named_on_the_line_is_read(hermetic, small, monkeypatch) -> None:
-    monkeypatch.delenv("CAPDISC_INDEX_DIR")
-    assert words("show", "skill:merge") == []
-    assert words("show", "--index-dir", str(small), "skill:merge") == ["skill:merge-pdfs"]
-
-
-def test_without_an_index_and_with_a_broken_file_nothing_is_printed(process, hermetic) -> None:
-    (hermetic / "capdisc.toml").write_text("limit = = 3\n")
-    done = process("--complete", "show", "")
-    assert (done.code, done.out, done.err) == (0, "", "")
-
 
 def test_an_answer_imports_neither_the_commands_nor_a_library(small) -> None:
     code = (
@@ -165,13 +99,6 @@ def test_zsh_loads_the_script(hermetic, small, path_with_capdisc) -> None:
     paths = script.replace("capdisc show skill:merge", "capdisc trust").replace("skill:merge", ".")
     paths = paths.replace("words=", "_files() { print files }\nwords=")
     assert run_shell("zsh", paths) == ["_capdisc", "files"]
-
-
-@pytest.mark.parametrize("shell", SCRIPTS)
-def test_a_script_is_printed_whole(capdisc, hermetic, shell) -> None:
-    done = capdisc("completion", shell)
-    assert (done.code, done.err) == (0, "")
-    assert "--complete" in done.out
 
 
 # Manual pages

@@ -145,28 +145,3 @@ def test_too_little_memory_for_a_library_is_said_in_one_line(hermetic, write_ski
     lines = done.stderr.splitlines()
     assert [line.partition(b": ")[0] for line in lines[-2:]] == [b"error", b"hint"]
     assert b"Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"]
-)
-def test_closed_and_full_streams_harm_no_file_and_show_no_traceback(
-    hermetic, write_skill, closed
-) -> None:
-    """A stream that is closed leaves its number to the next file that is opened: what is printed would go there."""
-    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
-    run = f"{sys.executable} -m capdisc"
-    script = f"{run} index skills --index-dir index {closed}; {run} search crane --index-dir index {closed}; "
-    done = subprocess.run(
-        ["bash", "-c", script + f"{run} doctor --deep --index-dir index"],
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done
-    assert b"Traceback" not in done.stderr
-
-
-def test_a_terminal_that_is_gone_is_no_matter(small) -> None:
-    argv = [sys.executable, "-m", "capdisc", "list"]
-    done = subprocess.run(argv, capture_output=True, start_new_session=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")

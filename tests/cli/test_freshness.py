@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -40,37 +39,6 @@ def _index_dir(capdisc) -> Path:
     return Path(capdisc("status", "--json").json["index_dir"])
 
 
-def test_each_change_is_in_the_next_answer(indexed, write_skill, capdisc) -> None:
-    new = write_skill(indexed, "kanban", "Builds a kanban board. Use to plan tasks on a board.")
-    assert capdisc("search", "build a kanban board", "--ids").out.split()[0] == "skill:kanban"
-    crane = indexed / "paper-crane" / "SKILL.md"
-    with crane.open("r+") as file:  # in place
-        text = file.read().replace("paper cranes", "linen swans")
-        file.seek(0)
-        file.write(text)
-    assert "linen swans" in capdisc("search", "fold a linen swan").out
-    assert "linen swans" in capdisc("show", "paper-crane").out
-    new.unlink()
-    assert capdisc("list", "--ids").out.split() == ["skill:paper-crane"]
-    crane.unlink()
-    assert capdisc("list", "--ids").out.split() == []
-
-
-def test_what_was_taken_in_is_said_in_json_and_once(indexed, write_skill, capdisc) -> None:
-    path = write_skill(indexed, "swan", "Folds paper swans. Use for paper swans.")
-    taken_in = _freshness(capdisc)
-    assert (taken_in["state"], taken_in["reason"]) == ("updated", None)
-    assert any(path.is_relative_to(name) for name in taken_in["names"])
-    assert _freshness(capdisc) == {
-        "state": "current",
-        "changed": 0,
-        "names": [],
-        "reason": None,
-        "complete": True,
-        "missing": [],
-    }
-
-
 def test_a_folder_is_not_missing_since_a_time_in_the_future(
     indexed, hermetic, write_skill, capdisc, monkeypatch
 ) -> None:
@@ -92,72 +60,6 @@ def _last_day(capdisc) -> date:
     """The day until which the capabilities of folders that are gone stay."""
     text = capdisc("status", "--json").json["covers"]["text"]
     return date.fromisoformat(text.rpartition("until ")[2][:10])
-
-
-def test_a_folder_that_appears_is_a_new_root(indexed, hermetic, write_skill, capdisc) -> None:
-    write_skill(hermetic / ".agents" / "skills", "swan", "Folds paper swans. Use for paper swans.")
-    write_skill(Path.home() / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
-    assert set(capdisc("list", "--ids").out.split()) == {
-        "skill:paper-crane",
-        "skill:swan",
-        "skill:boat",
-    }
-
-
-def test_a_setting_that_names_a_folder_is_followed(
-    indexed, hermetic, write_skill, capdisc
-) -> None:
-    write_skill(hermetic / "more", "swan", "Folds paper swans. Use for paper swans.")
-    (hermetic / "capdisc.toml").write_text('roots = ["more"]\n')
-    assert "skill:swan" in capdisc("list", "--ids").out
-    (hermetic / "capdisc.toml").unlink()
-    assert "skill:swan" not in capdisc("list", "--ids").out
-
-
-@pytest.mark.parametrize(("words", "others"), [((), {"skill:boat"}), (("--only",), set())])
-def test_folders_named_by_hand_stay_covered(hermetic, write_skill, capdisc, words, others) -> None:
-    write_skill(hermetic / "named", "crane", "Folds paper cranes. Use for paper cranes.")
-    assert capdisc("index", "named", *words).code == 0
-    write_skill(hermetic / "named", "swan", "Folds paper swans. Use for paper swans.")
-    write_skill(hermetic / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
-    assert set(capdisc("list", "--ids").out.split()) == {"skill:crane", "skill:swan"} | others
-
-
-def test_many_changes_are_named_and_left(indexed, write_skill, capdisc) -> None:
-    for number in range(14):
-        write_skill(indexed, f"swan-{number}", f"Folds {number} linen swans. Use for linen swans.")
-    done = capdisc("search", "paper cranes", "--ids")
-    assert done.out.split() == ["skill:paper-crane"]
-    assert "notice: 14 files have changed since the index was built (" in done.err
-    assert done.err.rstrip().endswith("and 11 more): capdisc index")
-    lag = _freshness(capdisc)
-    assert (lag["state"], lag["changed"], len(lag["names"])) == ("behind", 14, 5)
-    assert "14 files have changed" in capdisc("render", "paper cranes").err
-    assert len(capdisc("list", "--ids", "--fresh", "require").out.split()) == 15
-    assert _freshness(capdisc)["state"] == "current"
-
-
-def test_files_that_were_only_written_again_have_not_changed(
-    indexed, write_skill, capdisc
-) -> None:
-    for number in range(14):
-        write_skill(indexed, f"swan-{number}", f"Folds {number} linen swans. Use for linen swans.")
-    assert capdisc("index").code == 0
-    for path in indexed.glob("*/SKILL.md"):
-        path.write_bytes(path.read_bytes())
-    assert _freshness(capdisc)["state"] == "current"
-    assert capdisc("status", "--json").json["freshness"]["state"] == "current"
-
-
-def test_a_mode_turns_the_look_off(indexed, write_skill, capdisc, monkeypatch) -> None:
-    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
-    assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]
-    assert _freshness(capdisc, "--fresh", "off")["state"] == "unchecked"
-    monkeypatch.setenv("CAPDISC_FRESH", "off")
-    assert capdisc("list", "--ids").out.split() == ["skill:paper-crane"]
-    assert len(capdisc("list", "--ids", "--fresh", "auto").out.split()) == 2
-    refused = capdisc("list", "--fresh", "never")
-    assert refused.code == 2 and "one of: auto, require, off" in refused.err
 
 
 def test_another_writer_costs_no_answer(indexed, write_skill, capdisc) -> None:
@@ -194,75 +96,6 @@ def test_lost_or_damaged_stamps_are_made_again(indexed, write_skill, capdisc, co
     stamps.unlink() if content is None else stamps.write_bytes(content)
     assert len(capdisc("list", "--ids").out.split()) == 2
     assert folder_stamps.look_at_disk(stamps.parent, read_pointer(stamps.parent)).is_known
-
-
-@pytest.mark.parametrize("torn", ["name: [", "name: paper-crane\ndescription: ["])
-def test_a_file_that_its_author_is_still_writing_answers_as_before(indexed, capdisc, torn) -> None:
-    path = next(indexed.glob("*/SKILL.md"))
-    name, whole = path.parent.name, path.read_text()
-    path.write_text(f"---\n{torn.replace('paper-crane', name)}\n---\n")
-    done = capdisc("search", "paper cranes", "--json")
-    assert [(hit["id"], hit["stale"]) for hit in done.json["hits"]] == [(f"skill:{name}", True)]
-    path.write_text(whole)
-    done = capdisc("search", "paper cranes", "--json")
-    assert [(hit["id"], hit["stale"]) for hit in done.json["hits"]] == [(f"skill:{name}", False)]
-
-
-def test_a_broken_new_file_is_said_and_costs_no_answer(indexed, capdisc) -> None:
-    (indexed / "broken").mkdir()
-    (indexed / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")
-    done = capdisc("search", "paper cranes", "--ids")
-    assert done.out.split() == ["skill:paper-crane"] and "SKILL.md" in done.err
-
-
-def test_the_first_search_builds_the_index(skills, write_skill, capdisc) -> None:
-    write_skill(skills, "paper-crane", "Folds paper cranes. Use for paper cranes.")
-    done = capdisc("search", "paper cranes", "--ids")
-    assert (done.code, done.out) == (0, "skill:paper-crane\n")
-    assert "notice: indexed 1 file in" in done.err
-    assert capdisc("search", "paper cranes").err == ""
-
-
-def test_a_project_without_skills_answers_from_the_user_s_index(
-    hermetic, write_skill, capdisc, monkeypatch
-) -> None:
-    write_skill(Path.home() / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
-    assert capdisc("search", "paper boats", "--ids").out == "skill:boat\n"
-    users = capdisc("status", "--json").json["index_dir"]
-    other = hermetic.parent / "other"
-    other.mkdir()
-    monkeypatch.chdir(other)
-    done = capdisc("search", "paper boats", "--ids")
-    assert (done.out, done.err) == ("skill:boat\n", "")
-    assert capdisc("index").code == 0
-    monkeypatch.chdir(Path.home())
-    assert capdisc("status", "--json").json["index_dir"] == users
-
-
-def test_the_nearest_capability_wins_and_the_other_is_named(skills, write_skill, capdisc) -> None:
-    write_skill(
-        Path.home() / ".claude" / "skills", "crane", "Folds the user's cranes. Use for cranes."
-    )
-    assert "the user's cranes" in capdisc("search", "fold cranes").out
-    write_skill(skills, "crane", "Folds the project's cranes. Use for cranes.")
-    shown = capdisc("show", "skill:crane").out
-    assert "the project's cranes" in shown and "the user's cranes" not in shown
-    assert str(Path.home() / ".claude") in capdisc("list", "--shadowed").out
-
-
-def test_where_there_is_nothing_it_says_where_it_looked(capdisc) -> None:
-    done = capdisc("search", "paper cranes")
-    assert done.code == 4 and "there is no index yet" in done.err
-    assert "~/.claude/skills" in done.err or ".claude/skills" in done.err
-    assert "capdisc index PATH" in done.err
-
-
-def test_where_it_may_not_build_it_says_that_plain_index_does(
-    skills, write_skill, capdisc
-) -> None:
-    write_skill(skills, "crane", "Folds paper cranes. Use for paper cranes.")
-    done = capdisc("search", "paper cranes", "--fresh", "off")
-    assert done.code == 4 and done.err.rstrip().endswith("run: capdisc index")
 
 
 def test_many_files_are_indexed_in_the_background(
@@ -305,35 +138,6 @@ def test_a_change_of_a_very_large_index_is_taken_in_in_the_background(
     lag = _freshness(capdisc)
     assert (lag["state"], lag["changed"]) == ("behind", 1) and "being indexed" in lag["reason"]
     assert len(started) == 1
-
-
-def test_an_index_of_hidden_capabilities_is_not_called_empty(skills, capdisc) -> None:
-    (skills / "quiet").mkdir(parents=True)
-    (skills / "quiet" / "SKILL.md").write_text(
-        "---\nname: quiet\ndescription: Says nothing. Use never.\n"
-        "disable-model-invocation: true\n---\nHush.\n"
-    )
-    done = capdisc("search", "zebra")
-    assert done.code == 1 and "empty" not in done.err
-    assert "the one capability of the index is hidden from agents" in done.err
-
-
-def test_index_says_what_it_looks_for(hermetic, capdisc) -> None:
-    done = capdisc("index", ".")
-    assert done.code == 0
-    assert "looked for CAPABILITY.yaml, SKILL.md" in done.err
-
-
-def test_status_and_doctor_tell_the_age_and_what_is_newer(indexed, write_skill, capdisc) -> None:
-    assert "built just now" in capdisc("status").out
-    assert "newer       nothing on disk" in capdisc("status").out
-    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
-    assert "changed on disk" in capdisc("status").out
-    assert capdisc("status", "--json").json["freshness"]["state"] == "behind"
-    checks = json.loads(capdisc("doctor", "--json").out)["checks"]
-    newer = next(check for check in checks if check["name"] == "newer")
-    assert newer["state"] == "notice" and "capdisc index" in newer["fix"]
-    assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]
 
 
 @pytest.fixture

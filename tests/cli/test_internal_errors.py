@@ -185,14 +185,3 @@ def test_workers_of_a_large_build_report_it(skills, capdisc, monkeypatch) -> Non
 def test_what_ends_a_run_still_ends_it(skills, capdisc, monkeypatch, error) -> None:
     _fail_in_reading(monkeypatch, error)
     assert capdisc("index").code == (130 if error is KeyboardInterrupt else 4)
-
-
-def test_blanks_of_braille_between_letters_are_a_finding(skills, capdisc, write_skill) -> None:
-    """R1: two of them in one file ended every command."""
-    write_skill(skills, "glaze-bowls", "Glazes bowls. Use to glaze a bowl.", "a\u2800\u2800b")
-    checked = capdisc("validate", "--json")
-    assert checked.code == 0
-    messages = {row["code"]: row["message"] for row in checked.json["findings"]}
-    assert "U+2800" in messages["invisible-character"]
-    for command in (("index",), ("search", "glaze a bowl"), ("render", "glaze a bowl"), ("list",)):
-        assert capdisc(*command).code == 0

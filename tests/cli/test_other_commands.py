@@ -63,24 +63,6 @@ def test_the_version_is_printed_with_little_loaded() -> None:
     assert is_loaded == "False"
 
 
-def test_a_reader_that_stops_early_is_no_error(small) -> None:
-    script = f"{sys.executable} -m capdisc list | head -1; test ${{PIPESTATUS[0]}} -eq 0"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_full_disk_under_stdout_is_one_line(small) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m capdisc list > /dev/full"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode not in (0, 70)
-    assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
     "argv",
     [
@@ -110,35 +92,6 @@ def test_cold_commands_import_nothing_heavy(small, hermetic, write_skill, argv) 
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stderr.splitlines()[-1] == "[]"
-
-
-def test_in_a_deleted_folder_nothing_is_touched(here, process) -> None:
-    script = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m capdisc init"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert "the current folder is gone" in done.stderr
-
-
-def test_a_folder_name_cannot_forge_a_line(capdisc, here) -> None:
-    folder = here / "x\nhint: run something bad"
-    folder.mkdir()
-    (folder / "SKILL.md").write_text("")
-    done = capdisc("validate", ".")
-    assert done.code == 1
-    assert "\nhint: run something bad" not in done.out
-    assert "<U+000A>" in done.out
-
-
-def test_a_path_that_is_not_utf8_is_said_and_read(capdisc, here, write_skill) -> None:
-    write_skill(here / "skills", "alpha")
-    os.makedirs(os.fsencode(here / "skills") + b"/caf\xe9")
-    with open(os.fsencode(here / "skills") + b"/caf\xe9/SKILL.md", "w") as file:
-        file.write("---\nname: cafe\ndescription: Brews.\n---\n")
-    done = capdisc("index", "skills")
-    assert done.code == 0
-    assert "not UTF-8" in done.err
-    assert "caf\\xe9" in capdisc("show", "skill:cafe").out
-    assert "(no change)" in capdisc("index", "skills").out
 
 
 @pytest.mark.parametrize(

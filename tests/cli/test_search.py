@@ -41,20 +41,6 @@ def test_every_mode_answers(capdisc, small, mode) -> None:
     )
 
 
-def test_query_syntax_has_no_meaning_and_does_no_harm(capdisc, small) -> None:
-    for query in (
-        "merge AND (PDF",
-        "a" * 5000,
-        "(" * 5000,
-        "NOT " * 500,
-        '"merge pdfs"~3',
-        "name:pdf^9",
-        "*",
-        "\x00x",
-    ):
-        assert capdisc("search", query).code in (0, 1), query
-
-
 def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(
     capdisc, hermetic, monkeypatch
 ) -> None:
@@ -87,27 +73,6 @@ def test_a_long_text_on_stdin_is_one_query_and_its_notices_stay_short(capdisc, s
     assert len(found.err) < 1000
 
 
-def test_closed_streams_are_no_bug(small) -> None:
-    import subprocess
-    import sys
-
-    for redirection in (">&-", "<&-", "2>&-"):
-        command = f"{sys.executable} -m capdisc search 'merge PDF files' {redirection}"
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (redirection, done.stderr)
-
-
-def test_output_is_utf8_whatever_the_locale(process, hermetic, write_skill, monkeypatch) -> None:
-    write_skill(hermetic / "skills", "kalender", "Zählt die Tage — календарь. Use when asked.")
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    process("index", "skills")
-    plain = process("show", "kalender", "--json")
-    assert "календарь" in plain.out
-    assert (
-        process("show", "kalender", "--json", env={"PYTHONIOENCODING": "ascii"}).out == plain.out
-    )
-
-
 def test_no_requirement_is_shown_without_what_requires_it(capdisc, small) -> None:
     for query in (
         "how do I boil an egg",
@@ -135,54 +100,3 @@ def test_json_is_one_line_in_a_pipe_and_indented_on_a_terminal(small, tmp_path) 
     assert child.returncode == 0
     assert (piped.count(b"\n"), shown.splitlines()[1]) == (1, b'  "schema_version": 1,')
     assert json.loads(piped) == json.loads(shown)
-
-
-def test_what_gives_a_parameter_comes_with_the_tool_that_needs_it(capdisc, tmp_path) -> None:
-    order = {"order_id": {"type": "string", "description": "The order."}}
-    tools = [
-        _tool("cancel_order", "Cancels an order before it is sent.", order),
-        _tool("find_order_id_by_email", "Finds what a customer bought.", {"email": {}}),
-        *(
-            _tool(f"paint_{thing}", f"Paints a {thing} in any colour.", {"colour": {}})
-            for thing in ("wall", "door", "fence", "boat")
-        ),
-    ]
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "shop.tools.json").write_text(json.dumps({"tools": tools}))
-    assert capdisc("index", str(tmp_path / "shop")).code == 0
-    found = capdisc("search", "call off my purchase, cancel it before it is sent", "--explain")
-    first, second, *_ = (line for line in found.out.splitlines() if line[:3].strip().isdigit())
-    assert "cancel_order" in first
-    assert "find_order_id_by_email" in second
-    assert "gives an input of" in found.out
-    assert "came along because its name gives order_id" in found.out
-    edges = capdisc("graph", "--json").json["edges"]
-    assert [(edge["kind"], edge["why"]) for edge in edges if "INPUT" in edge["kind"]] == [
-        ("TAKES_INPUT_FROM", "its name gives order_id")
-    ]
-    alone = capdisc("search", "cancel my purchase before it is sent", "--mode", "no-graph")
-    assert "gives an input of" not in alone.out
-
-
-def test_producers_are_found_across_files_and_after_a_change(capdisc, tmp_path) -> None:
-    wanted = [("tool:cancel_order", "tool:find_order_id_by_email")]
-    for name, parameter in (("cancel_order", "order_id"), ("find_order_id_by_email", "email")):
-        (tmp_path / "shop" / name).mkdir(parents=True)
-        (tmp_path / "shop" / name / "CAPABILITY.yaml").write_text(
-            f"name: {name}\nkind: tool\ncategory: shop\ndescription: Does {name} for a customer.\n"
-            f"parameters:\n  type: object\n  properties: {{{parameter}: {{type: string}}}}\n"
-            f"  required: [{parameter}]\n"
-        )
-    for text in ("for a customer", "for one customer"):
-        changed = tmp_path / "shop" / "cancel_order" / "CAPABILITY.yaml"
-        changed.write_text(changed.read_text().replace("for a customer", text))
-        assert capdisc("index", str(tmp_path / "shop")).code == 0
-        edges = capdisc("graph", "--json").json["edges"]
-        found = [edge for edge in edges if edge["kind"] == "TAKES_INPUT_FROM"]
-        assert [(edge["source"], edge["target"]) for edge in found] == wanted
-
-
-def _tool(name: str, description: str, properties: dict[str, object]) -> dict[str, object]:
-    """A tool that requires all of its parameters."""
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return {"name": name, "description": description, "inputSchema": schema}

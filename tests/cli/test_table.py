@@ -80,18 +80,6 @@ def test_a_first_typed_build_leaves_the_table_to_the_background(
     _wait_until_equal(hermetic / "index")
 
 
-def test_nobody_gets_a_table_unasked(hermetic, capdisc, write_skill, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_TABLE", "aside")
-    write_skill(hermetic / ".claude" / "skills", "boil-egg", "Boils an egg. Use for eggs.")
-    printed = [capdisc(*words) for words in (["search", "egg"], ["index"], ["status"], ["doctor"])]
-    assert not [done for done in printed if "\ntable" in done.out or "LanceDB" in done.err]
-    index = Path(capdisc("status", "--json").json["index_dir"])
-    assert not (index / "table").exists()
-    found = capdisc("search", "boil an egg", "--engine", "lancedb", "--ids")
-    assert (found.out, found.err) == ("skill:boil-egg\n", "")
-    assert lance_table.equals_index(index)
-
-
 def test_one_figure_of_size(index, capdisc) -> None:
     du = subprocess.run(["du", "-sk", index], capture_output=True, text=True, check=True)
     size = f"{1024 * int(du.stdout.split()[0]) / 1e6:.1f} MB"
@@ -112,23 +100,6 @@ def test_the_table_of_long_bodies_is_no_larger_than_the_rest(hermetic, capdisc, 
     assert capdisc("index", "skills", "--index-dir", "index", "--wait", "-q").code == 0
     sizes = [measure_folder(hermetic / "index" / name).bytes for name in ("table", "gens")]
     assert sizes[0] < 1.1 * sizes[1]
-
-
-def test_wait_waits_and_status_says_when_it_is_behind(
-    index, capdisc, write_skill, monkeypatch
-) -> None:
-    monkeypatch.setenv("CAPDISC_TABLE", "off")
-    write_skill(index.parent / "skills", "boil-egg", "Cooks noodles. Use when asked.")
-    result = capdisc("index", "skills", "--index-dir", "index", "--json")
-    assert result.json["table"] == "behind"
-    status = capdisc("status", "--index-dir", "index", "--json")
-    assert (status.json["table"]["state"], status.json["table"]["generation"]) == ("behind", 1)
-    assert "of generation 1; capdisc index --wait" in (
-        capdisc("doctor", "--index-dir", "index", "--deep").out
-    )
-    result = capdisc("index", "skills", "--index-dir", "index", "--wait", "--json")
-    assert result.json["table"] == "equal"
-    assert "every id and hash" in capdisc("doctor", "--index-dir", "index", "--deep").out
 
 
 def test_a_finisher_that_is_killed_loses_nothing(index, process, write_skill) -> None:
@@ -169,43 +140,6 @@ def test_an_index_that_was_removed_does_not_come_back(index, capdisc, monkeypatc
     (index / "table").mkdir(parents=True)
     (index / "table" / "letter.txt").touch()
     assert "holds other files" in capdisc("index", "skills", "--index-dir", "index").err
-
-
-def test_both_engines_find_the_same(index, capdisc) -> None:
-    for words in (["merge pdf fils"], ["boil an egg", "--exclude", "fold-paper"]):
-        found = [
-            capdisc("search", *words, "--engine", engine, "--index-dir", "index", "--ids").out
-            for engine in ("matrix", "lancedb")
-        ]
-        assert found[0] == found[1] != ""
-
-
-def test_a_filter_with_quotes_stays_a_filter(index, capdisc, write_skill) -> None:
-    path = write_skill(index.parent / "skills", "odd", "Boils an egg oddly. Use when asked.")
-    text = path.read_text().replace("description:", "metadata:\n  category: it's\ndescription:")
-    path.write_text(text)
-    assert capdisc("index", "skills", "--index-dir", "index", "--wait").code == 0
-    options = ("--engine", "lancedb", "--index-dir", "index", "--ids")
-    assert capdisc("search", "boil an egg", "--category", "it's", *options).out == "skill:odd\n"
-    result = capdisc("search", "boil an egg", "--exclude", "x') OR ('1'='1", *options)
-    assert "skill:boil-egg" in result.out
-
-
-def test_the_engine_brings_a_table_that_is_behind_up_to_date(
-    index, capdisc, write_skill, monkeypatch
-) -> None:
-    monkeypatch.setenv("CAPDISC_TABLE", "off")
-    write_skill(index.parent / "skills", "noodles", "Cooks noodles. Use when asked.")
-    capdisc("index", "skills", "--index-dir", "index")
-    monkeypatch.setenv("CAPDISC_ENGINE", "lancedb")
-    result = capdisc("search", "cook noodles", "--index-dir", "index", "--ids")
-    assert (result.out.split()[0], result.err) == ("skill:noodles", "")
-
-
-def test_another_engine_is_refused(index, capdisc, monkeypatch) -> None:
-    monkeypatch.setenv("CAPDISC_ENGINE", "lance")
-    result = capdisc("search", "egg", "--index-dir", "index")
-    assert (result.code, "unknown engine" in result.err) == (2, True)
 
 
 def test_a_cold_search_does_not_import_the_table(index) -> None:

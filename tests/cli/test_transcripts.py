@@ -3,6 +3,8 @@
 A case begins with a line `# what it shows`, and goes on with:
 
     with small              a fixture of conftest.py, such as a catalogue that is indexed
+    with person             from here on a person sits at stdin and stderr
+    with nobody             from here on nobody does
     env CAPDISC_LOG=1       a variable of the environment
     file caps/list.json     the indented lines below it are the text of this file
     files bakery            the files in bakery.files, next to the transcripts
@@ -30,6 +32,7 @@ from textwrap import dedent
 
 import pytest
 
+from capdisc.context import surroundings
 from case_files import write_files
 from rows.transcript import PROGRAMS, type_step
 
@@ -37,6 +40,16 @@ FOLDER = Path(__file__).parent / "transcripts"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "sources"
 EACH = re.compile(r"^each (.+)\n((?: {4}.+\n)+)", flags=re.M)
 IS_WRITING = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "is_terminal", lambda stream: stream is not sys.stdout)
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "is_terminal", lambda stream: False)
 
 
 def read_cases() -> Iterator[object]:
