@@ -12,7 +12,7 @@ PROMISES = TEXT.partition("## Not promised")[0]
 def test_every_promise_names_a_test() -> None:
     promises = re.split(r"^- \*\*", PROMISES, flags=re.MULTILINE)[1:]
     assert len(promises) > 15
-    named = re.compile(r"`test_|`\w+\.(?:txt|case): ")
+    named = re.compile(r"`test_|`\w+\.(?:txt|case|toml): ")
     assert [promise[:60] for promise in promises if not named.search(promise)] == []
 
 
@@ -30,9 +30,10 @@ def test_every_test_that_is_named_is_there() -> None:
 
 
 def test_every_case_that_is_named_is_there() -> None:
-    named = re.findall(r"`(\w+\.(?:txt|case)): ([^`]+)`", PROMISES)
+    named = re.findall(r"`(\w+\.(?:txt|case|toml)): ([^`]+)`", PROMISES)
     assert named
     for file, sentence in named:
         (path,) = (path for folder in TESTS for path in folder.rglob(file))
-        heading = re.compile(rf"^(?:#|====) {re.escape(' '.join(sentence.split()))}$", re.M)
+        escaped = re.escape(" ".join(sentence.split()))
+        heading = re.compile(rf'^(?:# |==== |\["){escaped}(?:"\])?$', re.M)
         assert heading.search(path.read_text(encoding="utf-8")), (file, sentence)
