@@ -15,8 +15,8 @@ import pytest
 
 from capdisc_indexer.config.client_table import client_sections
 from capdisc_indexer.store import durable_files, state_file
+from rows.transcript import PROGRAM
 
-SCRIPT = str(Path(sys.executable).parent / "capdisc")
 # The files of each client in the user's scope, hook first; vscode has one in the project.
 FILES = {
     "claude": (".claude/settings.json", ".claude.json"),
@@ -139,7 +139,7 @@ def test_new_files_are_made_and_removed_with_their_folders(
     before = tree(home, hermetic)
     done = setup(client)
     assert "+++ " in done.out and "--- /dev/null" in done.out
-    assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
+    assert words_of(server_of(client, place(client))) == [PROGRAM, "mcp"]
     assert all(
         (hermetic if client == "vscode" else home).joinpath(name).exists()
         for name in FILES[client]
@@ -164,7 +164,7 @@ def test_only_lines_of_ours_come_and_go(setup, undo, client, layout, place) -> N
     before = put(path, LAYOUTS[layout].replace("KEY", key))
     setup(client, "--mcp")
     after = path.read_bytes()
-    assert words_of(server_of(client, path)) == [SCRIPT, "mcp"]
+    assert words_of(server_of(client, path)) == [PROGRAM, "mcp"]
     if b"\r\n" in before:
         assert after.count(b"\n") == after.count(b"\r\n")
     if before.strip() and b"\n" not in before.strip() and before.strip() != b"{}":
@@ -181,8 +181,8 @@ def test_comments_and_order_of_toml_are_kept(setup, undo, layout, place) -> None
     before = put(path, TOML_LAYOUTS[layout])
     setup("codex")
     data = tomllib.loads(path.read_bytes().decode())
-    assert data["mcp_servers"]["capdisc"] == {"command": SCRIPT, "args": ["mcp"]}
-    assert data["hooks"]["UserPromptSubmit"][-1]["hooks"][0]["command"] == f"{SCRIPT} hook codex"
+    assert data["mcp_servers"]["capdisc"] == {"command": PROGRAM, "args": ["mcp"]}
+    assert data["hooks"]["UserPromptSubmit"][-1]["hooks"][0]["command"] == f"{PROGRAM} hook codex"
     undo("codex")
     assert path.read_bytes() == before
     # From a file that somebody edited since, only our tables go.
@@ -223,19 +223,19 @@ def test_options_of_the_server_come_and_go(setup, undo, capdisc, client, place) 
     before = put(path, text)
     setup(client)
     setup(client, "--mcp", "--gateway", "--tools", "agent")
-    assert words_of(server_of(client, path)) == [SCRIPT, "mcp", "--gateway", "--tools", "agent"]
+    assert words_of(server_of(client, path)) == [PROGRAM, "mcp", "--gateway", "--tools", "agent"]
     # What is there stays; the value of an option is the last one.
     words = ("setup", client, "--mcp", "--allow-run", "--tools", "all", "--yes")
     assert capdisc(*words).code == 0
     options = ["--gateway", "--allow-run", "--tools", "all"]
-    assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
+    assert words_of(server_of(client, path)) == [PROGRAM, "mcp", *options]
     between = path.read_bytes()
     assert capdisc(*words).out.startswith(f"{client}: nothing to do")
     assert setup(client).out.startswith(f"{client}: nothing to do")
     assert path.read_bytes() == between
     if client in client_sections("hook"):  # the part that stays keeps its options
         undo(client, "--hook")
-        assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
+        assert words_of(server_of(client, path)) == [PROGRAM, "mcp", *options]
     undo(client)
     assert path.read_bytes() == before
 
@@ -362,7 +362,7 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
     monkeypatch.setattr("capdisc_indexer.platforms.system.NAME", "darwin")
     program = tmp_path / "bin" / "capdisc"
     program.parent.mkdir()
-    program.symlink_to(SCRIPT)
+    program.symlink_to(PROGRAM)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin:/usr/sbin:/sbin")
     setup(client, "--scope", "user")
     paths = [home / name for name in MAC_FILES[client]]
@@ -384,7 +384,7 @@ def test_on_macos_every_client_of_the_user_gets_the_whole_path(
         assert "other version" in check["text"]
         assert check["fix"] == f"capdisc setup {client}"
     setup(client, "--scope", "user")
-    assert words_of(server_of(client, paths[-1])) == [SCRIPT, "mcp"]
+    assert words_of(server_of(client, paths[-1])) == [PROGRAM, "mcp"]
 
 
 def test_a_path_with_blanks_is_quoted_for_the_shell(

@@ -34,7 +34,7 @@ import pytest
 
 from capdisc.context import surroundings
 from case_files import write_files
-from rows.transcript import PROGRAMS, type_step
+from rows.transcript import PROGRAM, type_step
 
 FOLDER = Path(__file__).parent / "transcripts"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "sources"
@@ -80,9 +80,10 @@ def write_file(name: str, text: str) -> None:
 @pytest.mark.parametrize(("path", "case"), list(read_cases()))
 def test_what_is_typed_gives_what_is_written(path, case, request, capdisc, monkeypatch) -> None:
     monkeypatch.setenv("FIXTURES", str(FIXTURES))
-    places = {"home": str(Path.home()), "work": os.getcwd(), "top": str(Path.cwd().parent)}
-    places |= {"program": str(PROGRAMS / "capdisc"), "python": sys.executable}
-    places["tests"] = str(FOLDER.parents[1])
+    folders = {"home": Path.home(), "work": Path.cwd(), "top": Path.cwd().parent}
+    folders |= {"tests": FOLDER.parents[1], "python": Path(sys.executable)}
+    places = {name: folder.as_posix() for name, folder in folders.items()}
+    places["program"] = PROGRAM
     written, before = "", ""
     for part in re.split(
         r"^(?=(?:with|env|files?|skill|in|\$) )", fill_in(case, places), flags=re.M

@@ -41,6 +41,8 @@ from product_lists import RENDER_FORMATS
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 ROUNDS = int(os.environ.get("CAPDISC_RENDER_ROUNDS", "60"))
+# Fitting adds the counts of parts, which may be some tokens more than the count of the whole.
+_SPARE = 8
 CHOICES, FRAMED_CHOICES = read_rows(__file__, "choices"), read_rows(__file__, "framed")
 
 
@@ -130,7 +132,7 @@ def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> b
     fuller = replace(
         made, tiers=tiers, printing=replace(made.printing, split=made.printing.split and "both")
     )
-    return own <= cap and exact(form.format_context(form, fuller)) <= made.budgets.total
+    return own <= cap and exact(form.format_context(form, fuller)) <= made.budgets.total - _SPARE
 
 
 def _typed(rng: random.Random, world: World) -> RenderOptions:

@@ -37,9 +37,13 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.platforms import system
 
 # `python` is the one that runs the tests.
 PROGRAMS = Path(sys.executable).parent
+PROGRAM = system.abspath(
+    PROGRAMS / ("Scripts/capdisc.exe" if sys.platform == "win32" else "capdisc")
+)
 Json = Any
 RunCapdisc = Callable[..., Any]
 
@@ -50,6 +54,7 @@ _PATH = re.compile(
 _JSON_LINE = re.compile(r"(?P<path>[.\[]\S*) (?P<sign>==|!=|<=|>=|<|>|~|!~) (?P<value>.+)")
 _TOKENS_LINE = re.compile(r"tokens (?P<sign>==|!=|<=|>=|<|>) (?P<limit>\d+)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
+_ASSIGNMENTS = re.compile(r"^(?:[A-Z_]+=\S* )+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,8 @@ def _type_line(line: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -
             printed = Printed(done.code, "" if target else done.out, printed.err + done.err)
             if target:
                 Path(target).write_text(done.out, encoding="utf-8")
+        elif words[0] == "cat" and len(words) == 2 and Path(words[1]).is_file():
+            printed = Printed(0, Path(words[1]).read_text(encoding="utf-8"), printed.err)
         else:
             # A server reads the real stdin.
             command = part.replace("capdisc mcp", f"{sys.executable} -m capdisc mcp")
@@ -144,6 +151,12 @@ def _type_line(line: str, capdisc: RunCapdisc, environment: Mapping[str, str]) -
             )  # fmt: skip
             printed = Printed(shell.returncode, shell.stdout, printed.err + shell.stderr)
     return printed
+
+
+def needs_shell(line: str) -> bool:
+    """Whether the typed line has more than capdisc and cat, which run without a shell."""
+    parts = [_ASSIGNMENTS.sub("", part.strip()) for part in _split_pipe(line)]
+    return any(not re.match(r"cat \S+$|capdisc (?!mcp)", part) for part in parts)
 
 
 def _split_pipe(line: str) -> list[str]:

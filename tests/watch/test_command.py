@@ -106,7 +106,8 @@ def test_the_lancedb_table_follows_while_watching(
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (getattr(signal, "SIGHUP", 1), 129)],
 )
 def test_a_signal_ends_it_and_what_it_started(command, hermetic, number, code) -> None:
     """A signal ends watching and its command, with the signal's status (S212)."""

@@ -1,6 +1,7 @@
 """capdisc mcp answers what a client asks when it starts before it loads what takes long."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_tools_are_listed_before_the_sdk_numpy_or_an_index_are_loaded(
     index_dir.mkdir(parents=True)
     (index_dir / "CURRENT").write_text("no index\n")
     paths = [str(hermetic / "broken"), *(path for path in sys.path if path)]
-    monkeypatch.setenv("PYTHONPATH", ":".join(paths))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     answers, _ = talk(*OPENING)
     assert len(answers[2]["result"]["tools"]) == 2
     # Whatever else is asked needs the SDK, which really cannot be loaded.
