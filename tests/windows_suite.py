@@ -24,6 +24,8 @@ _OWNERS = "Windows has no owners and permissions of POSIX"
 _FORK = "the guard's function runs in a fork"
 _LINKS = "links need a privilege"
 _FOLDER = "its folder is another one there: see test_windows_paths.py"
+_PROGRAMS = "capdisc runs no programs there"
+_SEPARATOR = "another character stands between paths of a variable, or before them"
 NOT_ON_WINDOWS = {
     "test_permissions.py": _OWNERS,
     "test_a_file_of_the_user_keeps_its_mode": _OWNERS,
@@ -42,11 +44,19 @@ NOT_ON_WINDOWS = {
     "test_what_is_written_is_read_by_its_owner_alone": _OWNERS,
     "[setup: What is no text is an error": "a folder that is opened gives another error",
     "[trust: What trust keeps is private": _OWNERS,
-    "[run: ": "capdisc runs no commands there",
-    "[index: The examples of init are valid, and the tool runs": "capdisc runs no commands there",
+    "[run: ": _PROGRAMS,
+    "[index: The examples of init are valid, and the tool runs": _PROGRAMS,
     "A pipe is refused at once": "there are no such files",
     "A link to a pipe is refused at once": "there are no such files",
     "[rows: The log counts": _OWNERS,
+    "[declared: CAPDISC_DIRS, or else": _SEPARATOR,
+    "[render: What is pinned passes": _SEPARATOR,
+    "[index: Roots in a file are meant": _SEPARATOR,
+    "[gateway: A tool of a server that only reads": _PROGRAMS,
+    "[gateway: A run of a server's tool keeps": _PROGRAMS,
+    "[mcp_servers: ": _PROGRAMS,
+    "[reference_library: Of two spellings": "two spellings are one file there",
+    "[table: ": "its Python may lack LanceDB",
     "[validate: --fix --write": _OWNERS,
     "[words: An error names what was meant": "its shells quote otherwise",
     "[claude-desktop": _FOLDER,

@@ -51,7 +51,7 @@ def add(
     """
     runtime = surroundings.current_runtime()
     data = user_files.read_file_or_stdin(runtime, target, _MAX_BYTES, "add one capability")
-    text = data.decode("utf-8-sig", "replace")
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     folder = emergent_folder(runtime, index_dir)
     if text.lstrip().startswith("---\n") and "\n---" in text.lstrip()[4:]:
         files, skipped = [_skill_file(folder, text)], list[str]()

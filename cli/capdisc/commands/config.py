@@ -153,8 +153,8 @@ def _edit_file(request: SettingRequest) -> int:
 
 def _print_path(request: SettingRequest) -> int:
     file = config_file.find_file(request.runtime, request.is_workspace)
-    document = {"file": str(file), "exists": file.exists()}
-    console.print_answer(request.json, document, [str(file)])
+    document = {"file": file.as_posix(), "exists": file.exists()}
+    console.print_answer(request.json, document, [file.as_posix()])
     return ExitCode.OK
 
 

@@ -254,8 +254,9 @@ def describe_readers(folder: Path) -> list[str]:
 
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
     """Print which files were written."""
-    document = {"written": [path.as_posix() for path in paths]}
-    console.print_answer(json, document, [*(f"wrote {path}" for path in paths), *extra_lines])
+    written = [path.as_posix() for path in paths]
+    lines = [*(f"wrote {path}" for path in written), *extra_lines]
+    console.print_answer(json, {"written": written}, lines)
 
 
 def _shown_path(path: Path) -> str:
@@ -263,7 +264,7 @@ def _shown_path(path: Path) -> str:
     from capdisc_indexer.text.shell_quoting import quote_word
 
     relative = system.relpath(path, surroundings.current_runtime().cwd)
-    return quote_word(str(path) if relative.startswith("..") else relative)
+    return quote_word(path.as_posix() if relative.startswith("..") else relative)
 
 
 def write_files(folder: Path, name: str, filename: str, text: str) -> list[Path]:

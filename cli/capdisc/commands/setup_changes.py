@@ -176,7 +176,7 @@ def _print_next_steps(
 ) -> None:
     for change in pending:
         verb = "removed" if change.after is None else "wrote"
-        console.print_notice(f"notice: {verb} {printable_path(str(change.path))}")
+        console.print_notice(f"notice: {verb} {printable_path(change.path.as_posix())}")
     if request.undo:
         return
     for client in request.clients:
@@ -221,7 +221,9 @@ def _format_changes(
     if not any(change.is_change or change.snippets for change in changes):
         names = f"{', '.join(request.clients)}: " if request.clients else ""
         if request.undo and not (plan and plan.question):
-            shared = [printable_path(str(change.path)) for change in changes if change.record]
+            shared = [
+                printable_path(change.path.as_posix()) for change in changes if change.record
+            ]
             reason = "setup has put nothing in"
             if shared:
                 reason = f"another client reads the same entry of {', '.join(shared)}"
@@ -234,7 +236,7 @@ def _format_changes(
         if change.is_change:
             yield from _format_diff(change)
         for snippet in change.snippets:
-            path = printable_path(str(change.path))
+            path = printable_path(change.path.as_posix())
             reason = "cannot be changed without harm to the rest"
             if change.path.suffix != ".toml":
                 reason = "is JSON with comments, which are not touched"
@@ -250,7 +252,7 @@ def part_names(change: FileChange) -> list[str]:
 def _describe_present(changes: Sequence[FileChange]) -> str:
     """Which files have what setup would put in."""
     places = (
-        f"{printable_path(str(change.path))} has "
+        f"{printable_path(change.path.as_posix())} has "
         + " and ".join(PART_TITLES[part] for part in part_names(change))
         for change in changes
     )
@@ -259,7 +261,7 @@ def _describe_present(changes: Sequence[FileChange]) -> str:
 
 def _format_diff(change: FileChange) -> Iterator[str]:
     """The lines of a unified diff, with keys of services masked."""
-    path = printable_path(str(change.path))
+    path = printable_path(change.path.as_posix())
     before, after = change.before or "", change.after or ""
     lines = difflib.unified_diff(
         before.splitlines(),
@@ -296,7 +298,7 @@ def _result_document(
 
 def _change_document(change: FileChange, is_agreed: bool) -> JsonObject:
     return {
-        "path": str(change.path),
+        "path": change.path.as_posix(),
         "parts": part_names(change),
         "diff": list(_format_diff(change)) if change.is_change else [],
         "by_hand": [{"place": snippet.place, "text": snippet.text} for snippet in change.snippets],

@@ -63,7 +63,7 @@ def uninstall(
     command = remove_command(find_installation())
     if json:
         files = [
-            {"path": str(change.path), "parts": setup_changes.part_names(change)}
+            {"path": change.path.as_posix(), "parts": setup_changes.part_names(change)}
             for change in pending
         ]
         facts = {"removed": is_agreed, "package": command}
@@ -157,7 +157,7 @@ def _format_plan(pending: Sequence[FileChange], folders: Sequence[JsonObject]) -
     for change in pending:
         clients = ", ".join(dict.fromkeys(entry.client for entry in change.entries))
         titles = [setup_changes.PART_TITLES[part] for part in setup_changes.part_names(change)]
-        rows.append((str(change.path), f"{' and '.join(titles)} of {clients}", ""))
+        rows.append((change.path.as_posix(), f"{' and '.join(titles)} of {clients}", ""))
     rows += [
         (
             folder["path"],

@@ -200,7 +200,7 @@ def _list_awaited_paths(
         )
         # Claude Code writes its own file with every prompt, so that is left to the next build.
         files += [file.path for file in client_file_list if file.path.name != ".claude.json"]
-    paths = (
+    paths: tuple[Path | str, ...] = (
         *runtime.candidate_roots(config),
         *plugin_switches(runtime),
         *files,
@@ -210,7 +210,7 @@ def _list_awaited_paths(
         runtime.tool_lists_dir,
         *coverage.added,
     )
-    return tuple(dict.fromkeys(map(str, paths)))
+    return tuple(dict.fromkeys(Path(path).as_posix() for path in paths))
 
 
 def covers_usual_folders(index_dir: Path) -> bool:

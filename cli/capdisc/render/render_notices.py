@@ -94,7 +94,7 @@ def _relative_path(descriptor: Descriptor) -> str:
     """The path of the file below its root, which does not depend on where the root lies."""
     path, root = PurePath(descriptor.source.path), descriptor.source.root
     below = path.relative_to(root) if root and path.is_relative_to(root) else PurePath(path.name)
-    return one_line(str(below), 120) if below.parts else path.name
+    return one_line(below.as_posix(), 120) if below.parts else path.name
 
 
 def query_diagnostics(ranking: Ranking) -> dict[str, float]:
