@@ -1,4 +1,4 @@
-"""The options and arguments that several commands share, and what it takes to declare others.
+"""The options and arguments that several commands share.
 
 A command annotates its parameters with them. Options that belong together are the fields of a
 frozen class, which a command takes as one parameter.

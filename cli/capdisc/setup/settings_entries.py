@@ -328,7 +328,7 @@ def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
     options: Sequence[str] = ()
     if words[:start] == expected[:start]:
         options = words[start:]
-    elif runs_server(words):
+    elif runs_server(words) and "mcp" in words:
         options = words[words.index("mcp") + 1 :]
     command = [*expected[:start], *_merge_options(options, expected[start:])]
     # What this version writes besides the command, and an earlier one did not.
