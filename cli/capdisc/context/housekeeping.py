@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TABLE_MODES = ("aside", "wait", "off")
 PAUSE_S = 3600
 _DAY_S = 24 * 3600
-# Named by `_folder_label` and `collection_dir` in config/configuration.py.
+# Named by `folder_label` and `collection_dir` in config/configuration.py.
 _INDEX_NAME = re.compile(r".*-[0-9a-f]{8}(?P<collection>\.[A-Za-z0-9][A-Za-z0-9_-]*)?")
 # What a build that nobody looks at removed; the next one that somebody does says it.
 _REMOVED_FILE = "removed-indexes"

@@ -103,7 +103,8 @@ def build_changes(request: BuildRequest, comparison: TreeComparison | None) -> B
     options = request.options
     if options.same_release and (release := find_other_release(request.index_dir)):
         raise OtherReleaseError(
-            f"capdisc {release} has written this index, and this process is capdisc {describe_release()}",
+            f"capdisc {release} has written this index, and this process is capdisc"
+            f" {describe_release()}",
             "start it again, so that it is the release that is installed now",
         )
     previous = load_previous_build(

@@ -41,8 +41,8 @@ _FORGOTTEN = "it was held back before, and no earlier definition of it is rememb
 
 @frozen(kw_only=True)
 class ParsedFiles:
-    """The files to review, of a scan (`is_part`: of some folders); where the records of parsed files
-    lie in the spool; and the states of all files now and in the last build.
+    """The files to review, of a scan (`is_part`: of some folders); where the records of parsed
+    files lie in the spool; and the states of all files now and in the last build.
     """
 
     files: Sequence[FoundFile]

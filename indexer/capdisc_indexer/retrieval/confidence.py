@@ -1,4 +1,4 @@
-"""How sure is an answer: the relevance of each hit by words and meaning, and the confidence?
+"""How sure is an answer? The relevance of each hit by words and meaning, and the confidence.
 
 Scores order the hits of one query; relevance can be compared between queries. The confidence is
 how likely the first hit is right: a logistic model of signs that mean the same in every catalogue.

@@ -110,9 +110,9 @@ def analyse_text(index: Index, text: str, splits: bool = True) -> AnalysedText:
 
 
 def _choose_weights(index: Index, term_count: int) -> Weights:
-    """The weights for a text of so many different words that the index knows: the further from a
-    request's to a task's, the more of the capabilities have long bodies. The LanceDB table has no
-    topics.
+    """The weights for a text with this number of different words that the index knows: between
+    those of a request and of a task, nearer to the latter the more capabilities have long bodies.
+    The LanceDB table has no topics.
     """
     length = (term_count - _REQUEST_TERMS) / (_TASK_TERMS - _REQUEST_TERMS)
     if length <= 0.0 or index.passages is None or index.table is not None:

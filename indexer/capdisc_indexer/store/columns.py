@@ -74,7 +74,7 @@ def is_told_by_columns(query: Query) -> bool:
 
 
 def read_columns(document: ColumnsRecord) -> Columns:
-    """The columns that `column_writer` wrote."""
+    """The columns as `indexing.commit` wrote them."""
     return Columns(
         ids=document["ids"],
         names=document["names"],

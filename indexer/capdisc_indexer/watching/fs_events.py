@@ -136,9 +136,8 @@ class ChangeFlag:
         )
 
     def wait(self, seconds: float) -> None:
-        """Waits until the first change, at most this many seconds; if there was one already, waits
-        all of them.
-        Signals of the system interrupt it.
+        """Waits until the first change, at most this many seconds; the whole time if there was a
+        change already. Signals of the system interrupt it.
         """
         if self.pending:
             time.sleep(seconds)

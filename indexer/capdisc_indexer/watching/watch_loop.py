@@ -92,8 +92,8 @@ def watch(
 
     The first update is of the build at the start, which may raise what `build_index` raises; later
     failures are notices, and the build is tried again. Raises OtherReleaseError where an upgraded
-    capdisc has written the index meanwhile: to build it again would undo that. A file that fails to parse keeps its last
-    version for GRACE_S seconds after a change.
+    capdisc has written the index meanwhile: to build it again would undo that. A file that fails
+    to parse keeps its last version for GRACE_S seconds after a change.
     """
     build_options = replace(build_options, grace_s=GRACE_S, only_new_findings=True)
     watcher = _Watcher(roots, index_dir, build_options, options)
@@ -224,9 +224,7 @@ class _Watcher:
         # Taken before the build, so that an approval during the build is not missed.
         approvals = _changed_ns(self._build_options.guard)
         report = None
-        if (
-            self._has_built
-        ):  # the first build takes the lock, which checks that this user may write
+        if self._has_built:  # the first build takes the lock: that this user may write shows there
             report = find_no_change(roots, self._index_dir, self._build_options)
         report = report or build_index(roots, self._index_dir, self._build_options)
         self._build_options = replace(self._build_options, same_release=True)
