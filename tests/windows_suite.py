@@ -57,6 +57,8 @@ NOT_ON_WINDOWS = {
     "[mcp_servers: ": _PROGRAMS,
     "[reference_library: Of two spellings": "two spellings are one file there",
     "[table: ": "its Python may lack LanceDB",
+    "[index: A first build counts files with errors": "not understood: the notice is missing",
+    "[trust: A line of the file cannot forge": "the forged path has slashes",
     "[validate: --fix --write": _OWNERS,
     "[words: An error names what was meant": "its shells quote otherwise",
     "[claude-desktop": _FOLDER,

@@ -82,7 +82,7 @@ def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
             {"link": request.value, "leads_to": request.place, "trusted": is_allowed}
         )
     if not is_allowed:
-        raise _refusal(f"the link {escape_line(str(path))} is not trusted")
+        raise _refusal(f"the link {escape_line(path.as_posix())} is not trusted")
     step = _next_step(runtime, runtime.config())
     console.print_notice(f"notice: trusted while it leads there; {step}")
     return ExitCode.OK
@@ -141,7 +141,7 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
     if json:
         console.print_document({**description, "trusted": is_allowed})
     if not is_allowed:
-        raise _refusal(f"the index in {index_dir} is not trusted")
+        raise _refusal(f"the index in {index_dir.as_posix()} is not trusted")
     console.print_notice(
         "notice: it is trusted already"
         if is_known

@@ -175,7 +175,7 @@ def find_own_plugin(runtime: surroundings.Runtime, client: str) -> str:
 def list_hook_places(runtime: surroundings.Runtime, client: str) -> list[str]:
     """The files that have the hook of the client, and its plugin: each runs it at every prompt."""
     paths = {
-        str(entry.path)
+        entry.path.as_posix()
         for scope in SCOPES
         for entry in list_entries(runtime, client, scope)
         if entry.part == HOOK and find_state(entry) in (PRESENT, OUTDATED)
