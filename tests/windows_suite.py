@@ -26,6 +26,7 @@ _LINKS = "links need a privilege"
 _FOLDER = "its folder is another one there: see test_windows_paths.py"
 _PROGRAMS = "capdisc runs no programs there"
 _SEPARATOR = "another character stands between paths of a variable, or before them"
+_BACKSLASHES = "a file of settings is printed with backslashes"
 NOT_ON_WINDOWS = {
     "test_permissions.py": _OWNERS,
     "test_a_file_of_the_user_keeps_its_mode": _OWNERS,
@@ -59,6 +60,9 @@ NOT_ON_WINDOWS = {
     "[table: ": "its Python may lack LanceDB",
     "[index: A first build counts files with errors": "not understood: the notice is missing",
     "[trust: A line of the file cannot forge": "the forged path has slashes",
+    "[config: config set makes the user's own file": _BACKSLASHES,
+    "[index: `config` names the file": _BACKSLASHES,
+    "[declared: The user's sources come beside": _BACKSLASHES,
     "[validate: --fix --write": _OWNERS,
     "[words: An error names what was meant": "its shells quote otherwise",
     "[claude-desktop": _FOLDER,

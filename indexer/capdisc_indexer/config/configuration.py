@@ -152,9 +152,9 @@ def load_config(
     if file and not foreign:
         workspace_settings = _load_file(file, is_users=False)
         bounds = Bounds(
-            folder=real_path(workspace, file.as_posix()),
+            folder=real_path(workspace, str(file)),
             expand=expand,
-            origin=file.as_posix(),
+            origin=str(file),
             own_users={
                 *own_users,
                 *find_other_owners(file.as_posix(), workspace.as_posix(), own_users),
@@ -164,8 +164,8 @@ def load_config(
         permitted = replace(permitted, requests=(*owners, *permitted.requests))
     effective = {
         **_make_layer({name: setting.default for name, setting in SETTINGS.items()}, "default"),
-        **_make_layer(user_settings.values, user_file.as_posix()),
-        **_make_layer(permitted.values, file.as_posix() if file else ""),
+        **_make_layer(user_settings.values, str(user_file)),
+        **_make_layer(permitted.values, str(file)),
         **_read_environment(environ, path_separator),
     }
     origins = {name: origin for name, (_, origin) in effective.items()}
@@ -183,7 +183,7 @@ def load_config(
         overlays=(*user_settings.overlays, *workspace_settings.overlays),
         # Names alone: they lead to nothing that the index does not hold.
         presets={**user_settings.presets, **workspace_settings.presets},
-        file=file.as_posix() if file else "",
+        file=str(file) if file else "",
         digest=workspace_settings.digest,
         requests=permitted.requests,
         refused=permitted.refused,
@@ -285,7 +285,7 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
     for key, value in _flatten_table(table):
         name = snake_case(key)
         if name in SETTINGS and (is_users or name not in USER_ONLY_SETTINGS):
-            checked = check_type(name, value, file.as_posix())
+            checked = check_type(name, value, str(file))
             values[name] = _resolve_paths(name, checked, _base_folder(file))
         elif name == "source":
             sources += parse_declarations(value, file, _base_folder(file), is_users)
