@@ -14,11 +14,11 @@ WINDOWS_TESTS = """
 tests/indexer/store tests/indexer/test_generation.py tests/indexer/test_background.py
 tests/cli/test_hook.py tests/cli/commands/test_mcp_opening.py tests/cli/test_first_steps.py
 tests/cli/test_setup.py tests/cli/test_uninstall.py
-tests/cli/test_folders.py tests/watch/test_command.py
+tests/cli/test_folders.py
 tests/test_first_hour.py tests/cli/test_transcripts.py
 """.split()
-# Only where Windows is played: it imports what Windows lacks.
-PLAYED_TESTS = ["tests/cli/test_background_process.py"]
+# Only where Windows is played: they import what Windows lacks, or end programs by signals.
+PLAYED_TESTS = ["tests/cli/test_background_process.py", "tests/watch/test_command.py"]
 # Those of them that need what Windows does not have, and why.
 _OWNERS = "Windows has no owners and permissions of POSIX"
 _FORK = "the guard's function runs in a fork"

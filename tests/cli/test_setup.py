@@ -316,7 +316,7 @@ def test_without_a_script_of_its_own_no_module_of_the_workspace_takes_its_place(
     setup("cursor")
     entry = load(home / ".cursor" / "mcp.json")["mcpServers"]["capdisc"]
     words = [entry["command"], *entry["args"]]
-    assert words[:5] == [str(home / "python3"), "-E", "-P", "-m", "capdisc"]
+    assert words[:5] == [(home / "python3").as_posix(), "-E", "-P", "-m", "capdisc"]
     undo("cursor")
     assert not (home / ".cursor" / "mcp.json").exists()
 
