@@ -1,4 +1,4 @@
-"""The tool on real corpora that lie beside the project: what is taken in, what is found, what fits.
+"""The tool on real corpora that lie beside the project: what is indexed, what is found, what fits.
 
 python tools/bench/real.py ../shared
 """
@@ -60,7 +60,7 @@ def _taken_in(root: Path, index_dir: Path) -> bool:
     c = first.counts
     share = 100 * (c["files"] - c["failed"]) / c["files"]
     print(
-        f"taken in: {c['files'] - c['failed']:,} of {c['files']:,} files ({share:.1f} %), {c['copies']} of them copies"
+        f"indexed:  {c['files'] - c['failed']:,} of {c['files']:,} files ({share:.1f} %), {c['copies']} of them copies"
     )
     print(f"          {c['capabilities']:,} capabilities in {first.seconds:.1f} s; errors:")
     for finding in first.findings:

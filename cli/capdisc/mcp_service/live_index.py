@@ -186,7 +186,7 @@ class LiveIndex:
 
     def _take_in_changes(self, current: OpenGeneration) -> bool:
         """Bring the index up to date with a few files that changed. Returns whether that published
-        a generation; what is not taken in is named on stderr, once.
+        a generation; what is not indexed is named on stderr, once.
         """
         mode: str = self._config["fresh"]
         if self._shared is not None or mode == "off":
