@@ -137,9 +137,9 @@ def _start_if_due(
     try:
         if pause_s and (waited_s := time.time() - _read_time(lock)) < pause_s:
             return max(waited_s, 0.1)
-        system.overwrite_file(lock, f"{time.time():.0f}".encode())
         if (covers_usual := is_usual()) is None:
             return None
+        system.overwrite_file(lock, f"{time.time():.0f}".encode())
         _start_process(lock, index_dir, client, place.runtime.cwd, again=not covers_usual)
         return 0
     finally:
