@@ -176,7 +176,7 @@ def _print_next_steps(
 ) -> None:
     for change in pending:
         verb = "removed" if change.after is None else "wrote"
-        console.print_notice(f"notice: {verb} {printable_path(change.path.as_posix())}")
+        console.print_notice(f"notice: {verb} {_format_path(change)}")
     if request.undo:
         return
     for client in request.clients:
@@ -221,9 +221,7 @@ def _format_changes(
     if not any(change.is_change or change.snippets for change in changes):
         names = f"{', '.join(request.clients)}: " if request.clients else ""
         if request.undo and not (plan and plan.question):
-            shared = [
-                printable_path(change.path.as_posix()) for change in changes if change.record
-            ]
+            shared = [_format_path(change) for change in changes if change.record]
             reason = "setup has put nothing in"
             if shared:
                 reason = f"another client reads the same entry of {', '.join(shared)}"
@@ -236,7 +234,7 @@ def _format_changes(
         if change.is_change:
             yield from _format_diff(change)
         for snippet in change.snippets:
-            path = printable_path(change.path.as_posix())
+            path = _format_path(change)
             reason = "cannot be changed without harm to the rest"
             if change.path.suffix != ".toml":
                 reason = "is JSON with comments, which are not touched"
@@ -252,16 +250,20 @@ def part_names(change: FileChange) -> list[str]:
 def _describe_present(changes: Sequence[FileChange]) -> str:
     """Which files have what setup would put in."""
     places = (
-        f"{printable_path(change.path.as_posix())} has "
+        f"{_format_path(change)} has "
         + " and ".join(PART_TITLES[part] for part in part_names(change))
         for change in changes
     )
     return ", ".join(places)
 
 
+def _format_path(change: FileChange) -> str:
+    return printable_path(change.path.as_posix())
+
+
 def _format_diff(change: FileChange) -> Iterator[str]:
     """The lines of a unified diff, with keys of services masked."""
-    path = printable_path(change.path.as_posix())
+    path = _format_path(change)
     before, after = change.before or "", change.after or ""
     lines = difflib.unified_diff(
         before.splitlines(),

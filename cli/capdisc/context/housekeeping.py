@@ -70,9 +70,9 @@ def start_table_update(
     if choose_table_mode(config) == "off" or lance_table.equals_index(index_dir):
         return False
     with suppress(OSError):
-        state_file = lance_table.state_file(index_dir)
-        is_missing = is_first and not state_file.exists()
-        if not is_missing and 0 <= time.time() - state_file.stat().st_mtime < PAUSE_S:
+        table_state = lance_table.state_file(index_dir)
+        is_missing = is_first and not table_state.exists()
+        if not is_missing and 0 <= time.time() - table_state.stat().st_mtime < PAUSE_S:
             return False
         start_process("capdisc.context.housekeeping", [str(index_dir), builder_id or ""])
         return True

@@ -154,15 +154,13 @@ class StopSignal:
         if self.signal:  # the second signal
             self.leave()
         self.signal = number
-        # Python would report an exception that a library swallows on stderr; the exit code says
-        # it.
+        # Python would report an exception that a library swallows; the exit code says it.
         sys.unraisablehook = _ignore_unraisable
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     def _start_watchdog(self) -> None:
         """Start the thread that ends the process, which the interpreter does not wait for."""
         import _thread
-        from contextlib import suppress
 
         reading = system.open_signal_pipe()
         if reading is not None:

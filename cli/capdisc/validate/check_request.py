@@ -81,17 +81,14 @@ def parse_request(
     piped = _read_piped(paths, stdin_filename)
     requests = _waiting_requests(runtime, config, typed_codes, bool(paths))
     if not quiet:
-        workspace_trust.announce(requests, config.file or str(runtime.workspace))
+        workspace_trust.announce(requests, config.file or runtime.workspace.as_posix())
     waiting = {request.setting for request in requests}
     choice = rule_choice(texts["select"], texts["ignore"])
     roots, sources = _select_places(runtime, config, paths, is_of_user) if not piped else ((), ())
-    places: list[Path | str] = [
-        *map(Path.as_posix, roots),
-        *(path for path in map(_fixed_path, sources) if path.exists()),
-    ]
+    places = [*roots, *(path for path in map(_fixed_path, sources) if path.exists())]
     reason = ""
     is_open = not profile and config.origins["validate.profile"] == "default" and bool(places)
-    if is_open and all(_CLAUDE_FOLDERS.search(Path(place).as_posix()) for place in places):
+    if is_open and all(_CLAUDE_FOLDERS.search(place.as_posix()) for place in places):
         profile, reason = "claude-code", "only folders of Claude Code are checked"
     return ValidateRequest(
         runtime=runtime,
