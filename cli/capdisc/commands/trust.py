@@ -117,8 +117,7 @@ def _change_document(change: Pending, is_accepted: bool) -> dict[str, object]:
     }
 
 
-# An id such as `skill:merge-pdfs` or `table:chinook.tracks`; a path that exists is taken for a
-# path.
+# An id such as `skill:merge-pdfs` or `table:chinook.tracks`; what exists as a path is a path.
 _CAPABILITY_ID = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _WHAT = "name a workspace, its configuration file, a link, or an index folder"
 

@@ -1,7 +1,7 @@
 """Is the open index as new as what lies on disk, and what is said where it is not?
 
 A look at the stamps of files and folders (`store.folder_stamps`) precedes each answer. Where
-something changed, `index_update` takes it in. Imported by every query, so it imports little.
+something changed, `index_update` indexes it. Imported by every query, so it imports little.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class LiveIndex:
                 self._build.wait(lambda: self.version() != version or is_stopped())
         with self._lock:
             current = self._load_newest()
-            if self._take_in_changes(current):
+            if self._index_changes(current):
                 current = self._load_newest()
             current.users += 1
         try:
@@ -184,7 +184,7 @@ class LiveIndex:
             if previous is not None:
                 self._release(previous)
 
-    def _take_in_changes(self, current: OpenGeneration) -> bool:
+    def _index_changes(self, current: OpenGeneration) -> bool:
         """Bring the index up to date with a few files that changed. Returns whether that published
         a generation; what is not indexed is named on stderr, once.
         """

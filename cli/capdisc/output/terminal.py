@@ -1,8 +1,8 @@
 """What does a person at a terminal see? Tables, trees and panels, drawn by rich.
 
-Where stdout is no terminal, or a dumb one, `find_screen` gives None, and commands print their plain
-lines. rich is imported only while something is drawn: a cold search of
-130 ms of processor time takes 170 with its table.
+Where stdout is not a terminal, or a dumb one, `find_screen` gives None, and commands print their
+plain lines. rich is imported only while something is drawn: a cold search of 130 ms of processor
+time takes 170 with its table.
 
 Callers hand in texts with the names of styles. Every text passes the sanitiser, and none is read
 as rich's markup, so text of others can neither steer the terminal nor colour itself.
@@ -97,7 +97,7 @@ def find_screen(runtime: Runtime) -> Screen | None:
 
 
 def make_screen(runtime: Runtime) -> Screen:
-    """The terminal that stdout is."""
+    """The terminal that stdout is, for a caller that knows that it is one (`draws_results`)."""
     return Screen(columns=max(runtime.columns, MIN_COLUMNS), colour=runtime.colour)
 
 

@@ -332,9 +332,7 @@ def _write_snippets(entries: Sequence[SettingsEntry], path: Path, text: str) -> 
 def _add_missing(
     missing: dict[ValuePath, Any], path: ValuePath, depth: int, content: JsonObject | str
 ) -> None:
-    """Add the value at the path to what is missing in the object or list of its first `depth`
-    keys.
-    """
+    """Add the value at the path to what its first `depth` keys, an object or a list, lack."""
     keys = path[depth:]
     node = missing.setdefault(path[:depth], [] if isinstance(keys[0], int) else {})
     for key, following in pairwise(keys):
