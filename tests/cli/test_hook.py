@@ -19,6 +19,7 @@ from capdisc.args.command_table import run_command
 from capdisc.context import background_build, background_process, coverage
 from capdisc.context.surroundings import current_runtime
 from capdisc.hook import client_session, suggestion_lines, supervisor
+from capdisc_indexer.indexing import previous_build
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.text.normalization import one_line
 
@@ -355,6 +356,20 @@ def test_while_no_build_is_due_nothing_is_read_for_one(
     for _ in range(3):
         assert capdisc("hook", "claude", stdin=event("fold a paper crane")).out
     assert len(questions) == len(builds) == 1
+
+
+def test_a_refresh_that_starts_nothing_holds_up_no_later_one(
+    capdisc, library, monkeypatch, builds
+) -> None:
+    monkeypatch.setattr(background_build, "start_refresh", REFRESH_INDEX)
+    library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
+    prompt = event("fold a paper crane")
+    with monkeypatch.context() as unread:
+        unread.setattr(
+            previous_build, "recover_settings", lambda *_: previous_build.PreviousBuild()
+        )
+        assert capdisc("hook", "claude", stdin=prompt).out and not builds
+    assert capdisc("hook", "claude", stdin=prompt).out and len(builds) == 1
 
 
 # Whatever happens.
