@@ -5,8 +5,8 @@ one that hangs. So the hook runs in a process of its own, whose parent prints it
 not at all, and writes what went wrong to a log that `capdisc doctor` shows. The log holds no
 prompts.
 
-Started before anything else, it imports only `platforms` and what the interpreter has loaded, until
-something fails.
+Started before anything else, it imports only `platforms` and `command_process`, which its child
+needs as well, until something fails.
 """
 
 from __future__ import annotations
