@@ -54,12 +54,12 @@ _SHORTEN_WALK = "Give the command a shorter way: call what it needs, not what mi
 
 CEILINGS: Mapping[str, Ceiling] = {
     "tokens": Ceiling(
-        today=551_172,
+        today=551_154,
         goal=400_000,
         advice="Replace code by a library, or by code that is here already.",
     ),
     "core-tokens": Ceiling(
-        today=388_833,
+        today=388_815,
         goal=265_000,
         advice="Move what no query, context or build needs into a plug-in.",
     ),
