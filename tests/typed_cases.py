@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from rows.conftest import open_workspace, shared_folder
-from rows.table import Row
+from rows.table import REPOSITORY, Row
 from rows.transcript import find_failure
 
-__all__ = ["load_cases", "open_workspace", "shared_folder", "type_case"]
+__all__ = ["load_cases", "open_workspace", "shared_folder", "type_case", "type_in_workspace"]
 
 
 def load_cases(path: Path) -> list[Any]:
@@ -35,5 +35,25 @@ def type_case(capdisc: Callable[..., Any]) -> Callable[[Row], None]:
     def run(case: Row) -> None:
         if failure := find_failure(case.typed, capdisc, dict(os.environ)):
             pytest.fail(f"{case.name}\n{failure}", pytrace=False)
+
+    return run
+
+
+@pytest.fixture
+def type_in_workspace(
+    open_workspace: Callable[[Row], Path],
+    type_case: Callable[[Row], None],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Callable[[Row], None]:
+    """Types a case in its own workspace; $CASES is the folder of the test, $FIXTURES the shipped
+    one.
+    """
+
+    def run(case: Row) -> None:
+        monkeypatch.setenv("CASES", str(request.path.parent))
+        monkeypatch.setenv("FIXTURES", str(REPOSITORY / "fixtures"))
+        open_workspace(case)
+        type_case(case)
 
     return run

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.model.json_types import Arguments, JsonObject
-from typed_cases import open_workspace, shared_folder, type_case
+from typed_cases import open_workspace, shared_folder, type_case, type_in_workspace
 
-__all__ = ["open_workspace", "shared_folder", "type_case"]
+__all__ = ["open_workspace", "shared_folder", "type_case", "type_in_workspace"]
 
 DESIGNS = Path(__file__).resolve().parents[2] / "fixtures" / "designs"
 OpenDesign = Callable[[str], Path]

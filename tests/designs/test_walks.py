@@ -17,7 +17,6 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_typed_gives_what_the_case_says(
-    open_workspace: Callable[[Row], Path], type_case: Callable[[Row], None], case: Row
+    type_in_workspace: Callable[[Row], None], case: Row
 ) -> None:
-    open_workspace(case)
-    type_case(case)
+    type_in_workspace(case)

@@ -65,7 +65,7 @@ def suggest_names(name: str, names: Iterable[str]) -> str:
 
 
 def hint_names(name: str, names: Collection[str], introduction: str = "one of") -> str:
-    """The hint on an unknown name: the nearest, and the names in their order, of many the first.
+    """The hint on an unknown name: the nearest one, and the first of all names in order.
 
     >>> hint_names("jsn", ["json", "table"])
     'did you mean json? one of: json, table'

@@ -258,9 +258,7 @@ def _all_of(check: KeywordCheck) -> Iterator[str]:
 
 
 def _any_of(check: KeywordCheck) -> Iterable[str]:
-    """The problems with the nearest choice. That the value is not null tells its author
-    nothing.
-    """
+    """The problems with the nearest choice; null as a choice tells an author nothing."""
     answers = [
         check.walk.problems(branch, check.value, check.at) for branch in as_list(check.keyword)
     ]

@@ -23,16 +23,11 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_typed_gives_what_the_case_says(
-    open_workspace: Callable[[Row], Path],
-    type_case: Callable[[Row], None],
-    monkeypatch: pytest.MonkeyPatch,
-    case: Row,
+    type_in_workspace: Callable[[Row], None], monkeypatch: pytest.MonkeyPatch, case: Row
 ) -> None:
     for name in (*_VARIABLES, "SLASH_COMMAND_TOOL_CHAR_BUDGET"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CASES", str(HERE))
-    open_workspace(case)
-    type_case(case)
+    type_in_workspace(case)
 
 
 def test_every_figure_has_a_source_and_a_date() -> None:

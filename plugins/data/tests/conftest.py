@@ -1,7 +1,7 @@
 """Folders written from text, and what loading them gives; cases that are typed."""
 
 from loaded_folders import codes, load, load_path
-from typed_cases import open_workspace, shared_folder, type_case
+from typed_cases import open_workspace, shared_folder, type_case, type_in_workspace
 
 __all__ = [
     "codes",
@@ -10,4 +10,5 @@ __all__ = [
     "open_workspace",
     "shared_folder",
     "type_case",
+    "type_in_workspace",
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rows.table import REPOSITORY, Row
+from rows.table import Row
 from typed_cases import load_cases
 
 HERE = Path(__file__).parent
@@ -20,12 +20,6 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_files_become_what_the_case_says(
-    open_workspace: Callable[[Row], Path],
-    type_case: Callable[[Row], None],
-    monkeypatch: pytest.MonkeyPatch,
-    case: Row,
+    type_in_workspace: Callable[[Row], None], case: Row
 ) -> None:
-    monkeypatch.setenv("CASES", str(HERE))
-    monkeypatch.setenv("FIXTURES", str(REPOSITORY / "fixtures"))
-    open_workspace(case)
-    type_case(case)
+    type_in_workspace(case)
