@@ -301,8 +301,8 @@ def read_answer_signs(
     unmatched: Sequence[str],
     encoder: StaticEncoder | None,
 ) -> Mapping[str, float]:
-    """The signs of the answer, none without hits that the texts themselves found. `encoder` made
-    the vectors; none without, or with another encoder than the one that the signs were fitted to.
+    """The signs of the answer; empty where the texts themselves found no hit, and where `encoder`,
+    which made the vectors, is missing or not the one that the signs were fitted to.
     """
     if encoder is None:
         return {}

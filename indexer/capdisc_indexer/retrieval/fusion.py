@@ -43,8 +43,8 @@ class Weights:
     shrinks with the part that it knows: that gained 0.5 points on eight data sets against a fixed
     0.5, and 2 where people ask without the author's words. Reciprocal rank fusion lost 2.5.
 
-    `topics`: BM25 over the words that a body uses most, beside BM25 over all texts. For requests
-    of a few words it lost 4 points.
+    `topics`: BM25 over the words that a body uses most, in addition to BM25 over all texts. For
+    requests of a few words it lost 4 points.
 
     `clause`: what the best clause of a text adds to the score of the whole. The first ten hits
     held all that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3

@@ -36,7 +36,7 @@ EVENT_KINDS = (
 _CONTENT_EVENTS = frozenset({"modified", "closed", "attrib"})
 # How long to wait for threads to end. They are daemons: one that hangs does not keep the process.
 _STOP_TIMEOUT_S = 1.0
-# Events are missed now and then, and network file systems have none: the loop also builds without
+# Events are missed now and then, and network file systems report none: the loop also builds without
 # events, at these intervals.
 EVENT_SCAN_INTERVAL_S = 60.0
 POLL_SCAN_INTERVAL_S = 2.0

@@ -13,7 +13,13 @@ from typed_cases import load_cases
 
 HERE = Path(__file__).parent
 # Variables of clients that change what an audit says.
-_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "SKILL_CHAR_BUDGET")
+_VARIABLES = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "SKILL_CHAR_BUDGET",
+    "SLASH_COMMAND_TOOL_CHAR_BUDGET",
+)
 CASES = [
     case
     for name in ("audit", "eval", "savings", "stubs")
@@ -25,7 +31,7 @@ CASES = [
 def test_what_is_typed_gives_what_the_case_says(
     type_in_workspace: Callable[[Row], None], monkeypatch: pytest.MonkeyPatch, case: Row
 ) -> None:
-    for name in (*_VARIABLES, "SLASH_COMMAND_TOOL_CHAR_BUDGET"):
+    for name in _VARIABLES:
         monkeypatch.delenv(name, raising=False)
     type_in_workspace(case)
 
